@@ -1,0 +1,176 @@
+//! What can be asked of a session, one file per command.
+//!
+//! Each file answers one question: given this state and this command, which events follow, or why none do?
+
+pub(crate) mod acknowledge;
+pub(crate) mod begin;
+pub(crate) mod cancel;
+pub(crate) mod delivered;
+pub(crate) mod delivering;
+pub(crate) mod end;
+pub(crate) mod exit;
+pub(crate) mod expire;
+pub(crate) mod finish;
+pub(crate) mod grant;
+pub(crate) mod identify;
+pub(crate) mod late_answer;
+pub(crate) mod message;
+pub(crate) mod open;
+pub(crate) mod outcome;
+pub(crate) mod park;
+pub(crate) mod queue;
+pub(crate) mod record;
+pub(crate) mod request;
+pub(crate) mod respond;
+pub(crate) mod resume;
+pub(crate) mod revoke;
+pub(crate) mod stay;
+
+use holdpoint_protocol::{
+    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp, TurnId,
+    UserMessage,
+};
+
+use crate::{
+    Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, Rejection, Request, Respond, Resume,
+};
+use crate::{Session, State};
+
+/// Everything that can happen to a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Begin the journal.
+    Open(SessionOpened),
+    /// A person says something to the agent.
+    Message(UserMessage),
+    /// The agent is given the next message.
+    Begin { turn_id: TurnId },
+    /// The agent said something.
+    Record(Vec<Output>),
+    /// Somebody needs a person.
+    Request(Box<Request>),
+    /// A person answers.
+    Respond(Box<Respond>),
+    /// The asking tool says what follows.
+    Outcome(Box<Outcome>),
+    /// The agent is told that the answer comes later.
+    Queue { interaction_id: InteractionId, message: String },
+    /// An ask's time ran out.
+    Expire(Expire),
+    /// Asks are taken back.
+    Cancel(Cancel),
+    /// The agent is about to be told to go away until the answer comes.
+    Park { interaction_id: InteractionId, incarnation: Incarnation },
+    /// The agent would not go: it keeps waiting.
+    Stay { incarnation: Incarnation },
+    /// A process was started.
+    Resume(Resume),
+    /// The agent told us its own name for the conversation.
+    Identify { incarnation: Incarnation, agent_ref: String },
+    /// A process is gone.
+    Exit(Exit),
+    /// The agent ended its turn, or a turn without a process is given up.
+    Finish(Finish),
+    /// A settlement is about to be written to the agent.
+    Delivering { interaction_id: InteractionId, incarnation: Incarnation },
+    /// It was written.
+    Delivered { interaction_id: InteractionId, incarnation: Incarnation },
+    /// The asker showed that it has it.
+    Acknowledge { interaction_id: InteractionId },
+    /// Remember an approval.
+    Grant(Grant),
+    /// Forget one.
+    Revoke { grant_id: GrantId, name: String },
+    /// End the session.
+    End { name: String },
+}
+
+impl Command {
+    /// The asks that must be loaded to decide this command.
+    pub fn concerns(&self, session: &Session) -> Vec<InteractionId> {
+        match self {
+            Self::Open(_)
+            | Self::Message(_)
+            | Self::Begin { .. }
+            | Self::Record(_)
+            | Self::Stay { .. }
+            | Self::Resume(_)
+            | Self::Identify { .. }
+            | Self::Grant(_)
+            | Self::Revoke { .. } => Vec::new(),
+            Self::Request(request) => {
+                let mut asks: Vec<_> = session.undelivered.iter().copied().collect();
+                asks.push(request.request.interaction_id);
+                asks
+            }
+            Self::Respond(respond) => vec![respond.interaction_id],
+            Self::Outcome(outcome) => vec![outcome.interaction_id],
+            Self::Expire(expire) => vec![expire.interaction_id],
+            Self::Queue { interaction_id, .. }
+            | Self::Park { interaction_id, .. }
+            | Self::Delivering { interaction_id, .. }
+            | Self::Delivered { interaction_id, .. }
+            | Self::Acknowledge { interaction_id } => vec![*interaction_id],
+            Self::Cancel(cancel) => match cancel.scope {
+                CancelScope::Ask(interaction_id) => vec![interaction_id],
+                CancelScope::Turn => session.live.union(&session.undelivered).copied().collect(),
+            },
+            Self::Exit(_) => session.undelivered.iter().copied().collect(),
+            Self::Finish(_) | Self::End { .. } => session.live.union(&session.undelivered).copied().collect(),
+        }
+    }
+}
+
+/// What follows from a command now. Nothing, if it happened already: the same command twice is the command once.
+pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<EventBody>, Rejection> {
+    let session = match (state, command) {
+        (State::Unopened, Command::Open(opened)) => return Ok(open::decide(opened)),
+        (State::Unopened, _) => return Err(Rejection::NotOpened),
+        (State::Opened(_), Command::Open(_)) => return Err(Rejection::AlreadyOpen),
+        (State::Opened(session), _) => session,
+    };
+    match command {
+        Command::Open(_) => Err(Rejection::AlreadyOpen),
+        Command::Message(message) => message::decide(session, message),
+        Command::Begin { turn_id } => begin::decide(session, *turn_id),
+        Command::Record(outputs) => record::decide(session, outputs),
+        Command::Request(request) => request::decide(session, request, now),
+        Command::Respond(respond) => respond::decide(session, respond, now),
+        Command::Outcome(outcome) => outcome::decide(session, outcome, now),
+        Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
+        Command::Expire(expire) => expire::decide(session, expire, now),
+        Command::Cancel(cancel) => cancel::decide(session, cancel),
+        Command::Park { interaction_id, incarnation } => park::decide(session, *interaction_id, *incarnation),
+        Command::Stay { incarnation } => stay::decide(session, *incarnation),
+        Command::Resume(resume) => resume::decide(session, resume),
+        Command::Identify { incarnation, agent_ref } => identify::decide(session, *incarnation, agent_ref),
+        Command::Exit(exit) => exit::decide(session, exit),
+        Command::Finish(finish) => finish::decide(session, finish),
+        Command::Delivering { interaction_id, incarnation } => {
+            delivering::decide(session, *interaction_id, *incarnation)
+        }
+        Command::Delivered { interaction_id, incarnation } => {
+            delivered::decide(session, *interaction_id, *incarnation)
+        }
+        Command::Acknowledge { interaction_id } => acknowledge::decide(session, *interaction_id),
+        Command::Grant(grant) => grant::decide(session, grant),
+        Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),
+        Command::End { .. } => end::decide(session),
+    }
+}
+
+fn ask(session: &Session, id: InteractionId) -> Result<&Ask, Rejection> {
+    session.asks.get(&id).ok_or(Rejection::UnknownAsk)
+}
+
+fn still_open(session: &Session) -> Result<(), Rejection> {
+    match session.agent {
+        AgentState::Ended => Err(Rejection::Ended),
+        AgentState::Idle
+        | AgentState::Running
+        | AgentState::Waiting
+        | AgentState::Parking
+        | AgentState::Parked
+        | AgentState::Detached => Ok(()),
+    }
+}

@@ -1,0 +1,72 @@
+//! Asks are taken back: by the agent, by an interrupt, or because their turn or session is over.
+
+use holdpoint_protocol::{
+    AgentState, AskChange, Closing, Delivery, Done, EventBody, InteractionClosed, InteractionId,
+    InteractionUpdate, StopReason,
+};
+
+use super::ask;
+use crate::{Rejection, Session};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancel {
+    pub scope: CancelScope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelScope {
+    Ask(InteractionId),
+    /// Everything that belongs to the turn: its open asks, and answers that were not written to the agent yet.
+    Turn,
+}
+
+pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBody>, Rejection> {
+    match command.scope {
+        CancelScope::Ask(id) => {
+            let live = ask(session, id)?.is_live();
+            Ok(if live { vec![closed(session, id)] } else { Vec::new() })
+        }
+        CancelScope::Turn => Ok(turn(session)),
+    }
+}
+
+/// An agent that lives ends its turn itself when it is stopped. Without a process the turn ends here: nobody is left
+/// to do it.
+fn turn(session: &Session) -> Vec<EventBody> {
+    let mut events = all(session);
+    if let (Some(turn_id), None) = (session.turn, session.alive)
+        && session.agent != AgentState::Ended
+    {
+        events.push(EventBody::Done(Done { turn_id, reason: StopReason::Interrupted, usage: None }));
+    }
+    events
+}
+
+/// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
+pub(super) fn all(session: &Session) -> Vec<EventBody> {
+    let closed = session.live.iter().map(|id| closed(session, *id));
+    let dropped = session.undelivered.iter().filter_map(|id| {
+        let ask = session.asks.get(id)?;
+        (ask.delivery == Some(Delivery::Accepted))
+            .then(|| delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
+    });
+    closed.chain(dropped).collect()
+}
+
+pub(super) fn delivery(id: InteractionId, ask: &crate::Ask, delivery: Delivery) -> EventBody {
+    EventBody::InteractionUpdate(InteractionUpdate {
+        interaction_id: id,
+        prompt_id: ask.prompt_id,
+        change: AskChange::Delivery { delivery },
+    })
+}
+
+fn closed(session: &Session, id: InteractionId) -> EventBody {
+    let prompt_id = session.asks[&id].prompt_id;
+    EventBody::InteractionClosed(InteractionClosed {
+        interaction_id: id,
+        prompt_id,
+        closing: Closing::Cancelled,
+        message: None,
+    })
+}

@@ -1,0 +1,23 @@
+//! The session ends: its asks are cancelled, and nothing more is written to its agent.
+
+use holdpoint_protocol::{AgentState, EventBody};
+
+use super::cancel;
+use super::resume::status;
+use crate::{Rejection, Session};
+
+pub(crate) fn decide(session: &Session) -> Result<Vec<EventBody>, Rejection> {
+    match session.agent {
+        AgentState::Ended => Ok(Vec::new()),
+        AgentState::Idle
+        | AgentState::Running
+        | AgentState::Waiting
+        | AgentState::Parking
+        | AgentState::Parked
+        | AgentState::Detached => {
+            let mut events = cancel::all(session);
+            events.push(EventBody::SessionStatus(status(AgentState::Ended)));
+            Ok(events)
+        }
+    }
+}

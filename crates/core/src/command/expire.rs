@@ -1,0 +1,51 @@
+//! An ask's time ran out. Expiry never allows.
+
+use holdpoint_protocol::{
+    AskState, Closing, EventBody, InteractionClosed, InteractionId, PromptId, Timestamp,
+};
+
+use super::ask;
+use crate::{Rejection, Session};
+
+/// Close an ask whose time ran out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expire {
+    pub interaction_id: InteractionId,
+    /// The prompt the timer was set for.
+    pub prompt_id: PromptId,
+    pub cause: ExpireCause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpireCause {
+    /// The ask's own deadline passed.
+    Deadline,
+    /// The agent was held as long as its hold allows; these words go to it.
+    Hold { message: String },
+}
+
+pub(crate) fn decide(
+    session: &Session,
+    command: &Expire,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    let ask = ask(session, command.interaction_id)?;
+    if ask.prompt_id != command.prompt_id {
+        return Err(Rejection::NotDue);
+    }
+    let message = match (&command.cause, &ask.state) {
+        (ExpireCause::Deadline, AskState::Open | AskState::Queued) if ask.is_due(now) => None,
+        (ExpireCause::Hold { message }, AskState::Open) => Some(message.clone()),
+        (ExpireCause::Deadline, AskState::Open | AskState::Queued) => return Err(Rejection::NotDue),
+        (ExpireCause::Hold { .. }, AskState::Queued)
+        | (_, AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. }) => {
+            return Err(Rejection::NothingToDecide);
+        }
+    };
+    Ok(vec![EventBody::InteractionClosed(InteractionClosed {
+        interaction_id: command.interaction_id,
+        prompt_id: command.prompt_id,
+        closing: Closing::Expired,
+        message,
+    })])
+}

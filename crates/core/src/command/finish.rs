@@ -1,0 +1,53 @@
+//! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
+
+use holdpoint_protocol::{
+    AskState, Closing, Delivery, Done, EventBody, InteractionClosed, Origin, StopReason, TurnId, Usage,
+};
+
+use super::cancel::delivery;
+use super::still_open;
+use crate::{Rejection, Session};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finish {
+    pub turn_id: TurnId,
+    pub reason: StopReason,
+    pub usage: Option<Usage>,
+}
+
+pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    if session.turn != Some(command.turn_id) {
+        return Err(Rejection::NoSuchTurn);
+    }
+    let asks = session.asks.iter().filter(|(_, ask)| ask.origin == Origin::Agent);
+    let left = asks.filter_map(|(id, ask)| match (&ask.state, ask.delivery.as_ref()) {
+        (AskState::Open | AskState::Submitted { .. }, _) => {
+            Some(EventBody::InteractionClosed(InteractionClosed {
+                interaction_id: *id,
+                prompt_id: ask.prompt_id,
+                closing: Closing::Cancelled,
+                message: None,
+            }))
+        }
+        (AskState::Settled { .. }, Some(Delivery::Accepted)) => {
+            Some(delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
+        }
+        // It never showed that it has it, and now it never will.
+        (
+            AskState::Settled { .. },
+            Some(Delivery::Delivering { incarnation } | Delivery::Delivered { incarnation }),
+        ) => Some(delivery(*id, ask, Delivery::Unknown { incarnation: *incarnation })),
+        (
+            AskState::Settled { .. },
+            None | Some(Delivery::Acknowledged | Delivery::Unknown { .. } | Delivery::Undeliverable { .. }),
+        )
+        | (AskState::Queued | AskState::Closed { .. }, _) => None,
+    });
+    let done = EventBody::Done(Done {
+        turn_id: command.turn_id,
+        reason: command.reason,
+        usage: command.usage.clone(),
+    });
+    Ok(left.chain([done]).collect())
+}

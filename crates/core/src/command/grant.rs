@@ -1,0 +1,16 @@
+//! An approval is remembered in this journal.
+
+use holdpoint_protocol::{EventBody, Grant, GrantAdded};
+
+use super::still_open;
+use crate::{Rejection, Session};
+
+pub(crate) fn decide(session: &Session, grant: &Grant) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    match session.grants.get(&grant.grant_id) {
+        // Saving it again after a lost reply is saving it once.
+        Some(known) if known.rule == grant.rule && known.scope == grant.scope => Ok(Vec::new()),
+        Some(_) => Err(Rejection::GrantExists),
+        None => Ok(vec![EventBody::GrantAdded(GrantAdded { grant: grant.clone() })]),
+    }
+}

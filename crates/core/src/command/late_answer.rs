@@ -1,0 +1,135 @@
+//! An answer that comes after its ask was queued or expired.
+//!
+//! It never settles anything: a question's answer goes to the agent as a message that quotes the question, and the
+//! approval of a queued call is good for one identical call.
+
+use std::fmt::Write as _;
+
+use holdpoint_protocol::{
+    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionClosed, LateAnswer, Question,
+    Response, Scope, Timestamp,
+};
+
+use super::respond::{Respond, check, exact_grant, lost};
+use crate::{Ask, AskSpec, Rejection, Session};
+
+/// The deadline passed, but no timer closed the ask yet: the answer is late all the same.
+pub(super) fn after_deadline(
+    session: &Session,
+    ask: &Ask,
+    command: &Respond,
+    body_digest: Digest,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    let late = expired(session, ask, command, body_digest, now)?;
+    let closed = EventBody::InteractionClosed(InteractionClosed {
+        interaction_id: command.interaction_id,
+        prompt_id: ask.prompt_id,
+        closing: Closing::Expired,
+        message: None,
+    });
+    Ok(std::iter::once(closed).chain(late).collect())
+}
+
+pub(super) fn expired(
+    session: &Session,
+    ask: &Ask,
+    command: &Respond,
+    body_digest: Digest,
+    _now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    if ask.late.is_some() {
+        return Err(lost(command.interaction_id, ask));
+    }
+    if ask.is_approval() || session.agent == AgentState::Ended {
+        return Err(Rejection::Dead { closing: Closing::Expired });
+    }
+    Ok(vec![late_answer(ask, command, body_digest)?])
+}
+
+pub(super) fn queued(
+    session: &Session,
+    ask: &Ask,
+    command: &Respond,
+    body_digest: Digest,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    if session.agent == AgentState::Ended {
+        return Err(Rejection::Dead { closing: Closing::Cancelled });
+    }
+    let late = late_answer(ask, command, body_digest)?;
+    let closed = EventBody::InteractionClosed(InteractionClosed {
+        interaction_id: command.interaction_id,
+        prompt_id: ask.prompt_id,
+        closing: Closing::AnsweredLate,
+        message: None,
+    });
+    let EventBody::LateAnswer(answer) = &late else { return Ok(vec![late, closed]) };
+    match answer.response {
+        Response::Approve { .. } => {
+            let grant = exact_grant(ask, command, Scope::Once, now);
+            Ok(vec![late, EventBody::GrantAdded(GrantAdded { grant }), closed])
+        }
+        Response::Deny { .. }
+        | Response::Answer { .. }
+        | Response::Submit { .. }
+        | Response::Cancel { .. } => Ok(vec![late, closed]),
+    }
+}
+
+fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<EventBody, Rejection> {
+    let response = check(ask, &command.response)?;
+    Ok(EventBody::LateAnswer(Box::new(LateAnswer {
+        interaction_id: command.interaction_id,
+        prompt_id: ask.prompt_id,
+        name: command.name.clone(),
+        surface: command.surface,
+        text: message(ask, &response),
+        response,
+        idempotency_key: command.idempotency_key.clone(),
+        body_digest,
+        turn_id: command.turn_id,
+        message_id: command.message_id,
+    })))
+}
+
+/// The words the agent reads.
+fn message(ask: &Ask, response: &Response) -> String {
+    match (response, &ask.spec) {
+        (Response::Answer { answers }, AskSpec::Question { questions }) => quote(questions, answers),
+        (Response::Answer { .. }, AskSpec::Approval { .. } | AskSpec::Form { .. }) => {
+            format!("Late answer to {}.", ask.tool_name)
+        }
+        (Response::Submit { input }, _) => {
+            format!(
+                "Late answer to the form of {}: {}",
+                ask.tool_name,
+                serde_json::Value::Object(input.clone())
+            )
+        }
+        (Response::Approve { .. }, _) => format!(
+            "The call of {} that was queued is approved. Make the very same call again to run it once.",
+            ask.tool_name
+        ),
+        (Response::Deny { reason }, _) => match reason {
+            Some(reason) => format!("The call of {} that was queued is denied: {reason}", ask.tool_name),
+            None => format!("The call of {} that was queued is denied.", ask.tool_name),
+        },
+        (Response::Cancel { reason }, _) => match reason {
+            Some(reason) => format!("The person declined to answer {}: {reason}", ask.tool_name),
+            None => format!("The person declined to answer {}.", ask.tool_name),
+        },
+    }
+}
+
+fn quote(questions: &[Question], answers: &[Answer]) -> String {
+    let mut text = String::from("Late answer to your question:");
+    for answer in answers {
+        let words = questions.iter().find(|question| question.id == answer.question_id);
+        let words = words.map_or(answer.question_id.as_str(), |question| question.question.as_str());
+        let given: Vec<&str> = answer.values().collect();
+        // Writing to a String cannot fail.
+        let _infallible = write!(text, "\n> {words}\n{}", given.join(", "));
+    }
+    text
+}

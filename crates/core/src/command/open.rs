@@ -1,0 +1,7 @@
+//! Begin a journal.
+
+use holdpoint_protocol::{EventBody, SessionOpened};
+
+pub(crate) fn decide(opened: &SessionOpened) -> Vec<EventBody> {
+    vec![EventBody::SessionOpened(opened.clone())]
+}

@@ -1,0 +1,103 @@
+//! The asking tool says what a response, or its absence, leads to.
+
+use holdpoint_protocol::{
+    AskChange, AskState, Closing, EventBody, InteractionClosed, InteractionId, InteractionRequest,
+    InteractionUpdate, PromptId, Timestamp,
+};
+
+use super::{ask, request, respond, still_open};
+use crate::{Ask, Rejection, Session};
+
+/// How often one ask may be shown.
+pub const MAX_ATTEMPTS: u32 = 5;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub trigger: Trigger,
+    pub verdict: Verdict,
+}
+
+/// What the tool was called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    Response,
+    Timeout,
+}
+
+/// What the tool wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    Complete,
+    /// Show it again, with errors and what was typed.
+    Reprompt(Box<InteractionRequest>),
+    /// Tell the agent that the answer comes later.
+    Pending {
+        message: String,
+    },
+}
+
+pub(crate) fn decide(
+    session: &Session,
+    command: &Outcome,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    let ask = ask(session, command.interaction_id)?;
+    match (&ask.state, command.trigger) {
+        (AskState::Submitted { prompt_id }, Trigger::Response) if *prompt_id == command.prompt_id => {}
+        (AskState::Open, Trigger::Timeout) if ask.prompt_id == command.prompt_id && ask.is_due(now) => {}
+        (AskState::Open, Trigger::Timeout) => return Err(Rejection::NotDue),
+        (AskState::Submitted { .. }, Trigger::Response | Trigger::Timeout)
+        | (AskState::Open, Trigger::Response)
+        | (AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. }, _) => {
+            return Err(Rejection::NothingToDecide);
+        }
+    }
+    match &command.verdict {
+        Verdict::Complete => Ok(vec![complete(ask, command)?]),
+        Verdict::Reprompt(again) => Ok(vec![reprompt(ask, command, again)?]),
+        Verdict::Pending { message } => {
+            Ok(vec![update(command, AskChange::Queued { message: message.clone() })])
+        }
+    }
+}
+
+fn complete(ask: &Ask, command: &Outcome) -> Result<EventBody, Rejection> {
+    match command.trigger {
+        // Nobody answered: the tool may end its call, but no person decided anything.
+        Trigger::Timeout => Ok(EventBody::InteractionClosed(InteractionClosed {
+            interaction_id: command.interaction_id,
+            prompt_id: command.prompt_id,
+            closing: Closing::Expired,
+            message: None,
+        })),
+        Trigger::Response => {
+            let record = ask.responses.last().ok_or(Rejection::NothingToDecide)?;
+            Ok(update(command, AskChange::Settled { settlement: respond::settlement(record.action) }))
+        }
+    }
+}
+
+fn reprompt(ask: &Ask, command: &Outcome, again: &InteractionRequest) -> Result<EventBody, Rejection> {
+    if ask.attempt >= MAX_ATTEMPTS {
+        return Err(Rejection::TooManyAttempts { attempts: ask.attempt });
+    }
+    if again.interaction_id != command.interaction_id || again.prompt_id == ask.prompt_id {
+        return Err(Rejection::BadAsk { why: "asking again needs the same ask and a new prompt".to_owned() });
+    }
+    if let Some(why) = request::flaw(again) {
+        return Err(Rejection::BadAsk { why });
+    }
+    let again = InteractionRequest { attempt: ask.attempt + 1, ..again.clone() };
+    Ok(EventBody::InteractionRequest(Box::new(again)))
+}
+
+fn update(command: &Outcome, change: AskChange) -> EventBody {
+    EventBody::InteractionUpdate(InteractionUpdate {
+        interaction_id: command.interaction_id,
+        prompt_id: command.prompt_id,
+        change,
+    })
+}

@@ -1,0 +1,36 @@
+//! The agent goes away until its one open ask is answered.
+
+use holdpoint_protocol::{AgentState, AskState, EventBody, Incarnation, InteractionId};
+
+use super::{ask, resume::status};
+use crate::{Rejection, Session};
+
+pub(crate) fn decide(
+    session: &Session,
+    interaction_id: InteractionId,
+    incarnation: Incarnation,
+) -> Result<Vec<EventBody>, Rejection> {
+    if session.alive != Some(incarnation) {
+        return Err(Rejection::StaleIncarnation);
+    }
+    match session.agent {
+        AgentState::Waiting => {}
+        AgentState::Parking => return Ok(Vec::new()),
+        AgentState::Idle
+        | AgentState::Running
+        | AgentState::Parked
+        | AgentState::Detached
+        | AgentState::Ended => return Err(Rejection::WrongAgentState { agent: session.agent }),
+    }
+    let ask = ask(session, interaction_id)?;
+    if ask.state != AskState::Open {
+        return Err(Rejection::CannotPark { why: "the ask is not open any more" });
+    }
+    if !ask.can_park {
+        return Err(Rejection::CannotPark { why: "the agent cannot come back to this call" });
+    }
+    if session.blocking.len() != 1 || !session.blocking.contains(&interaction_id) {
+        return Err(Rejection::CannotPark { why: "it waits for more than one answer" });
+    }
+    Ok(vec![EventBody::SessionStatus(status(AgentState::Parking))])
+}

@@ -1,0 +1,39 @@
+//! The agent said something that asks nothing of anybody.
+
+use holdpoint_protocol::{
+    EventBody, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult,
+};
+
+use super::still_open;
+use crate::{Rejection, Session};
+
+/// What an agent may write into its journal by itself. Nothing here can allow anything.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    Text(TextDelta),
+    Thinking(ThinkingDelta),
+    ToolCallStart(ToolCallStart),
+    ToolCallDelta(ToolCallDelta),
+    ToolCallEnd(ToolCallEnd),
+    ToolResult(ToolResult),
+    Error(SessionError),
+}
+
+impl Output {
+    fn to_event(&self) -> EventBody {
+        match self.clone() {
+            Self::Text(delta) => EventBody::TextDelta(delta),
+            Self::Thinking(delta) => EventBody::ThinkingDelta(delta),
+            Self::ToolCallStart(start) => EventBody::ToolCallStart(start),
+            Self::ToolCallDelta(delta) => EventBody::ToolCallDelta(delta),
+            Self::ToolCallEnd(end) => EventBody::ToolCallEnd(end),
+            Self::ToolResult(result) => EventBody::ToolResult(result),
+            Self::Error(error) => EventBody::Error(error),
+        }
+    }
+}
+
+pub(crate) fn decide(session: &Session, outputs: &[Output]) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    Ok(outputs.iter().map(Output::to_event).collect())
+}

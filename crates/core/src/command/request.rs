@@ -1,0 +1,156 @@
+//! Somebody needs a person.
+
+use holdpoint_protocol::{
+    AskBody, AskChange, AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
+    InteractionRequest, InteractionResponse, InteractionUpdate, Question, Response, RevokedWhy, Scope,
+    Settlement, Timestamp,
+};
+
+use super::still_open;
+use crate::{Ask, AskSpec, Rejection, Session, digest, form, policy};
+
+/// An ask to be opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub request: InteractionRequest,
+    /// The owner's always-grants. The session's own are in its state.
+    pub owner_grants: Vec<Grant>,
+    /// A rule, by name, that allows this without a person.
+    pub allowed_by: Option<String>,
+}
+
+pub(crate) fn decide(
+    session: &Session,
+    command: &Request,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    let request = &command.request;
+    if let Some(ask) = session.asks.get(&request.interaction_id) {
+        return asked_before(ask, request);
+    }
+    if let Some(why) = flaw(request) {
+        return Err(Rejection::BadAsk { why });
+    }
+    let mut request = request.clone();
+    request.attempt = 1;
+    let id = request.interaction_id;
+    let AskBody::Approval { .. } = request.body else {
+        return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
+    };
+    request.may_have_run = session.may_have_run.contains(&request.input_digest);
+
+    // Who allows it without asking: first an answer to the very same call that never reached the agent, then a
+    // grant, then a rule. A call that may have run already always goes to a person.
+    if !request.may_have_run {
+        let approve = Response::Approve { scope: Scope::Once, edited_input: None };
+        if let Some((earlier, ask)) = identical(session, &request) {
+            let settled = settled_by(&request, Decider::Earlier { interaction_id: earlier }, &approve);
+            let moved = EventBody::InteractionUpdate(InteractionUpdate {
+                interaction_id: earlier,
+                prompt_id: ask.prompt_id,
+                change: AskChange::Delivery { delivery: Delivery::Undeliverable { moved_to: Some(id) } },
+            });
+            return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
+        }
+        let grants = &session.grants;
+        if let Some(grant) =
+            policy::covering(grants, &command.owner_grants, &request.tool_name, &request.input_digest, now)
+        {
+            let settled = settled_by(&request, Decider::Grant { grant_id: grant.grant_id }, &approve);
+            let mut events = vec![EventBody::InteractionRequest(Box::new(request)), settled];
+            if grant.scope == Scope::Once {
+                events.push(EventBody::GrantRevoked(GrantRevoked {
+                    grant_id: grant.grant_id,
+                    why: RevokedWhy::Used { interaction_id: id },
+                }));
+            }
+            return Ok(events);
+        }
+        if let Some(name) = &command.allowed_by {
+            let settled = settled_by(&request, Decider::Rule { name: name.clone() }, &approve);
+            return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled]);
+        }
+    }
+    Ok(vec![EventBody::InteractionRequest(Box::new(request))])
+}
+
+/// Asking the same thing again is no new ask; asking another thing under the same id is refused.
+fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody>, Rejection> {
+    let same_words = match (&ask.spec, &request.body) {
+        // What an approval is about is its input.
+        (AskSpec::Approval { .. }, AskBody::Approval { .. }) => true,
+        (AskSpec::Question { questions: before }, AskBody::Question { questions }) => before == questions,
+        (AskSpec::Form { form: before }, AskBody::Form { form }) => before == form,
+        (AskSpec::Approval { .. }, AskBody::Question { .. } | AskBody::Form { .. })
+        | (AskSpec::Question { .. }, AskBody::Approval { .. } | AskBody::Form { .. })
+        | (AskSpec::Form { .. }, AskBody::Approval { .. } | AskBody::Question { .. }) => false,
+    };
+    if same_words && ask.input_digest == request.input_digest && ask.tool_name == request.tool_name {
+        Ok(Vec::new())
+    } else {
+        Err(Rejection::AskChanged)
+    }
+}
+
+/// An approval of the same tool and input whose asking process died before it was written. One with edited input is
+/// left out: it answered another call.
+fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(InteractionId, &'a Ask)> {
+    session.undelivered.iter().filter_map(|id| Some((*id, session.asks.get(id)?))).find(|(_, ask)| {
+        ask.delivery == Some(Delivery::Accepted)
+            && ask.state == AskState::Settled { settlement: Settlement::Approved }
+            && ask.asked_in != session.alive
+            && !ask.edited
+            && ask.origin == request.origin
+            && ask.tool_name == request.tool_name
+            && ask.input_digest == request.input_digest
+    })
+}
+
+fn settled_by(request: &InteractionRequest, decider: Decider, response: &Response) -> EventBody {
+    EventBody::InteractionResponse(Box::new(InteractionResponse {
+        interaction_id: request.interaction_id,
+        prompt_id: request.prompt_id,
+        decider,
+        response: response.clone(),
+        idempotency_key: None,
+        body_digest: None,
+        settlement: Some(Settlement::Approved),
+    }))
+}
+
+/// Why this cannot be shown to a person, if it cannot.
+pub(super) fn flaw(request: &InteractionRequest) -> Option<String> {
+    if request.tool_name.trim().is_empty() {
+        return Some("it does not say which tool asks".to_owned());
+    }
+    if digest(&request.input) != request.input_digest {
+        return Some("its digest is not that of its input".to_owned());
+    }
+    match &request.body {
+        AskBody::Approval { .. } => None,
+        AskBody::Question { questions } => questions_flaw(questions),
+        AskBody::Form { form } => form::flaw(form),
+    }
+}
+
+fn questions_flaw(questions: &[Question]) -> Option<String> {
+    if questions.is_empty() {
+        return Some("it has no questions".to_owned());
+    }
+    for (index, question) in questions.iter().enumerate() {
+        if question.question.trim().is_empty() {
+            return Some(format!("question {} has no words", index + 1));
+        }
+        if question.id.is_empty() || questions[..index].iter().any(|earlier| earlier.id == question.id) {
+            return Some(format!("question id `{}` is empty or used twice", question.id));
+        }
+        if question.secret {
+            return Some("secret questions are not supported yet".to_owned());
+        }
+        if question.options.is_empty() && !question.allow_other {
+            return Some(format!("question `{}` has no options and allows no free text", question.id));
+        }
+    }
+    None
+}

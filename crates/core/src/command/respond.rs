@@ -1,0 +1,206 @@
+//! A person answers. The first answer to a prompt wins; nothing else ever does.
+
+use holdpoint_protocol::{
+    AskState, Closing, Decider, Digest, EventBody, FieldErrors, Grant, GrantAdded, GrantId, InteractionId,
+    InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
+    Timestamp, TurnId, Winner,
+};
+
+use super::{ask, late_answer};
+use crate::state::{Action, ResponseRecord};
+use crate::{Ask, AskSpec, Rejection, Session, answers, digest, form};
+
+/// A person's response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Respond {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub idempotency_key: String,
+    pub response: ResponseDraft,
+    /// Who, by the token.
+    pub name: String,
+    pub surface: Surface,
+    /// For an answer that turns out to be late: the turn and message it becomes.
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+}
+
+pub(crate) fn decide(
+    session: &Session,
+    command: &Respond,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    let ask = ask(session, command.interaction_id)?;
+    let body_digest = body_digest(command);
+    if let Some(earlier) = ask.response_with_key(&command.idempotency_key) {
+        let same = earlier.body_digest.as_ref() == Some(&body_digest);
+        return if same { Ok(Vec::new()) } else { Err(Rejection::KeyReused) };
+    }
+    match &ask.state {
+        AskState::Open if ask.is_due(now) => {
+            late_answer::after_deadline(session, ask, command, body_digest, now)
+        }
+        AskState::Open if command.prompt_id != ask.prompt_id => {
+            Err(Rejection::StalePrompt { current: ask.prompt_id })
+        }
+        AskState::Open => win(ask, command, body_digest, now),
+        AskState::Submitted { prompt_id } if command.prompt_id != *prompt_id => {
+            Err(Rejection::StalePrompt { current: *prompt_id })
+        }
+        AskState::Submitted { .. } | AskState::Settled { .. } => Err(lost(command.interaction_id, ask)),
+        AskState::Queued => late_answer::queued(session, ask, command, body_digest, now),
+        AskState::Closed { closing: Closing::Expired } => {
+            late_answer::expired(session, ask, command, body_digest, now)
+        }
+        AskState::Closed { closing: Closing::AnsweredLate } => Err(lost(command.interaction_id, ask)),
+        AskState::Closed { closing: Closing::Cancelled } => {
+            Err(Rejection::Dead { closing: Closing::Cancelled })
+        }
+    }
+}
+
+fn win(
+    ask: &Ask,
+    command: &Respond,
+    body_digest: Digest,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    let response = check(ask, &command.response)?;
+    let grant = remembered(ask, command, &response, now);
+    let won = EventBody::InteractionResponse(Box::new(InteractionResponse {
+        interaction_id: command.interaction_id,
+        prompt_id: command.prompt_id,
+        decider: Decider::Person { name: command.name.clone(), surface: command.surface },
+        settlement: (!ask.has_handler).then(|| settlement(Action::of(&response))),
+        response,
+        idempotency_key: Some(command.idempotency_key.clone()),
+        body_digest: Some(body_digest),
+    }));
+    Ok(std::iter::once(won).chain(grant).collect())
+}
+
+/// A session scope is saved with the answer that gave it. An always scope belongs to the owner's journal.
+fn remembered(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> Option<EventBody> {
+    match response {
+        Response::Approve { scope: Scope::Session, .. } => {
+            Some(EventBody::GrantAdded(GrantAdded { grant: exact_grant(ask, command, Scope::Session, now) }))
+        }
+        Response::Approve { scope: Scope::Once | Scope::Always, .. }
+        | Response::Deny { .. }
+        | Response::Answer { .. }
+        | Response::Submit { .. }
+        | Response::Cancel { .. } => None,
+    }
+}
+
+pub(super) fn exact_grant(ask: &Ask, command: &Respond, scope: Scope, now: Timestamp) -> Grant {
+    Grant {
+        grant_id: GrantId::from_answer(command.interaction_id),
+        rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
+        scope,
+        given_by: command.name.clone(),
+        interaction_id: command.interaction_id,
+        given_at: now,
+        expires_at: None,
+    }
+}
+
+/// What a response settles an ask as.
+pub(super) const fn settlement(action: Action) -> Settlement {
+    match action {
+        Action::Approve => Settlement::Approved,
+        Action::Deny => Settlement::Denied,
+        Action::Submit => Settlement::Answered,
+        Action::Cancel => Settlement::Declined,
+    }
+}
+
+/// The draft, checked against what was asked and what the agent's wire can carry.
+pub(super) fn check(ask: &Ask, draft: &ResponseDraft) -> Result<Response, Rejection> {
+    match (&ask.spec, draft) {
+        (AskSpec::Approval { scopes }, ResponseDraft::Approve { scope, edited_input }) => {
+            let scope = scope.unwrap_or(Scope::Once);
+            if scope != Scope::Once && !scopes.contains(&scope) {
+                return Err(invalid("scope", "this scope is not offered for this ask"));
+            }
+            match edited_input {
+                None => {}
+                Some(_) if !ask.capabilities.edit_input => {
+                    return Err(invalid(
+                        "editedInput",
+                        "this agent cannot be given an edited input: deny with words",
+                    ));
+                }
+                Some(_) if scope != Scope::Once => {
+                    return Err(invalid("scope", "an edited input can be approved once, not remembered"));
+                }
+                Some(edited) if !edited.is_object() => {
+                    return Err(invalid("editedInput", "must be an object like the input it replaces"));
+                }
+                Some(_) => {}
+            }
+            Ok(Response::Approve { scope, edited_input: edited_input.clone() })
+        }
+        (AskSpec::Approval { .. }, ResponseDraft::Deny { reason }) => {
+            let reason = words(reason.as_deref());
+            if reason.is_some() && !ask.capabilities.reason {
+                return Err(invalid("reason", "this agent cannot be told a reason: deny without one"));
+            }
+            Ok(Response::Deny { reason })
+        }
+        (AskSpec::Approval { .. }, ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. }) => {
+            Err(Rejection::WrongAction { why: "this ask needs an approval: approve or deny it" })
+        }
+        (AskSpec::Question { questions }, ResponseDraft::Submit { answers, .. }) => {
+            let answers = answers.as_ref().ok_or_else(|| invalid("answers", "are missing"))?;
+            let answers =
+                answers::normalise(questions, answers).map_err(|errors| Rejection::Invalid { errors })?;
+            Ok(Response::Answer { answers })
+        }
+        (AskSpec::Form { form }, ResponseDraft::Submit { input, .. }) => {
+            let input = input.as_ref().ok_or_else(|| invalid("input", "is missing"))?;
+            let input = form::check(form, input).map_err(|errors| Rejection::Invalid { errors })?;
+            Ok(Response::Submit { input })
+        }
+        (AskSpec::Question { .. } | AskSpec::Form { .. }, ResponseDraft::Cancel { reason }) => {
+            Ok(Response::Cancel { reason: words(reason.as_deref()) })
+        }
+        (
+            AskSpec::Question { .. } | AskSpec::Form { .. },
+            ResponseDraft::Approve { .. } | ResponseDraft::Deny { .. },
+        ) => Err(Rejection::WrongAction {
+            why: "this is a question, not an approval: submit an answer or decline it",
+        }),
+    }
+}
+
+/// Blank words are no words.
+fn words(text: Option<&str>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+fn invalid(field: &str, why: &str) -> Rejection {
+    Rejection::Invalid { errors: FieldErrors::from([(field.to_owned(), why.to_owned())]) }
+}
+
+fn body_digest(command: &Respond) -> Digest {
+    let body = serde_json::json!([command.prompt_id, command.response]);
+    digest(&body)
+}
+
+pub(super) fn lost(id: InteractionId, ask: &Ask) -> Rejection {
+    match ask.late.as_ref().or(ask.responses.last()) {
+        Some(record) => Rejection::Lost { winner: Box::new(winner(id, record)) },
+        // A settled or submitted ask has a response; without one there is nothing left to answer.
+        None => Rejection::Dead { closing: Closing::Cancelled },
+    }
+}
+
+fn winner(id: InteractionId, record: &ResponseRecord) -> Winner {
+    Winner {
+        interaction_id: id,
+        decider: record.decider.clone(),
+        action: record.action.as_str().to_owned(),
+        at: record.at,
+    }
+}

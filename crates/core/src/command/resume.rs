@@ -1,0 +1,42 @@
+//! A process was started: the first one, or one that goes on where another stopped.
+
+use holdpoint_protocol::{AgentState, EventBody, Incarnation, SessionStatus};
+
+use super::still_open;
+use crate::{Rejection, Session};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resume {
+    /// The number of this life: one more than the last.
+    pub incarnation: Incarnation,
+    pub pid: u32,
+}
+
+pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
+    still_open(session)?;
+    if session.alive.is_some() {
+        return Err(Rejection::AlreadyAlive);
+    }
+    if command.incarnation.0 != session.incarnations + 1 {
+        return Err(Rejection::StaleIncarnation);
+    }
+    Ok(vec![EventBody::SessionStatus(SessionStatus {
+        incarnation: Some(command.incarnation),
+        pid: Some(command.pid),
+        ..status(alive_state(session))
+    })])
+}
+
+/// What an agent with a process is doing.
+pub(super) fn alive_state(session: &Session) -> AgentState {
+    match (session.turn, session.blocking.is_empty()) {
+        (None, _) => AgentState::Idle,
+        (Some(_), true) => AgentState::Running,
+        (Some(_), false) => AgentState::Waiting,
+    }
+}
+
+/// A bare change of the agent's state.
+pub(super) const fn status(agent: AgentState) -> SessionStatus {
+    SessionStatus { agent, turn_id: None, incarnation: None, agent_ref: None, pid: None, message: None }
+}

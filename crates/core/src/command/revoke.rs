@@ -1,0 +1,15 @@
+//! A person takes a remembered approval back: the next match asks.
+
+use holdpoint_protocol::{EventBody, GrantId, GrantRevoked, RevokedWhy};
+
+use crate::{Rejection, Session};
+
+pub(crate) fn decide(session: &Session, grant_id: GrantId, name: &str) -> Result<Vec<EventBody>, Rejection> {
+    if !session.grants.contains_key(&grant_id) {
+        return Err(Rejection::UnknownGrant);
+    }
+    Ok(vec![EventBody::GrantRevoked(GrantRevoked {
+        grant_id,
+        why: RevokedWhy::Revoked { name: name.to_owned() },
+    })])
+}

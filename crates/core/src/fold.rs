@@ -1,0 +1,248 @@
+//! What events make of a session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_protocol::{
+    AgentState, AskBody, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
+    InteractionRequest, InteractionResponse, LateAnswer, Response, Seq, SessionOpened, SessionStatus,
+    Settlement, Timestamp,
+};
+
+use crate::state::{Action, PendingTurn, ResponseRecord};
+use crate::{Ask, AskSpec, Session, State};
+
+/// Takes one event into the state.
+pub fn fold(state: &mut State, event: &Event) {
+    let session = match (state, &event.body) {
+        (state @ State::Unopened, EventBody::SessionOpened(opened)) => {
+            *state = State::Opened(Box::new(opened_session(opened)));
+            return;
+        }
+        (State::Unopened, _) => return,
+        (State::Opened(session), _) => session,
+    };
+    let (seq, at) = (event.seq, event.at);
+    match &event.body {
+        EventBody::UserMessage(message) => {
+            session.pending.push(PendingTurn { turn_id: message.turn_id, seq })
+        }
+        EventBody::InteractionRequest(request) => session.request(request, seq, at),
+        EventBody::InteractionResponse(response) => session.response(response, seq, at),
+        EventBody::InteractionUpdate(update) => match &update.change {
+            AskChange::Settled { settlement } => session.settle(update.interaction_id, *settlement, seq),
+            AskChange::Queued { .. } => {
+                session.change(update.interaction_id, seq, |ask| ask.state = AskState::Queued)
+            }
+            AskChange::Delivery { delivery } => session.deliver(update.interaction_id, delivery, seq),
+        },
+        EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
+            ask.state = AskState::Closed { closing: closed.closing };
+        }),
+        EventBody::LateAnswer(late) => session.late(late, seq, at),
+        EventBody::GrantAdded(added) => {
+            session.grants.insert(added.grant.grant_id, added.grant.clone());
+        }
+        EventBody::GrantRevoked(revoked) => {
+            session.grants.remove(&revoked.grant_id);
+        }
+        EventBody::SessionStatus(status) => session.status(status),
+        EventBody::Done(done) => session.done(done),
+        EventBody::SessionOpened(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::Error(_) => {}
+    }
+}
+
+fn opened_session(opened: &SessionOpened) -> Session {
+    Session {
+        owner: opened.owner.clone(),
+        agent: AgentState::Idle,
+        alive: None,
+        incarnations: 0,
+        agent_ref: None,
+        turn: None,
+        pending: Vec::new(),
+        grants: BTreeMap::new(),
+        live: BTreeSet::new(),
+        blocking: BTreeSet::new(),
+        undelivered: BTreeSet::new(),
+        may_have_run: BTreeSet::new(),
+        asks: BTreeMap::new(),
+    }
+}
+
+impl Session {
+    fn request(&mut self, request: &InteractionRequest, seq: Seq, at: Timestamp) {
+        let id = request.interaction_id;
+        let earlier = self.asks.remove(&id);
+        let opened_at = earlier.as_ref().map_or(at, |ask| ask.opened_at);
+        let responses = earlier.map(|ask| ask.responses).unwrap_or_default();
+        self.asks.insert(
+            id,
+            Ask {
+                prompt_id: request.prompt_id,
+                attempt: request.attempt,
+                origin: request.origin,
+                asked_in: self.alive,
+                turn_id: request.turn_id,
+                tool_call_id: request.tool_call_id.clone(),
+                tool_name: request.tool_name.clone(),
+                input_digest: request.input_digest.clone(),
+                spec: spec(&request.body),
+                state: AskState::Open,
+                delivery: None,
+                edited: false,
+                hold: request.hold,
+                deadline: request.deadline,
+                can_park: request.can_park,
+                capabilities: request.capabilities,
+                has_handler: request.has_handler,
+                opened_at,
+                request_seq: seq,
+                seq,
+                responses,
+                late: None,
+            },
+        );
+        self.refresh(id);
+    }
+
+    fn response(&mut self, response: &InteractionResponse, seq: Seq, at: Timestamp) {
+        let record = ResponseRecord {
+            prompt_id: response.prompt_id,
+            decider: response.decider.clone(),
+            action: Action::of(&response.response),
+            key: response.idempotency_key.clone(),
+            body_digest: response.body_digest.clone(),
+            seq,
+            at,
+        };
+        let edited = match &response.response {
+            Response::Approve { edited_input, .. } => edited_input.is_some(),
+            Response::Deny { .. }
+            | Response::Answer { .. }
+            | Response::Submit { .. }
+            | Response::Cancel { .. } => false,
+        };
+        let prompt_id = response.prompt_id;
+        self.change(response.interaction_id, seq, |ask| {
+            ask.responses.push(record);
+            ask.edited = edited;
+            ask.state = AskState::Submitted { prompt_id };
+        });
+        if let Some(settlement) = response.settlement {
+            self.settle(response.interaction_id, settlement, seq);
+        }
+    }
+
+    fn settle(&mut self, id: InteractionId, settlement: Settlement, seq: Seq) {
+        self.change(id, seq, |ask| {
+            ask.state = AskState::Settled { settlement };
+            ask.delivery = Some(Delivery::Accepted);
+        });
+    }
+
+    fn deliver(&mut self, id: InteractionId, delivery: &Delivery, seq: Seq) {
+        let approved = AskState::Settled { settlement: Settlement::Approved };
+        if let (Delivery::Unknown { .. }, Some(ask)) = (delivery, self.asks.get(&id))
+            && ask.state == approved
+        {
+            self.may_have_run.insert(ask.input_digest.clone());
+        }
+        self.change(id, seq, |ask| ask.delivery = Some(delivery.clone()));
+    }
+
+    fn late(&mut self, late: &LateAnswer, seq: Seq, at: Timestamp) {
+        let record = ResponseRecord {
+            prompt_id: late.prompt_id,
+            decider: Decider::Person { name: late.name.clone(), surface: late.surface },
+            action: Action::of(&late.response),
+            key: Some(late.idempotency_key.clone()),
+            body_digest: Some(late.body_digest.clone()),
+            seq,
+            at,
+        };
+        self.change(late.interaction_id, seq, |ask| ask.late = Some(record));
+        self.pending.push(PendingTurn { turn_id: late.turn_id, seq });
+    }
+
+    fn status(&mut self, status: &SessionStatus) {
+        self.agent = status.agent;
+        if let Some(agent_ref) = &status.agent_ref {
+            self.agent_ref = Some(agent_ref.clone());
+        }
+        if let Some(turn) = status.turn_id {
+            self.turn = Some(turn);
+            self.pending.retain(|pending| pending.turn_id != turn);
+        }
+        match (status.incarnation, status.pid) {
+            // With its process: it begins. Without: it ended.
+            (Some(incarnation), Some(_)) => {
+                self.alive = Some(incarnation);
+                self.incarnations = incarnation.0;
+            }
+            (Some(_), None) => self.alive = None,
+            (None, _) => {}
+        }
+    }
+
+    fn done(&mut self, done: &Done) {
+        if self.turn == Some(done.turn_id) {
+            self.turn = None;
+        }
+        self.agent = match self.agent {
+            AgentState::Ended => AgentState::Ended,
+            AgentState::Idle
+            | AgentState::Running
+            | AgentState::Waiting
+            | AgentState::Parking
+            | AgentState::Parked
+            | AgentState::Detached => AgentState::Idle,
+        };
+    }
+
+    fn change(&mut self, id: InteractionId, seq: Seq, change: impl FnOnce(&mut Ask)) {
+        if let Some(ask) = self.asks.get_mut(&id) {
+            change(ask);
+            ask.seq = seq;
+            self.refresh(id);
+        }
+    }
+
+    /// Brings the sets of ids in line with one ask, and the agent's state with the sets.
+    fn refresh(&mut self, id: InteractionId) {
+        let Some(ask) = self.asks.get(&id) else { return };
+        let undelivered = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+        put(&mut self.live, id, ask.is_live());
+        put(&mut self.blocking, id, ask.is_blocking());
+        put(&mut self.undelivered, id, undelivered);
+        self.agent = match (self.agent, self.blocking.is_empty()) {
+            (AgentState::Running, false) => AgentState::Waiting,
+            (AgentState::Waiting, true) => AgentState::Running,
+            (agent, _) => agent,
+        };
+    }
+}
+
+fn put(set: &mut BTreeSet<InteractionId>, id: InteractionId, member: bool) {
+    if member {
+        set.insert(id);
+    } else {
+        set.remove(&id);
+    }
+}
+
+fn spec(body: &AskBody) -> AskSpec {
+    match body {
+        AskBody::Approval { offered_scopes, .. } => {
+            AskSpec::Approval { scopes: offered_scopes.iter().map(|offered| offered.scope).collect() }
+        }
+        AskBody::Question { questions } => AskSpec::Question { questions: questions.clone() },
+        AskBody::Form { form } => AskSpec::Form { form: form.clone() },
+    }
+}

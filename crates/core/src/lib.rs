@@ -1,0 +1,29 @@
+//! Decides. Every rule of Holdpoint is a pure function in this crate.
+//!
+//! [`decide`] turns a command into events or a named rejection; [`fold`] turns events into state. Nothing here
+//! reads a clock, waits, or touches a file, a database or a network.
+
+mod answers;
+mod command;
+mod digest;
+mod fold;
+mod form;
+mod policy;
+mod rejection;
+mod state;
+
+pub use command::cancel::{Cancel, CancelScope};
+pub use command::exit::Exit;
+pub use command::expire::{Expire, ExpireCause};
+pub use command::finish::Finish;
+pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};
+pub use command::record::Output;
+pub use command::request::Request;
+pub use command::respond::Respond;
+pub use command::resume::Resume;
+pub use command::{Command, decide};
+pub use digest::digest;
+pub use fold::fold;
+pub use policy::offered_scopes;
+pub use rejection::Rejection;
+pub use state::{Action, Ask, AskSpec, PendingTurn, ResponseRecord, STATE_VERSION, Session, State};

@@ -1,0 +1,75 @@
+//! Why a command was not accepted. Every refusal has a name and words for the person who meets it.
+
+use holdpoint_protocol::{AgentState, Closing, FieldErrors, PromptId, Winner};
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Rejection {
+    #[error("there is no such session")]
+    NotOpened,
+    #[error("this session is open already")]
+    AlreadyOpen,
+    #[error("this session has ended: open a new one")]
+    Ended,
+    #[error("there is no such ask in this session")]
+    UnknownAsk,
+    #[error("this tool call was asked before with another input: a changed input needs a call of its own")]
+    AskChanged,
+    #[error("this ask cannot be shown: {why}")]
+    BadAsk { why: String },
+    #[error("somebody else answered first")]
+    Lost { winner: Box<Winner> },
+    #[error("this ask was shown again since: answer the new prompt")]
+    StalePrompt { current: PromptId },
+    #[error("this ask is closed: {}", closing_words(*closing))]
+    Dead { closing: Closing },
+    #[error("the answer does not fit the ask")]
+    Invalid { errors: FieldErrors },
+    #[error("{why}")]
+    WrongAction { why: &'static str },
+    #[error("this idempotency key was used with another answer: take a new key")]
+    KeyReused,
+    #[error("the tool has not asked its person anything that it could decide on now")]
+    NothingToDecide,
+    #[error("this ask was shown {attempts} times already: the tool must end it")]
+    TooManyAttempts { attempts: u32 },
+    #[error("this ask is not due yet, or was shown again since")]
+    NotDue,
+    #[error("the agent cannot be parked here: {why}")]
+    CannotPark { why: &'static str },
+    #[error("the agent has a process already")]
+    AlreadyAlive,
+    #[error("that process of the agent is gone or was never started")]
+    StaleIncarnation,
+    #[error("the agent cannot do this while it is {}", agent_words(*agent))]
+    WrongAgentState { agent: AgentState },
+    #[error("no message waits for its turn")]
+    NoSuchTurn,
+    #[error("nothing was decided that could be delivered")]
+    NotDeliverable,
+    #[error("this grant exists already")]
+    GrantExists,
+    #[error("there is no such grant, or it was revoked")]
+    UnknownGrant,
+    #[error("a message needs words")]
+    EmptyMessage,
+}
+
+const fn closing_words(closing: Closing) -> &'static str {
+    match closing {
+        Closing::Expired => "nobody answered in time",
+        Closing::Cancelled => "its turn was stopped, its session ended, or its agent withdrew it",
+        Closing::AnsweredLate => "its answer went to the agent as a message",
+    }
+}
+
+const fn agent_words(agent: AgentState) -> &'static str {
+    match agent {
+        AgentState::Idle => "idle",
+        AgentState::Running => "running",
+        AgentState::Waiting => "waiting for a person",
+        AgentState::Parking => "being parked",
+        AgentState::Parked => "parked",
+        AgentState::Detached => "detached",
+        AgentState::Ended => "ended",
+    }
+}

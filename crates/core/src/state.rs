@@ -1,0 +1,183 @@
+//! The state of a session: what its journal folds to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_protocol::{
+    AgentState, AskState, Capabilities, Decider, Delivery, Digest, Form, Grant, GrantId, Hold, Incarnation,
+    InteractionId, Origin, OwnerId, PromptId, Question, Response, Scope, Seq, Timestamp, ToolCallId, TurnId,
+};
+use serde::{Deserialize, Serialize};
+
+/// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
+pub const STATE_VERSION: u32 = 1;
+
+/// A session's journal, folded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum State {
+    /// No event yet.
+    Unopened,
+    Opened(Box<Session>),
+}
+
+/// An opened session. It holds ids and states, never text: it is read and written at every append.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    pub owner: OwnerId,
+    pub agent: AgentState,
+    /// The process that lives now.
+    pub alive: Option<Incarnation>,
+    /// How many processes there were.
+    pub incarnations: u32,
+    /// The agent's own name for the conversation.
+    pub agent_ref: Option<String>,
+    pub turn: Option<TurnId>,
+    /// Messages that the agent has not been given yet, in order.
+    pub pending: Vec<PendingTurn>,
+    /// Approvals remembered in this journal.
+    pub grants: BTreeMap<GrantId, Grant>,
+    /// Asks that a person can still answer or a handler still decides.
+    pub live: BTreeSet<InteractionId>,
+    /// Those of them that keep the agent waiting.
+    pub blocking: BTreeSet<InteractionId>,
+    /// Settled asks whose delivery is not over.
+    pub undelivered: BTreeSet<InteractionId>,
+    /// Inputs whose approval may have taken effect in an agent that died.
+    pub may_have_run: BTreeSet<Digest>,
+    /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.
+    #[serde(skip)]
+    pub asks: BTreeMap<InteractionId, Ask>,
+}
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingTurn {
+    pub turn_id: TurnId,
+    /// The event that has its text.
+    pub seq: Seq,
+}
+
+/// One ask, with what is needed to check a response and nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    pub prompt_id: PromptId,
+    pub attempt: u32,
+    pub origin: Origin,
+    /// The life of the agent that asked, if it had one.
+    pub asked_in: Option<Incarnation>,
+    pub turn_id: Option<TurnId>,
+    pub tool_call_id: Option<ToolCallId>,
+    pub tool_name: String,
+    pub input_digest: Digest,
+    pub spec: AskSpec,
+    pub state: AskState,
+    pub delivery: Option<Delivery>,
+    /// It was approved with another input than the one asked about.
+    pub edited: bool,
+    pub hold: Hold,
+    pub deadline: Option<Timestamp>,
+    pub can_park: bool,
+    pub capabilities: Capabilities,
+    pub has_handler: bool,
+    pub opened_at: Timestamp,
+    /// The event that showed the current prompt.
+    pub request_seq: Seq,
+    /// The event that changed it last.
+    pub seq: Seq,
+    /// The responses that won, one per prompt at most.
+    pub responses: Vec<ResponseRecord>,
+    /// An answer that came too late to settle it.
+    pub late: Option<ResponseRecord>,
+}
+
+/// What a response is checked against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AskSpec {
+    Approval { scopes: Vec<Scope> },
+    Question { questions: Vec<Question> },
+    Form { form: Form },
+}
+
+/// A response that won a prompt, without its words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResponseRecord {
+    pub prompt_id: PromptId,
+    pub decider: Decider,
+    pub action: Action,
+    pub key: Option<String>,
+    pub body_digest: Option<Digest>,
+    pub seq: Seq,
+    pub at: Timestamp,
+}
+
+/// What a response did, without its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    Approve,
+    Deny,
+    Submit,
+    Cancel,
+}
+
+impl Action {
+    pub const fn of(response: &Response) -> Self {
+        match response {
+            Response::Approve { .. } => Self::Approve,
+            Response::Deny { .. } => Self::Deny,
+            Response::Answer { .. } | Response::Submit { .. } => Self::Submit,
+            Response::Cancel { .. } => Self::Cancel,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+            Self::Submit => "submit",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+impl Ask {
+    pub fn is_approval(&self) -> bool {
+        match self.spec {
+            AskSpec::Approval { .. } => true,
+            AskSpec::Question { .. } | AskSpec::Form { .. } => false,
+        }
+    }
+
+    /// A person can still answer it, or its tool still decides.
+    pub fn is_live(&self) -> bool {
+        match self.state {
+            AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
+            AskState::Settled { .. } | AskState::Closed { .. } => false,
+        }
+    }
+
+    /// It keeps a hosted agent waiting.
+    pub fn is_blocking(&self) -> bool {
+        let undecided = match self.state {
+            AskState::Open | AskState::Submitted { .. } => true,
+            AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. } => false,
+        };
+        undecided && self.origin == Origin::Agent
+    }
+
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+
+    /// The response recorded under this idempotency key, late or not.
+    pub fn response_with_key(&self, key: &str) -> Option<&ResponseRecord> {
+        self.responses.iter().chain(self.late.as_ref()).find(|record| record.key.as_deref() == Some(key))
+    }
+}
+
+impl State {
+    pub fn session(&self) -> Option<&Session> {
+        match self {
+            Self::Unopened => None,
+            Self::Opened(session) => Some(session),
+        }
+    }
+}

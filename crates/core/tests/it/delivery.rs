@@ -1,0 +1,171 @@
+//! How a settlement reaches the agent, once.
+
+use crate::world::*;
+use holdpoint_core::{Cancel, CancelScope, Command, Exit, Rejection};
+use holdpoint_protocol::{AgentState, AskState, Decider, Delivery, EventBody, Incarnation, Settlement};
+
+fn delivering(n: u8, life: u32) -> Command {
+    Command::Delivering { interaction_id: ask_id(n), incarnation: Incarnation(life) }
+}
+
+fn delivered(n: u8, life: u32) -> Command {
+    Command::Delivered { interaction_id: ask_id(n), incarnation: Incarnation(life) }
+}
+
+fn acknowledge(n: u8) -> Command {
+    Command::Acknowledge { interaction_id: ask_id(n) }
+}
+
+fn exit(life: u32, parked: bool) -> Command {
+    Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None })
+}
+
+fn park(n: u8, life: u32) -> Command {
+    Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(life) }
+}
+
+#[test]
+fn accepted_delivering_delivered_acknowledged() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    assert_eq!(world.rejected(delivering(1, 1)), Rejection::NotDeliverable, "nothing was decided");
+    world.ok(respond(1, 1, "k", approve()));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::Accepted));
+    assert_eq!(world.rejected(acknowledge(1)), Rejection::NotDeliverable, "it was not written yet");
+    world.ok(delivering(1, 1));
+    assert_eq!(world.rejected(delivering(1, 1)), Rejection::NotDeliverable, "it is being written");
+    world.ok(delivered(1, 1));
+    world.ok(acknowledge(1));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::Acknowledged));
+    assert!(world.session().undelivered.is_empty());
+}
+
+#[test]
+fn an_acknowledgement_may_be_faster_than_we_are() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(delivering(1, 1));
+    world.ok(acknowledge(1));
+    assert!(world.ok(delivered(1, 1)).is_empty());
+}
+
+#[test]
+fn a_death_while_accepted_leaves_the_answer_for_the_next_life() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(exit(1, false));
+    assert_eq!(world.session().agent, AgentState::Detached);
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(resume(2));
+    world.ok(delivering(1, 2));
+}
+
+#[test]
+fn an_approval_that_may_have_run_is_never_replayed_and_the_person_is_told() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(delivering(1, 1));
+    world.ok(exit(1, false));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
+    world.ok(resume(2));
+    assert_eq!(world.rejected(delivering(1, 2)), Rejection::NotDeliverable);
+    let events = world.ok(ask(approval(2, 1)));
+    let [EventBody::InteractionRequest(again)] = &events[..] else { panic!("asked again: {events:?}") };
+    assert!(again.may_have_run);
+}
+
+#[test]
+fn a_question_may_be_answered_again_in_the_next_life_but_not_in_the_same() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    world.ok(delivering(1, 1));
+    world.ok(exit(1, false));
+    world.ok(resume(2));
+    world.ok(delivering(1, 2));
+    assert_eq!(world.rejected(delivering(1, 2)), Rejection::NotDeliverable);
+}
+
+#[test]
+fn an_identical_repeat_gets_the_answer_that_never_arrived_once() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(exit(1, false));
+    world.ok(resume(2));
+    let events = world.ok(ask(approval(2, 1)));
+    assert!(matches!(
+        &events[1],
+        EventBody::InteractionResponse(by) if by.decider == Decider::Earlier { interaction_id: ask_id(1) }
+    ));
+    assert_eq!(world.ask(2).state, AskState::Settled { settlement: Settlement::Approved });
+    assert_eq!(world.rejected(delivering(1, 2)), Rejection::NotDeliverable, "it moved");
+    assert_eq!(world.ok(ask(approval(3, 2))).len(), 1, "another input asks");
+    world.ok(delivering(2, 2));
+    assert_eq!(world.ok(ask(approval(4, 1))).len(), 1, "a second repeat asks");
+}
+
+#[test]
+fn a_stopped_turn_drops_answers_that_were_not_written() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::Undeliverable { moved_to: None }));
+    assert_eq!(world.rejected(delivering(1, 1)), Rejection::NotDeliverable);
+}
+
+#[test]
+fn parked_means_no_process_and_an_answer_waits_for_the_next_one() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(park(1, 1));
+    assert_eq!(world.session().agent, AgentState::Parking);
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert!(
+        matches!(world.rejected(delivering(1, 1)), Rejection::WrongAgentState { .. }),
+        "it is going away"
+    );
+    world.ok(exit(1, true));
+    assert_eq!(world.session().agent, AgentState::Parked);
+    assert_eq!(world.session().alive, None);
+    world.ok(resume(2));
+    world.ok(delivering(1, 2));
+}
+
+#[test]
+fn only_an_agent_that_waits_for_one_answer_can_park() {
+    let mut world = World::running();
+    let mut stays = question(1);
+    stays.can_park = false;
+    world.ok(ask(stays));
+    assert!(matches!(world.rejected(park(1, 1)), Rejection::CannotPark { .. }));
+    world.ok(ask(question(2)));
+    assert!(matches!(world.rejected(park(2, 1)), Rejection::CannotPark { .. }));
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert_eq!(world.rejected(park(2, 9)), Rejection::StaleIncarnation);
+    world.ok(park(2, 1));
+}
+
+#[test]
+fn a_process_that_dies_while_it_is_being_parked_is_detached() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(park(1, 1));
+    world.ok(exit(1, false));
+    assert_eq!(world.session().agent, AgentState::Detached);
+    assert_eq!(world.ask(1).state, AskState::Open);
+}
+
+#[test]
+fn an_agent_that_will_not_go_keeps_waiting_and_gets_its_answer() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(park(1, 1));
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    world.ok(Command::Stay { incarnation: Incarnation(1) });
+    assert_eq!(world.session().agent, AgentState::Running);
+    world.ok(delivering(1, 1));
+}

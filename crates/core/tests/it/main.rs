@@ -1,0 +1,6 @@
+//! Behaviour of the core through its public face: `decide` and `fold`.
+
+mod delivery;
+mod properties;
+mod rules;
+mod world;

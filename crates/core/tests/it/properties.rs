@@ -1,0 +1,420 @@
+//! What holds for any order of commands.
+
+#![expect(clippy::wildcard_enum_match_arm, reason = "each property looks at the events it speaks of")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::world::*;
+use holdpoint_core::{
+    AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Request, State,
+    Trigger, Verdict, decide, fold,
+};
+use holdpoint_protocol::{
+    AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
+    InteractionRequest, Origin, Response, ResponseDraft, Scope, Settlement, StopReason, Timestamp,
+};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Message(u8),
+    Begin(u8),
+    Resume,
+    Exit { parked: bool },
+    Ask { n: u8, what: u8, kind: u8, handler: bool, deadline: bool },
+    AskByRule { n: u8, what: u8 },
+    Respond { n: u8, old_prompt: bool, key: u8, draft: u8 },
+    Outcome { n: u8, verdict: u8, timeout: bool },
+    Queue(u8),
+    Expire { n: u8, hold: bool },
+    CancelAsk(u8),
+    CancelTurn,
+    Park(u8),
+    Stay,
+    Delivering { n: u8, old_life: bool },
+    Delivered(u8),
+    Acknowledge(u8),
+    Revoke,
+    Finish,
+    End,
+    Later,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let n = 0..4_u8;
+    prop_oneof![
+        4 => (1..4_u8).prop_map(Step::Message),
+        8 => (1..4_u8).prop_map(Step::Begin),
+        12 => Just(Step::Resume),
+        8 => any::<bool>().prop_map(|parked| Step::Exit { parked }),
+        32 => (n.clone(), 0..2_u8, 0..4_u8, any::<bool>(), any::<bool>())
+            .prop_map(|(n, what, kind, handler, deadline)| Step::Ask { n, what, kind, handler, deadline }),
+        4 => (n.clone(), 0..2_u8).prop_map(|(n, what)| Step::AskByRule { n, what }),
+        40 => (n.clone(), prop::bool::weighted(0.2), 0..8_u8, 0..24_u8)
+            .prop_map(|(n, old_prompt, key, draft)| Step::Respond { n, old_prompt, key, draft: if draft < 8 { draft } else { 8 + draft % 4 } }),
+        12 => (n.clone(), 0..3_u8, any::<bool>())
+            .prop_map(|(n, verdict, timeout)| Step::Outcome { n, verdict, timeout }),
+        4 => n.clone().prop_map(Step::Queue),
+        8 => (n.clone(), any::<bool>()).prop_map(|(n, hold)| Step::Expire { n, hold }),
+        4 => n.clone().prop_map(Step::CancelAsk),
+        2 => Just(Step::CancelTurn),
+        8 => n.clone().prop_map(Step::Park),
+        4 => Just(Step::Stay),
+        24 => (n.clone(), prop::bool::weighted(0.2)).prop_map(|(n, old_life)| Step::Delivering { n, old_life }),
+        12 => n.clone().prop_map(Step::Delivered),
+        12 => n.prop_map(Step::Acknowledge),
+        4 => Just(Step::Revoke),
+        1 => Just(Step::Finish),
+        4 => Just(Step::Later),
+        1 => Just(Step::End),
+    ]
+}
+
+fn draft(kind: u8) -> ResponseDraft {
+    match kind {
+        0 => approve(),
+        1 => approve_for(Scope::Session),
+        2 => deny(),
+        3 => answer("SQLite"),
+        4 => answer(""),
+        5 => submit("a@b"),
+        6 => ResponseDraft::Cancel { reason: None },
+        7 => ResponseDraft::Approve { scope: None, edited_input: Some(serde_json::json!({"command": "ls"})) },
+        _ => unreachable!("drafts are counted to 7"),
+    }
+}
+
+fn make_request(n: u8, what: u8, kind: u8) -> InteractionRequest {
+    match kind {
+        0 => approval(n, what),
+        1 => question(n),
+        _ => form(n),
+    }
+}
+
+fn command(world: &World, step: &Step) -> Command {
+    let session = world.state.session();
+    let lives = session.map_or(0, |session| session.incarnations);
+    let attempt =
+        |n: u8| session.and_then(|session| session.asks.get(&ask_id(n))).map_or(1, |ask| ask.attempt);
+    match *step {
+        Step::Message(n) => message(n),
+        Step::Begin(n) => Command::Begin { turn_id: turn(n) },
+        Step::Resume => resume(lives + 1),
+        Step::Exit { parked } => {
+            Command::Exit(Exit { incarnation: Incarnation(lives), parked, message: None })
+        }
+        Step::Ask { n, what, kind, handler, deadline } => {
+            let mut request = make_request(n, what, kind);
+            request.has_handler = handler;
+            request.origin = if handler { Origin::Tool } else { Origin::Agent };
+            request.deadline = deadline.then(|| world.now.after(std::time::Duration::from_secs(5)));
+            ask(request)
+        }
+        Step::AskByRule { n, what } => Command::Request(Box::new(Request {
+            request: approval(n, what),
+            owner_grants: Vec::new(),
+            allowed_by: Some("auto".to_owned()),
+        })),
+        Step::Respond { n, old_prompt, key, draft: kind } => {
+            let attempt = if old_prompt { 1 } else { attempt(n) };
+            // Mostly what the ask wants, so that something is won; sometimes anything.
+            let fitting =
+                session.and_then(|session| session.asks.get(&ask_id(n))).map(|ask| match ask.spec {
+                    AskSpec::Approval { .. } => [0, 0, 1, 7],
+                    AskSpec::Question { .. } => [3, 3, 3, 6],
+                    AskSpec::Form { .. } => [5, 5, 5, 6],
+                });
+            let kind = match (kind.checked_sub(8), fitting) {
+                (Some(choice), Some(fitting)) => fitting[usize::from(choice)],
+                (Some(choice), None) => choice,
+                (None, _) => kind,
+            };
+            respond(n, attempt, &format!("key {key}"), draft(kind))
+        }
+        Step::Outcome { n, verdict, timeout } => {
+            let attempt = attempt(n);
+            let verdict = match verdict {
+                0 => Verdict::Complete,
+                1 => Verdict::Pending { message: "later".to_owned() },
+                _ => Verdict::Reprompt(Box::new(InteractionRequest {
+                    prompt_id: prompt(n, attempt + 1),
+                    ..form(n)
+                })),
+            };
+            Command::Outcome(Box::new(Outcome {
+                interaction_id: ask_id(n),
+                prompt_id: prompt(n, attempt),
+                trigger: if timeout { Trigger::Timeout } else { Trigger::Response },
+                verdict,
+            }))
+        }
+        Step::Queue(n) => Command::Queue { interaction_id: ask_id(n), message: "later".to_owned() },
+        Step::Expire { n, hold } => Command::Expire(Expire {
+            interaction_id: ask_id(n),
+            prompt_id: prompt(n, attempt(n)),
+            cause: if hold {
+                ExpireCause::Hold { message: "nobody".to_owned() }
+            } else {
+                ExpireCause::Deadline
+            },
+        }),
+        Step::CancelAsk(n) => Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(n)) }),
+        Step::CancelTurn => Command::Cancel(Cancel { scope: CancelScope::Turn }),
+        Step::Park(n) => Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(lives) },
+        Step::Stay => Command::Stay { incarnation: Incarnation(lives) },
+        Step::Delivering { n, old_life } => Command::Delivering {
+            interaction_id: ask_id(n),
+            incarnation: Incarnation(if old_life { 1 } else { lives }),
+        },
+        Step::Delivered(n) => {
+            Command::Delivered { interaction_id: ask_id(n), incarnation: Incarnation(lives) }
+        }
+        Step::Acknowledge(n) => Command::Acknowledge { interaction_id: ask_id(n) },
+        Step::Revoke => {
+            let grant = session.and_then(|session| session.grants.keys().next().copied());
+            match grant {
+                Some(grant_id) => Command::Revoke { grant_id, name: "ana".to_owned() },
+                None => message(2),
+            }
+        }
+        Step::Finish => Command::Finish(Finish {
+            turn_id: session.and_then(|session| session.turn).unwrap_or(turn(1)),
+            reason: StopReason::Completed,
+            usage: None,
+        }),
+        Step::End => Command::End { name: "ana".to_owned() },
+        Step::Later => message(3),
+    }
+}
+
+fn play(steps: &[Step]) -> World {
+    let mut world = World::running();
+    for step in steps {
+        if matches!(step, Step::Later) {
+            world.now = world.now.after(std::time::Duration::from_secs(4));
+        }
+        let command = command(&world, step);
+        only_what_concerns_it_is_needed(&world, &command);
+        // A rejection is a fine result; a panic is not.
+        let _decided = world.apply(&command);
+    }
+    world
+}
+
+/// A store loads only the asks that a command names. The decision and the folded state must not differ.
+fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
+    let State::Opened(session) = &world.state else { return };
+    let mut part = session.clone();
+    let concerned = command.concerns(session);
+    part.asks.retain(|id, _| concerned.contains(id));
+    let mut part = State::Opened(part);
+    let decided = decide(&part, command, world.now);
+    assert_eq!(decided, decide(&world.state, command, world.now), "{command:?}");
+    let mut whole = world.state.clone();
+    for (index, body) in decided.into_iter().flatten().enumerate() {
+        let event = Event {
+            id: holdpoint_protocol::EventId::from_uuid(uuid::Uuid::nil()),
+            seq: holdpoint_protocol::Seq((world.journal.len() + index + 1) as u64),
+            at: world.now,
+            body,
+        };
+        fold(&mut part, &event);
+        fold(&mut whole, &event);
+    }
+    let (State::Opened(mut part), State::Opened(whole)) = (part, whole) else { panic!("both stay open") };
+    for (id, ask) in &part.asks {
+        assert_eq!(Some(ask), whole.asks.get(id));
+    }
+    part.asks.clone_from(&whole.asks);
+    assert_eq!(part, whole);
+}
+
+fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
+    journal
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::InteractionResponse(response) => {
+                response.settlement.map(|settlement| (response.interaction_id, settlement))
+            }
+            EventBody::InteractionUpdate(update) => match &update.change {
+                AskChange::Settled { settlement } => Some((update.interaction_id, *settlement)),
+                AskChange::Queued { .. } | AskChange::Delivery { .. } => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_winner_per_prompt_and_one_settlement_per_ask(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let mut won = BTreeSet::new();
+        for event in &world.journal {
+            if let EventBody::InteractionResponse(response) = &event.body {
+                prop_assert!(won.insert(response.prompt_id), "two winners of {}", response.prompt_id);
+            }
+        }
+        let mut settled = BTreeSet::new();
+        for (ask, _) in settlements(&world.journal) {
+            prop_assert!(settled.insert(ask), "{ask} was settled twice");
+        }
+    }
+
+    #[test]
+    fn a_replayed_journal_folds_to_the_live_state(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let mut replayed = State::Unopened;
+        for event in &world.journal {
+            fold(&mut replayed, event);
+        }
+        prop_assert_eq!(replayed, world.state);
+    }
+
+    #[test]
+    fn no_allow_without_a_person_a_grant_or_a_rule(steps in prop::collection::vec(step(), 1..60)) {
+        let silent: Vec<Step> = steps
+            .into_iter()
+            .filter(|step| !matches!(step, Step::Respond { .. } | Step::AskByRule { .. }))
+            .collect();
+        let world = play(&silent);
+        prop_assert!(settlements(&world.journal).is_empty(), "something was settled though nobody decided");
+        prop_assert!(!world.journal.iter().any(|event| matches!(
+            &event.body,
+            EventBody::InteractionResponse(_) | EventBody::LateAnswer(_) | EventBody::GrantAdded(_)
+        )));
+    }
+
+    #[test]
+    fn every_allow_names_its_decider(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let mut grants = BTreeSet::new();
+        let mut approved_by_person = BTreeSet::new();
+        let mut inputs = BTreeMap::new();
+        for event in &world.journal {
+            match &event.body {
+                EventBody::GrantAdded(added) => { grants.insert(added.grant.grant_id); }
+                EventBody::GrantRevoked(revoked) => { grants.remove(&revoked.grant_id); }
+                EventBody::InteractionRequest(request) => {
+                    if let AskBody::Approval { .. } = request.body {
+                        inputs.insert(request.interaction_id, request.input_digest.clone());
+                    }
+                }
+                EventBody::InteractionResponse(response) => {
+                    let Response::Approve { .. } = response.response else { continue };
+                    match &response.decider {
+                        Decider::Person { name, .. } => {
+                            prop_assert_eq!(name, "ana");
+                            approved_by_person.insert(response.interaction_id);
+                        }
+                        Decider::Grant { grant_id } => prop_assert!(grants.contains(grant_id)),
+                        Decider::Rule { name } => prop_assert_eq!(name, "auto"),
+                        Decider::Earlier { interaction_id } => {
+                            prop_assert_eq!(&inputs[interaction_id], &inputs[&response.interaction_id]);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_delivered_twice_and_nothing_dead_is_delivered(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let mut written: BTreeSet<(InteractionId, Incarnation)> = BTreeSet::new();
+        let mut approvals: BTreeMap<InteractionId, u32> = BTreeMap::new();
+        let mut state = State::Unopened;
+        for event in &world.journal {
+            if let EventBody::InteractionUpdate(update) = &event.body
+                && let AskChange::Delivery { delivery: Delivery::Delivering { incarnation } } = &update.change
+            {
+                let session = state.session().expect("open");
+                let ask = &session.asks[&update.interaction_id];
+                prop_assert!(matches!(ask.state, AskState::Settled { .. }), "{:?} was written to the agent", ask.state);
+                prop_assert_eq!(session.alive, Some(*incarnation));
+                prop_assert!(written.insert((update.interaction_id, *incarnation)), "written twice to one process");
+                if ask.is_approval() {
+                    *approvals.entry(update.interaction_id).or_default() += 1;
+                }
+            }
+            fold(&mut state, event);
+        }
+        prop_assert!(approvals.values().all(|times| *times == 1), "an approval was written twice: {approvals:?}");
+    }
+}
+
+/// The steps must reach the states that matter, or the properties above would hold for nothing.
+#[test]
+fn the_steps_reach_every_state() {
+    use proptest::strategy::ValueTree as _;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let strategy = prop::collection::vec(step(), 1..60);
+    let mut seen = BTreeMap::new();
+    for _ in 0..600 {
+        let steps = strategy.new_tree(&mut runner).expect("a tree").current();
+        for event in play(&steps).journal {
+            let name = match &event.body {
+                EventBody::InteractionUpdate(update) => match &update.change {
+                    AskChange::Settled { .. } => "settled by handler".to_owned(),
+                    AskChange::Queued { .. } => "queued".to_owned(),
+                    AskChange::Delivery { delivery } => {
+                        format!("{delivery:?}").split(' ').next().unwrap_or("").to_owned()
+                    }
+                },
+                EventBody::InteractionResponse(response) => {
+                    format!("{:?}", response.decider).split(' ').next().unwrap_or("").to_owned()
+                }
+                EventBody::InteractionRequest(request) if request.attempt > 1 => "reprompt".to_owned(),
+                EventBody::InteractionClosed(closed) => format!("{:?}", closed.closing),
+                EventBody::SessionStatus(status) => format!("agent {:?}", status.agent),
+                other => other.event_type().as_str().to_owned(),
+            };
+            *seen.entry(name).or_insert(0) += 1;
+        }
+    }
+    for wanted in [
+        "settled by handler",
+        "queued",
+        "Delivering",
+        "Delivered",
+        "Acknowledged",
+        "Unknown",
+        "Undeliverable",
+        "Person",
+        "Grant",
+        "Rule",
+        "Earlier",
+        "reprompt",
+        "Expired",
+        "Cancelled",
+        "AnsweredLate",
+        "late_answer",
+        "agent Parking",
+        "agent Parked",
+        "agent Detached",
+        "agent Ended",
+        "grant_added",
+        "grant_revoked",
+        "done",
+    ] {
+        assert!(seen.contains_key(wanted), "no run reached `{wanted}`: {seen:?}");
+    }
+}
+
+#[test]
+fn time_is_given_never_read() {
+    // The same commands at the same moments give the same journal: nothing inside reads a clock.
+    let steps = [
+        Step::Ask { n: 0, what: 0, kind: 0, handler: false, deadline: true },
+        Step::Respond { n: 0, old_prompt: false, key: 0, draft: 1 },
+        Step::Delivering { n: 0, old_life: false },
+    ];
+    assert_eq!(play(&steps).journal, play(&steps).journal);
+    assert!(play(&steps).journal.iter().all(|event| event.at == Timestamp::from_micros(1_000_000)));
+}

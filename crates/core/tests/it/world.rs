@@ -1,0 +1,227 @@
+//! A session driven by commands, as the store drives it, without a store.
+
+use holdpoint_core::{
+    Ask, Command, Rejection, Request, Respond, Resume, Session, State, decide, digest, fold, offered_scopes,
+};
+use holdpoint_protocol::{
+    AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
+    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PermissionMode, Presentation, PromptId,
+    Question, QuestionOption, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
+    TurnId, UserMessage,
+};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) journal: Vec<Event>,
+    pub(crate) now: Timestamp,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self { state: State::Unopened, journal: Vec::new(), now: Timestamp::from_micros(1_000_000) }
+    }
+
+    /// Opened, with a live process and a turn under way.
+    pub(crate) fn running() -> Self {
+        let mut world = Self::new();
+        world.ok(open());
+        world.ok(message(1));
+        world.ok(resume(1));
+        world.ok(Command::Begin { turn_id: turn(1) });
+        world
+    }
+
+    pub(crate) fn apply(&mut self, command: &Command) -> Result<Vec<EventBody>, Rejection> {
+        let bodies = decide(&self.state, command, self.now)?;
+        for body in &bodies {
+            let event = Event {
+                id: EventId::from_uuid(Uuid::from_u128(self.journal.len() as u128)),
+                seq: Seq(self.journal.len() as u64 + 1),
+                at: self.now,
+                body: body.clone(),
+            };
+            fold(&mut self.state, &event);
+            self.journal.push(event);
+        }
+        Ok(bodies)
+    }
+
+    pub(crate) fn ok(&mut self, command: Command) -> Vec<EventBody> {
+        self.apply(&command).unwrap_or_else(|why| panic!("{command:?} was rejected: {why}"))
+    }
+
+    pub(crate) fn rejected(&mut self, command: Command) -> Rejection {
+        match self.apply(&command) {
+            Ok(events) => panic!("{command:?} was accepted: {events:?}"),
+            Err(why) => why,
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        self.state.session().expect("the session is open")
+    }
+
+    pub(crate) fn ask(&self, n: u8) -> &Ask {
+        &self.session().asks[&ask_id(n)]
+    }
+}
+
+fn id(kind: u128, n: impl Into<u128>) -> Uuid {
+    Uuid::from_u128((kind << 64) | n.into())
+}
+
+pub(crate) fn turn(n: u8) -> TurnId {
+    TurnId::from_uuid(id(1, n))
+}
+
+pub(crate) fn ask_id(n: u8) -> InteractionId {
+    InteractionId::from_uuid(id(2, n))
+}
+
+pub(crate) fn prompt(ask: u8, attempt: u32) -> PromptId {
+    PromptId::from_uuid(id(3, u128::from(ask) * 100 + u128::from(attempt)))
+}
+
+pub(crate) fn owner() -> OwnerId {
+    OwnerId::new("local").expect("a good name")
+}
+
+pub(crate) fn open() -> Command {
+    Command::Open(SessionOpened {
+        owner: owner(),
+        agent: "scripted".to_owned(),
+        cwd: None,
+        title: None,
+        permission_mode: PermissionMode::Default,
+        model: None,
+        system_prompt: None,
+        max_turns: None,
+        allowed_tools: Vec::new(),
+    })
+}
+
+pub(crate) fn message(n: u8) -> Command {
+    Command::Message(UserMessage {
+        turn_id: turn(n),
+        message_id: MessageId::from_uuid(id(4, n)),
+        text: "hello".to_owned(),
+        from: "ana".to_owned(),
+    })
+}
+
+pub(crate) fn resume(n: u32) -> Command {
+    Command::Resume(Resume { incarnation: Incarnation(n), pid: 100 + n })
+}
+
+/// What the tests ask about. Two asks with the same number of `what` have the same input.
+pub(crate) fn approval_input(what: u8) -> Value {
+    json!({ "command": format!("make {what}") })
+}
+
+pub(crate) fn request(n: u8, body: AskBody, input: Value) -> InteractionRequest {
+    InteractionRequest {
+        interaction_id: ask_id(n),
+        prompt_id: prompt(n, 1),
+        attempt: 1,
+        origin: Origin::Agent,
+        turn_id: Some(turn(1)),
+        tool_call_id: Some(ToolCallId::new(format!("call_{n}")).expect("a good id")),
+        parents: Vec::new(),
+        tool_name: "Bash".to_owned(),
+        input_digest: digest(&input),
+        input,
+        body,
+        agent_says: None,
+        decision_reason: None,
+        error: None,
+        field_errors: Map::new(),
+        initial_values: Map::new(),
+        presentation: Presentation::Tool,
+        completed_view: None,
+        hold: Hold { after_ms: 600_000, then: HoldThen::Park },
+        deadline: None,
+        can_park: true,
+        capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
+        may_have_run: false,
+        has_handler: false,
+    }
+}
+
+pub(crate) fn approval(n: u8, what: u8) -> InteractionRequest {
+    let input = approval_input(what);
+    let offered_scopes = offered_scopes("Bash", &digest(&input), &[Scope::Once, Scope::Session]);
+    request(n, AskBody::Approval { preview: None, offered_scopes }, input)
+}
+
+pub(crate) fn question(n: u8) -> InteractionRequest {
+    let questions = vec![Question {
+        id: "store".to_owned(),
+        header: "Store".to_owned(),
+        question: "Which store?".to_owned(),
+        options: ["SQLite", "PostgreSQL"]
+            .map(|label| QuestionOption { label: label.to_owned(), description: None, preview: None })
+            .to_vec(),
+        multi_select: false,
+        allow_other: true,
+        secret: false,
+    }];
+    request(n, AskBody::Question { questions }, json!({}))
+}
+
+pub(crate) fn form(n: u8) -> InteractionRequest {
+    let field = Field {
+        id: "email".to_owned(),
+        label: "Email".to_owned(),
+        description: None,
+        required: true,
+        default: None,
+        kind: FieldKind::Text { min_length: None, max_length: None },
+    };
+    let form = Form { title: None, fields: vec![field] };
+    InteractionRequest {
+        origin: Origin::Tool,
+        has_handler: true,
+        ..request(n, AskBody::Form { form }, json!({}))
+    }
+}
+
+pub(crate) fn ask(request: InteractionRequest) -> Command {
+    Command::Request(Box::new(Request { request, owner_grants: Vec::new(), allowed_by: None }))
+}
+
+pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -> Command {
+    Command::Respond(Box::new(Respond {
+        interaction_id: ask_id(n),
+        prompt_id: prompt(n, attempt),
+        idempotency_key: key.to_owned(),
+        response,
+        name: "ana".to_owned(),
+        surface: Surface::Web,
+        turn_id: TurnId::from_uuid(id(5, n)),
+        message_id: MessageId::from_uuid(id(6, n)),
+    }))
+}
+
+pub(crate) fn approve() -> ResponseDraft {
+    ResponseDraft::Approve { scope: None, edited_input: None }
+}
+
+pub(crate) fn approve_for(scope: Scope) -> ResponseDraft {
+    ResponseDraft::Approve { scope: Some(scope), edited_input: None }
+}
+
+pub(crate) fn deny() -> ResponseDraft {
+    ResponseDraft::Deny { reason: Some("use pnpm".to_owned()) }
+}
+
+pub(crate) fn answer(text: &str) -> ResponseDraft {
+    let Value::Object(answers) = json!({ "store": text }) else { unreachable!("an object") };
+    ResponseDraft::Submit { answers: Some(answers), input: None }
+}
+
+pub(crate) fn submit(email: &str) -> ResponseDraft {
+    let Value::Object(input) = json!({ "email": email }) else { unreachable!("an object") };
+    ResponseDraft::Submit { answers: None, input: Some(input) }
+}

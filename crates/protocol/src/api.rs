@@ -1,0 +1,299 @@
+//! Bodies of the HTTP API.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{
+    AgentState, AskBody, AskState, Delivery, Event, Grant, InteractionId, InteractionRequest,
+    InteractionResponse, MessageId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, Timestamp,
+    TurnId,
+};
+
+/// Open a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenSession {
+    /// Which agent to host.
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub permission_mode: PermissionMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+}
+
+/// A session as the list shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    pub session_id: SessionId,
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    pub permission_mode: PermissionMode,
+    /// The last event: where a client that reads on from here will be complete.
+    pub seq: Seq,
+    pub state: AgentState,
+    /// How many asks wait for a person.
+    pub open_asks: u32,
+    pub opened_at: Timestamp,
+    pub changed_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPage {
+    pub sessions: Vec<Session>,
+    /// Pass it as `before` to get the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SendMessage {
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageAccepted {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub seq: Seq,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Interrupted {
+    /// The asks that were cancelled with the turn.
+    pub cancelled: Vec<InteractionId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventPage {
+    pub events: Vec<Event>,
+    /// The last event there is.
+    pub head: Seq,
+}
+
+/// An ask with all that is known of it now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Interaction {
+    pub session_id: SessionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_title: Option<String>,
+    pub agent: String,
+    /// The event that changed it last: of two views the higher is the newer.
+    pub seq: Seq,
+    pub opened_at: Timestamp,
+    #[serde(flatten)]
+    pub state: AskState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The agent has no process while it waits.
+    pub parked: bool,
+    pub request: InteractionRequest,
+    /// The response that won the last prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<InteractionResponse>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionPage {
+    pub interactions: Vec<Interaction>,
+    /// Pass it as `after` to get the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// One change in the inbox: of two with the same ask the higher `seq` wins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxUpsert {
+    pub interaction_id: InteractionId,
+    pub session_id: SessionId,
+    pub seq: Seq,
+    #[serde(flatten)]
+    pub state: AskState,
+}
+
+/// Any program asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskCall {
+    /// The session it belongs to. Left out: a session of the caller's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The caller's key: asking again with it finds the same ask.
+    pub key: String,
+    /// What the ask is about: the name of the step or tool.
+    pub tool_name: String,
+    /// What would be done, whole. Left out for questions and forms: they speak for themselves.
+    #[serde(default)]
+    pub input: Value,
+    #[serde(flatten)]
+    pub body: AskCallBody,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_says: Option<String>,
+    /// How long the ask stays open. Left out: until it is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What kind of ask a program opens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum AskCallBody {
+    Approval {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+    },
+    Question {
+        questions: Vec<crate::Question>,
+    },
+    Form {
+        form: crate::Form,
+    },
+}
+
+/// Answer an ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Respond {
+    /// The prompt that was on the screen.
+    pub prompt_id: PromptId,
+    /// Sending the same key again gets the original result.
+    pub idempotency_key: String,
+    #[serde(flatten)]
+    pub response: ResponseDraft,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub session_id: SessionId,
+    /// The event that recorded it.
+    pub seq: Seq,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub state: AskState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// It was too late to settle the ask and goes to the agent as a message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantPage {
+    pub grants: Vec<Grant>,
+}
+
+/// The short form of an approval or a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShortDecision {
+    pub tool_call_id: Option<String>,
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// The short form of answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShortAnswers {
+    pub tool_call_id: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    pub answers: Option<Map<String, Value>>,
+}
+
+/// What a client that has no history is given first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resume {
+    pub resume: ResumeKind,
+    pub head: Seq,
+    /// With `gap`: the session as it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Session>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeKind {
+    /// Everything after the cursor follows.
+    Ok,
+    /// The cursor lies outside what is kept.
+    Gap,
+}
+
+/// What one person may open from a terminal: a link that works once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginLink {
+    /// The part after `/login#`: never sent in a query string.
+    pub code: String,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UseLoginLink {
+    pub code: String,
+}
+
+/// Who the token speaks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WhoAmI {
+    pub name: String,
+    pub role: Role,
+    pub version: String,
+}
+
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// May answer.
+    Person,
+    /// May look.
+    Viewer,
+    /// May open asks in its own session, never answer.
+    Agent,
+    /// Hosts agents elsewhere, never answers.
+    Runner,
+    /// Manages tokens and sessions; may answer.
+    Admin,
+}
+
+impl AskCallBody {
+    /// The body of the ask, with the scopes that a caller's approval offers: only once.
+    pub fn into_body(self) -> AskBody {
+        match self {
+            Self::Approval { preview } => AskBody::Approval { preview, offered_scopes: Vec::new() },
+            Self::Question { questions } => AskBody::Question { questions },
+            Self::Form { form } => AskBody::Form { form },
+        }
+    }
+}

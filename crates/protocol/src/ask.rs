@@ -1,0 +1,273 @@
+//! What is asked of a person.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{Digest, InteractionId, PromptId, Rule, Scope, Timestamp, ToolCallId, TurnId};
+
+/// One showing of an ask. Asking again is a new request with the same `interactionId` and `attempt` + 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionRequest {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub attempt: u32,
+    pub origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The chain of subagents that leads to this ask, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
+    pub tool_name: String,
+    /// The raw input, whole: what is shown is what is decided on.
+    pub input: Value,
+    pub input_digest: Digest,
+    #[serde(flatten)]
+    pub body: AskBody,
+    /// The asker's own words. Shown as such, never as fact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_says: Option<String>,
+    /// Why a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_reason: Option<String>,
+    /// Why it is asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Errors by field, on a reprompt.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub field_errors: Map<String, Value>,
+    /// What was typed before, kept on a reprompt.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub initial_values: Map<String, Value>,
+    #[serde(default)]
+    pub presentation: Presentation,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_view: Option<CompletedView>,
+    pub hold: Hold,
+    /// When the ask closes by itself. An answer at or after this moment is too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    pub can_park: bool,
+    pub capabilities: Capabilities,
+    /// An approval of the very same input may already have taken effect in an agent that died.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_have_run: bool,
+    /// The tool decides what a response leads to; without it a response settles the ask.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_handler: bool,
+}
+
+/// Who waits for the settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// An agent that we host: the settlement is written to its process.
+    Agent,
+    /// A tool registered with the gateway.
+    Tool,
+    /// A program that asked over the network and fetches the settlement.
+    Caller,
+}
+
+/// What kind of ask it is, with what only that kind has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum AskBody {
+    Approval {
+        /// A diff, where the tool edits a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+        /// How far an approval may reach, each with the literal rule it would save.
+        offered_scopes: Vec<OfferedScope>,
+    },
+    Question {
+        questions: Vec<Question>,
+    },
+    Form {
+        form: Form,
+    },
+}
+
+impl AskBody {
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Approval { .. } => "approval",
+            Self::Question { .. } => "question",
+            Self::Form { .. } => "form",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferedScope {
+    pub scope: Scope,
+    #[serde(flatten)]
+    pub rule: Rule,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    pub id: String,
+    /// A chip of at most 12 characters.
+    pub header: String,
+    pub question: String,
+    #[serde(default)]
+    pub options: Vec<QuestionOption>,
+    #[serde(default)]
+    pub multi_select: bool,
+    #[serde(default = "yes")]
+    pub allow_other: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionOption {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Form {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Field {
+    pub id: String,
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub required: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    #[serde(flatten)]
+    pub kind: FieldKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum FieldKind {
+    Text {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min_length: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_length: Option<u32>,
+    },
+    Textarea {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min_length: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_length: Option<u32>,
+    },
+    Number {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min: Option<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<f64>,
+        #[serde(default)]
+        integer: bool,
+    },
+    Select {
+        options: Vec<FieldOption>,
+    },
+    Multiselect {
+        options: Vec<FieldOption>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min_items: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_items: Option<u32>,
+    },
+    Checkbox {},
+    Radio {
+        options: Vec<FieldOption>,
+    },
+    /// A day, as `2026-01-31`.
+    Date {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<String>,
+    },
+    Secret {},
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldOption {
+    pub value: String,
+    pub label: String,
+}
+
+/// Where a screen shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Presentation {
+    /// Inside the tool's own block.
+    #[default]
+    Tool,
+    /// A block of its own.
+    Questionnaire,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompletedView {
+    #[serde(default)]
+    pub show_inputs: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_template: Option<String>,
+}
+
+/// How long the agent is kept waiting, and what then. How long the *ask* stays open is its deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    pub after_ms: u64,
+    pub then: HoldThen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldThen {
+    /// Let the process go; an answer starts it again. Where that cannot be: wait.
+    Park,
+    /// Keep the process waiting.
+    Wait,
+    /// Close the ask and tell the agent that nobody answered.
+    Deny,
+    /// Tell the agent that the answer comes later, and keep the ask.
+    Defer,
+}
+
+/// What the asker's wire can carry. What it cannot is not offered on the card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Words that go with a refusal.
+    pub reason: bool,
+    /// An input changed by the person.
+    pub edit_input: bool,
+    /// Approvals that reach further than once.
+    pub scopes: bool,
+}

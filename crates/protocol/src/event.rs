@@ -1,0 +1,341 @@
+//! The lines of the journal.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{
+    AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation, InteractionId,
+    InteractionRequest, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq, Settlement, Surface,
+    Timestamp, ToolCallId, TurnId,
+};
+
+/// One line of a session's journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    pub id: EventId,
+    pub seq: Seq,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub body: EventBody,
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident($data:ty) = $name:literal,)*) => {
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+        #[serde(tag = "type", content = "data", rename_all = "snake_case")]
+        pub enum EventBody {
+            $($(#[$doc])* $variant($data),)*
+        }
+
+        /// The name of each kind of event.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum EventType {
+            $($variant,)*
+        }
+
+        impl EventType {
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        impl EventBody {
+            pub const fn event_type(&self) -> EventType {
+                match self {
+                    $(Self::$variant(_) => EventType::$variant,)*
+                }
+            }
+
+            /// The bytes that are stored and hashed.
+            pub fn data_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+                match self {
+                    $(Self::$variant(data) => serde_json::to_vec(data),)*
+                }
+            }
+
+            /// The event whose bytes these are.
+            pub fn from_data(event_type: EventType, data: &[u8]) -> Result<Self, serde_json::Error> {
+                match event_type {
+                    $(EventType::$variant => serde_json::from_slice(data).map(Self::$variant),)*
+                }
+            }
+        }
+    };
+}
+
+events! {
+    SessionOpened(SessionOpened) = "session_opened",
+    UserMessage(UserMessage) = "user_message",
+    TextDelta(TextDelta) = "text_delta",
+    ThinkingDelta(ThinkingDelta) = "thinking_delta",
+    ToolCallStart(ToolCallStart) = "tool_call_start",
+    /// Streamed argument text only ever grows.
+    ToolCallDelta(ToolCallDelta) = "tool_call_delta",
+    /// The complete input, which replaces streamed argument text.
+    ToolCallEnd(ToolCallEnd) = "tool_call_end",
+    ToolResult(ToolResult) = "tool_result",
+    InteractionRequest(Box<InteractionRequest>) = "interaction_request",
+    InteractionResponse(Box<InteractionResponse>) = "interaction_response",
+    InteractionUpdate(InteractionUpdate) = "interaction_update",
+    InteractionClosed(InteractionClosed) = "interaction_closed",
+    LateAnswer(Box<LateAnswer>) = "late_answer",
+    GrantAdded(GrantAdded) = "grant_added",
+    GrantRevoked(GrantRevoked) = "grant_revoked",
+    SessionStatus(SessionStatus) = "session_status",
+    Error(SessionError) = "error",
+    Done(Done) = "done",
+}
+
+impl std::str::FromStr for EventType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| format!("`{text}` is not a type of event"))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionOpened {
+    pub owner: OwnerId,
+    /// Which driver hosts it; empty words for a program that only asks.
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub permission_mode: PermissionMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserMessage {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub text: String,
+    pub from: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextDelta {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThinkingDelta {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallStart {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub tool_call_id: ToolCallId,
+    pub tool_name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallDelta {
+    pub turn_id: TurnId,
+    pub tool_call_id: ToolCallId,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallEnd {
+    pub turn_id: TurnId,
+    pub tool_call_id: ToolCallId,
+    pub input: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    pub turn_id: TurnId,
+    pub tool_call_id: ToolCallId,
+    pub output: Value,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// The response that won a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionResponse {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    #[serde(flatten)]
+    pub decider: Decider,
+    #[serde(flatten)]
+    pub response: Response,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+    /// Of the response as it was sent: the same key with another body is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_digest: Option<Digest>,
+    /// Set where no tool has a say in what follows: the response settles the ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settlement: Option<Settlement>,
+}
+
+/// An ask moved on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionUpdate {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    #[serde(flatten)]
+    pub change: AskChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "change", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum AskChange {
+    /// The tool's handler took the response.
+    Settled { settlement: Settlement },
+    /// The agent was told that the answer comes later.
+    Queued { message: String },
+    Delivery {
+        #[serde(flatten)]
+        delivery: Delivery,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionClosed {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub closing: Closing,
+    /// The words the agent is given, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// An answer that came after its ask was queued or expired. It goes to the agent as a message and settles nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LateAnswer {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub name: String,
+    pub surface: Surface,
+    #[serde(flatten)]
+    pub response: Response,
+    pub idempotency_key: String,
+    pub body_digest: Digest,
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    /// The message: the question quoted, and the answer.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantAdded {
+    #[serde(flatten)]
+    pub grant: Grant,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantRevoked {
+    pub grant_id: GrantId,
+    #[serde(flatten)]
+    pub why: RevokedWhy,
+}
+
+/// How a grant ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "why", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum RevokedWhy {
+    /// A person took it back.
+    Revoked { name: String },
+    /// It was good for one use.
+    Used { interaction_id: InteractionId },
+}
+
+/// The agent's process changed state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionStatus {
+    pub agent: AgentState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
+    /// The agent's own name for this conversation, with which it can be resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_ref: Option<String>,
+    /// Its process group, to be checked before anything is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionError {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    pub message: String,
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    pub turn_id: TurnId,
+    pub reason: StopReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Completed,
+    /// A person stopped it.
+    Interrupted,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}

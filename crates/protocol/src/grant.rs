@@ -1,0 +1,40 @@
+//! Remembered approvals.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Digest, GrantId, InteractionId, Timestamp};
+
+/// How far an approval reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Once,
+    Session,
+    Always,
+}
+
+/// What a grant covers, literally. A rule never matches more than the words shown with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "rule", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Rule {
+    /// This tool with exactly this input.
+    ExactInput { tool_name: String, input_digest: Digest },
+}
+
+/// A remembered approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant {
+    pub grant_id: GrantId,
+    #[serde(flatten)]
+    pub rule: Rule,
+    pub scope: Scope,
+    /// Who gave it.
+    pub given_by: String,
+    /// The ask it was given on.
+    pub interaction_id: InteractionId,
+    pub given_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}

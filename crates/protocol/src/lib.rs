@@ -1,0 +1,34 @@
+//! What leaves the process: ids, events, asks, responses, grants, API bodies and error codes.
+//!
+//! This crate never does IO, never decides and never reads a clock: it is the vocabulary that every
+//! other crate, the journal and the clients share.
+
+pub mod api;
+mod ask;
+mod event;
+mod grant;
+mod ids;
+mod problem;
+mod response;
+mod state;
+mod time;
+
+pub use ask::{
+    AskBody, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
+    InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption,
+};
+pub use event::{
+    AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
+    InteractionResponse, InteractionUpdate, LateAnswer, RevokedWhy, SessionError, SessionOpened,
+    SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart,
+    ToolResult, Usage, UserMessage,
+};
+pub use grant::{Grant, Rule, Scope};
+pub use ids::{
+    Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PromptId, Seq,
+    SessionId, ToolCallId, TurnId,
+};
+pub use problem::{Code, FieldErrors, Problem, Winner};
+pub use response::{Answer, Decider, Response, ResponseDraft, Surface};
+pub use state::{AgentState, AskState, Closing, Delivery, PermissionMode, Settlement};
+pub use time::{Timestamp, TimestampError};

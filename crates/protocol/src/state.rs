@@ -1,0 +1,118 @@
+//! The three state fields of section "The one idea": the ask, the agent and the delivery. They are never mixed.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Incarnation, InteractionId, PromptId};
+
+/// Where an ask stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "state", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum AskState {
+    /// A person may answer.
+    Open,
+    /// A response won this prompt; the asking tool has not said yet what follows.
+    Submitted {
+        prompt_id: PromptId,
+    },
+    /// The agent was told that the answer comes later; a person may still give it.
+    Queued,
+    Settled {
+        settlement: Settlement,
+    },
+    Closed {
+        closing: Closing,
+    },
+}
+
+/// How an ask was settled. There is no default: only a person, a grant or a rule brings one about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    Approved,
+    Denied,
+    Answered,
+    Declined,
+}
+
+/// Why an ask closed without a settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    /// Its time ran out.
+    Expired,
+    /// Its turn was stopped, its session ended, or its agent withdrew it.
+    Cancelled,
+    /// It was queued, and its answer went to the agent as a message.
+    AnsweredLate,
+}
+
+/// What the agent's process is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentState {
+    /// Nothing to do: between turns.
+    Idle,
+    Running,
+    /// Alive, and waiting for a person.
+    Waiting,
+    /// Told to go away until the answer comes; not gone yet.
+    Parking,
+    /// Gone on purpose; an answer starts it again at the same tool call.
+    Parked,
+    /// Gone without notice.
+    Detached,
+    Ended,
+}
+
+/// How far a settlement has come on its way to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "delivery", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Delivery {
+    /// Durable here; nothing was written to the agent.
+    Accepted,
+    /// About to be written to this incarnation. From here on, its death makes the outcome unknown.
+    Delivering {
+        incarnation: Incarnation,
+    },
+    Delivered {
+        incarnation: Incarnation,
+    },
+    /// The agent showed that it has it.
+    Acknowledged,
+    /// The agent died between the first byte and its acknowledgement: it may or may not have acted.
+    Unknown {
+        incarnation: Incarnation,
+    },
+    /// It can no longer reach the agent.
+    Undeliverable {
+        /// The identical repeat that was answered in its place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        moved_to: Option<InteractionId>,
+    },
+}
+
+impl Delivery {
+    /// Nothing more will happen to it.
+    pub const fn is_final(&self) -> bool {
+        match self {
+            Self::Acknowledged | Self::Unknown { .. } | Self::Undeliverable { .. } => true,
+            Self::Accepted | Self::Delivering { .. } | Self::Delivered { .. } => false,
+        }
+    }
+}
+
+/// How much a hosted agent may do unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionMode {
+    /// Whatever is not read-only asks.
+    #[default]
+    Default,
+    /// Edits inside the folder pass; the rest asks.
+    AcceptEdits,
+    /// The agent plans and changes nothing.
+    Plan,
+    /// Every tool is allowed by a rule named in the journal; questions still reach a person.
+    Auto,
+}

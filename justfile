@@ -1,0 +1,58 @@
+set positional-arguments
+
+proof := "cargo run --release --locked -p holdpoint-show --"
+
+# List the recipes.
+default:
+    @just --list --unsorted
+
+# Format the Rust sources.
+fmt:
+    cargo fmt --all
+
+# Everything the linter objects to is an error.
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# Run all tests, with a private PostgreSQL; arguments go to nextest.
+test *args:
+    scripts/postgres with cargo nextest run "$@"
+
+# Run the gateway.
+dev *args:
+    cargo run -p holdpoint -- serve "$@"
+
+# Watch an agent stop, ask, and go on with your answer.
+demo *args:
+    cargo run -p holdpoint -- demo "$@"
+
+# Install the holdpoint binary.
+install:
+    cargo install --path crates/holdpoint --locked
+
+# What CI runs.
+ci:
+    .ci/run
+
+# List what Holdpoint can prove.
+show:
+    @just --list --unsorted --list-heading '' | grep -E '^ +show-'
+
+# Answer all kinds of asks over HTTP, kill the gateway with one open, go on after the restart.
+show-demo:
+    {{ proof }} demo
+
+# Many clients answer one ask at once; exactly one wins.
+show-first-answer:
+    scripts/postgres with {{ proof }} first-answer
+
+# Every route refuses a missing token, a wrong role, a foreign Host or Origin, a wrong content type.
+show-routes:
+    {{ proof }} routes
+
+# Latency of ask, answer, inbox and replay as the journal grows to 100,000 asks.
+show-growth:
+    scripts/postgres with {{ proof }} growth
+
+# The short ones, which CI runs.
+show-ci: show-demo show-first-answer show-routes
