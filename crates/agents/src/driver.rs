@@ -1,0 +1,257 @@
+//! What the gateway knows of any agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdpoint_protocol::{
+    AskBody, Capabilities, PermissionMode, Response, Settlement, StopReason, ToolCallId, Usage,
+};
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// How far an agent may run ahead of who listens to it.
+const EVENT_BUFFER: usize = 256;
+const INPUT_BUFFER: usize = 64;
+
+/// Starts one kind of agent.
+#[async_trait]
+pub trait Driver: Send + Sync + std::fmt::Debug {
+    /// The name a session is opened with.
+    fn name(&self) -> &'static str;
+
+    fn capabilities(&self) -> DriverCapabilities;
+
+    /// Starts a process. It has said nothing yet when this returns.
+    async fn start(&self, launch: Launch) -> Result<Agent, StartError>;
+}
+
+/// What this agent's wire can carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriverCapabilities {
+    pub ask: Capabilities,
+    /// It can go away at an ask and come back to the same tool call.
+    pub parks: bool,
+}
+
+/// What a process is started with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    pub cwd: PathBuf,
+    pub permission_mode: PermissionMode,
+    pub model: Option<String>,
+    pub system_prompt: Option<String>,
+    pub max_turns: Option<u32>,
+    pub allowed_tools: Vec<String>,
+    pub resume: Option<ResumePoint>,
+}
+
+/// Where an agent goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// The agent's own name for the conversation, as it gave it in [`AgentEvent::Ready`].
+    pub agent_ref: String,
+    pub at: ResumeAt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumeAt {
+    /// At the tool calls that it was parked at or died at: it asks them again under the same ids.
+    OpenAsks,
+    /// Ready for the next message.
+    NextMessage,
+}
+
+/// A running agent. Dropping it, or only its `events`, kills its whole process group.
+#[derive(Debug)]
+pub struct Agent {
+    pub pid: u32,
+    /// What it says, in its order. Ends after [`AgentEvent::Exited`].
+    pub events: mpsc::Receiver<AgentEvent>,
+    pub input: AgentInput,
+}
+
+/// The way to an agent's stdin.
+#[derive(Debug, Clone)]
+pub struct AgentInput {
+    queue: mpsc::Sender<Sent>,
+    kill: Arc<Notify>,
+}
+
+impl AgentInput {
+    /// Returns when the bytes were handed to the operating system. Once called, the words may reach the agent even
+    /// if nobody waits for the result.
+    pub async fn send(&self, outgoing: Outgoing) -> Result<(), WriteError> {
+        let (result, written) = oneshot::channel();
+        self.queue.send(Sent { outgoing, result }).await.map_err(|_| WriteError)?;
+        written.await.map_err(|_| WriteError)?
+    }
+
+    /// Kills the whole process group. [`AgentEvent::Exited`] follows.
+    pub fn kill(&self) {
+        self.kill.notify_one();
+    }
+}
+
+/// The other end of an [`Agent`]: who holds it speaks as the agent. Dropping it ends the agent's events.
+#[derive(Debug)]
+pub struct AgentSide {
+    pub events: mpsc::Sender<AgentEvent>,
+    pub input: mpsc::Receiver<Sent>,
+    /// Told once when somebody kills the agent.
+    pub kill: Arc<Notify>,
+}
+
+/// Something said to an agent. Dropping it tells the sender that it could not be written.
+#[derive(Debug)]
+pub struct Sent {
+    pub(crate) outgoing: Outgoing,
+    pub(crate) result: oneshot::Sender<Result<(), WriteError>>,
+}
+
+impl Sent {
+    /// Takes it, and tells the sender that it was written.
+    pub fn take(self) -> Outgoing {
+        // The sender may have stopped waiting; what it said stays said.
+        drop(self.result.send(Ok(())));
+        self.outgoing
+    }
+}
+
+impl Agent {
+    /// An agent without a process: tests speak for it through the other side.
+    pub fn in_process() -> (Self, AgentSide) {
+        let (events, said) = mpsc::channel(EVENT_BUFFER);
+        let (queue, input) = mpsc::channel(INPUT_BUFFER);
+        let kill = Arc::new(Notify::new());
+        let agent = Self {
+            pid: std::process::id(),
+            events: said,
+            input: AgentInput { queue, kill: Arc::clone(&kill) },
+        };
+        (agent, AgentSide { events, input, kill })
+    }
+}
+
+/// What we say to an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outgoing {
+    Message { text: String },
+    Resolve { tool_call_id: ToolCallId, resolution: Resolution },
+    Park { tool_call_id: ToolCallId },
+    Interrupt,
+}
+
+/// What became of an ask, for the agent's wire.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resolution {
+    /// A settlement, with the response that brought it about and the input that was asked about.
+    Settled { settlement: Settlement, response: Response, input: Value },
+    /// The ask closed and nobody decided: these words, and nothing runs.
+    Closed { message: String },
+    /// The answer comes later.
+    Queued { message: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the agent's process is gone: nothing could be written to it")]
+pub struct WriteError;
+
+/// What an agent says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// It is up, and this is its own name for the conversation.
+    Ready {
+        agent_ref: String,
+    },
+    Text {
+        text: String,
+        parents: Vec<String>,
+    },
+    Thinking {
+        text: String,
+        parents: Vec<String>,
+    },
+    /// The message ended: what follows belongs to another one.
+    MessageEnd,
+    ToolCallStart {
+        tool_call_id: ToolCallId,
+        tool_name: String,
+        parents: Vec<String>,
+    },
+    ToolCallDelta {
+        tool_call_id: ToolCallId,
+        text: String,
+    },
+    ToolCallEnd {
+        tool_call_id: ToolCallId,
+        input: Value,
+    },
+    ToolResult {
+        tool_call_id: ToolCallId,
+        output: Value,
+        is_error: bool,
+    },
+    Ask(Box<Ask>),
+    /// It withdrew an ask.
+    AskWithdrawn {
+        tool_call_id: ToolCallId,
+    },
+    /// It showed that a resolution reached it.
+    Acknowledged {
+        tool_call_id: ToolCallId,
+    },
+    /// It was told to park and stays: it goes on waiting.
+    CannotPark {
+        tool_call_id: ToolCallId,
+        why: String,
+    },
+    TurnDone {
+        reason: StopReason,
+        usage: Option<Usage>,
+    },
+    /// It said something we do not understand, or something about itself worth keeping.
+    Error {
+        message: String,
+    },
+    Exited(AgentExit),
+}
+
+/// An agent needs a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    pub tool_call_id: ToolCallId,
+    pub tool_name: String,
+    pub input: Value,
+    pub body: AskBody,
+    pub agent_says: Option<String>,
+    pub decision_reason: Option<String>,
+    pub parents: Vec<String>,
+    /// It can be parked at this ask.
+    pub can_park: bool,
+    /// A hold of its own, instead of the configured one.
+    pub hold: Option<holdpoint_protocol::Hold>,
+    /// When the ask closes by itself.
+    pub timeout_ms: Option<u64>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentExit {
+    /// It went because it was told to park.
+    pub parked: bool,
+    /// Its exit code, if it was not killed.
+    pub code: Option<i32>,
+    /// The last lines of its stderr.
+    pub stderr: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("`{program}` was not found: {hint}")]
+    NotFound { program: String, hint: &'static str },
+    #[error("the folder `{}` is not there: open the session in another one", cwd.display())]
+    NoFolder { cwd: PathBuf },
+    #[error("`{program}` could not be started: {source}")]
+    Io { program: String, source: std::io::Error },
+}

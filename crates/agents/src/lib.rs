@@ -1,0 +1,14 @@
+//! Speaks to vendors' agents: one folder per agent, and one trait that the gateway sees.
+//!
+//! A folder has `wire.rs` (the agent's own lines), `convert.rs` (pure and total) and `driver.rs` (the process).
+//! This crate never decides, never touches the journal and never knows a person.
+
+mod driver;
+mod lines;
+mod process;
+pub mod scripted;
+
+pub use driver::{
+    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, Outgoing,
+    Resolution, ResumeAt, ResumePoint, Sent, StartError, WriteError,
+};

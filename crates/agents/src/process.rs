@@ -1,0 +1,242 @@
+//! The process behind an agent: JSON lines over stdin and stdout, in a process group of its own.
+//!
+//! Three tasks per process carry stdin, stdout and stderr; a fourth owns the process and speaks last.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::driver::{Agent, AgentEvent, AgentExit, AgentSide, Outgoing, Sent, StartError, WriteError};
+use crate::lines::{Line, Lines};
+
+/// The longest line that we read.
+const LINE_LIMIT: usize = 8 * 1024 * 1024;
+/// How much of its stderr we keep.
+const STDERR_LIMIT: usize = 4096;
+/// How long we go on reading after the process ended, if something outside its group keeps its pipes open.
+const DRAIN: Duration = Duration::from_secs(1);
+/// All that an agent inherits: our tokens and settings are none of its business.
+const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR"];
+
+/// What to start.
+#[derive(Debug)]
+pub(crate) struct Spawn {
+    /// The program and its arguments.
+    pub(crate) command: Vec<String>,
+    pub(crate) cwd: PathBuf,
+    /// In addition to the few variables that every agent gets.
+    pub(crate) env: Vec<(String, String)>,
+    /// How to get the program if it is not there.
+    pub(crate) hint: &'static str,
+    pub(crate) decode: fn(&str) -> Vec<Said>,
+    pub(crate) encode: fn(&Outgoing) -> String,
+}
+
+/// What a line means.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    Event(AgentEvent),
+    /// It goes now, because it was told to park.
+    Parked,
+}
+
+pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
+    let mut words = what.command.iter();
+    let program = words.next().cloned().unwrap_or_default();
+    let mut command = Command::new(&program);
+    command.args(words).current_dir(&what.cwd).env_clear();
+    command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)))).envs(what.env);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = CommandWrap::from(command);
+    command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+
+    let mut child = command.spawn().map_err(|source| {
+        if !what.cwd.is_dir() {
+            StartError::NoFolder { cwd: what.cwd }
+        } else if source.kind() == std::io::ErrorKind::NotFound {
+            StartError::NotFound { program: program.clone(), hint: what.hint }
+        } else {
+            StartError::Io { program: program.clone(), source }
+        }
+    })?;
+    let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
+    let group = Group { child, ended: false };
+    let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = (pipes.0, pipes.1, pipes.2, group.child.id())
+    else {
+        let source = std::io::Error::other("its pipes are missing");
+        return Err(StartError::Io { program, source });
+    };
+
+    let (agent, side) = Agent::in_process();
+    let AgentSide { events, input, kill } = side;
+    let (gone, watch_gone) = watch::channel(false);
+    let tail = Arc::new(Mutex::new(Vec::new()));
+    let tasks = Tasks {
+        stdin: tokio::spawn(write_lines(stdin, input, what.encode)),
+        stdout: tokio::spawn(read_lines(stdout, what.decode, events.clone(), watch_gone)),
+        stderr: tokio::spawn(keep_tail(stderr, Arc::clone(&tail))),
+    };
+    tokio::spawn(supervise(group, tasks, gone, kill, events, tail));
+    Ok(Agent { pid, ..agent })
+}
+
+/// A process group. It never outlives its owner, also when the whole runtime is dropped.
+#[derive(Debug)]
+struct Group {
+    child: Box<dyn ChildWrapper>,
+    ended: bool,
+}
+
+impl Group {
+    fn kill(&mut self) {
+        // An error means that nobody is left in the group.
+        drop(self.child.start_kill());
+    }
+
+    /// Waits for the agent itself, then ends whatever it left behind in its group.
+    async fn wait(&mut self) -> Option<i32> {
+        let status = self.child.inner_mut().wait().await;
+        self.kill();
+        self.ended = true;
+        drop(self.child.wait().await);
+        status.ok().and_then(|status| status.code())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Once it ended, its number may belong to somebody else.
+        if !self.ended {
+            self.kill();
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Tasks {
+    stdin: JoinHandle<()>,
+    /// Ends with whether it said that it parks.
+    stdout: JoinHandle<bool>,
+    stderr: JoinHandle<()>,
+}
+
+async fn supervise(
+    mut group: Group,
+    tasks: Tasks,
+    gone: watch::Sender<bool>,
+    kill: Arc<Notify>,
+    events: mpsc::Sender<AgentEvent>,
+    tail: Arc<Mutex<Vec<u8>>>,
+) {
+    let code = tokio::select! {
+        code = group.wait() => code,
+        () = told_to_end(&kill, &events) => {
+            group.kill();
+            group.wait().await
+        }
+    };
+    gone.send_replace(true);
+    // Whoever still waits for a line to be written learns that it was not.
+    tasks.stdin.abort();
+    let parked = tasks.stdout.await.unwrap_or(false);
+    // Its last words are a courtesy; nothing waits for them longer than this.
+    drop(tokio::time::timeout(DRAIN, tasks.stderr).await);
+    let stderr = {
+        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&tail).trim().to_owned()
+    };
+    let exit = AgentExit { parked: parked && code == Some(0), code, stderr };
+    // Nobody may be listening any more; then nobody needs to know.
+    drop(events.send(AgentEvent::Exited(exit)).await);
+}
+
+async fn told_to_end(kill: &Notify, events: &mpsc::Sender<AgentEvent>) {
+    tokio::select! {
+        () = kill.notified() => (),
+        () = events.closed() => (),
+    }
+}
+
+async fn write_lines(
+    mut stdin: ChildStdin,
+    mut input: mpsc::Receiver<Sent>,
+    encode: fn(&Outgoing) -> String,
+) {
+    while let Some(Sent { outgoing, result }) = input.recv().await {
+        let mut line = encode(&outgoing);
+        line.push('\n');
+        let written = async {
+            stdin.write_all(line.as_bytes()).await?;
+            stdin.flush().await
+        };
+        let written = written.await.map_err(|_| WriteError);
+        let broken = written.is_err();
+        // The sender may have stopped waiting; what was written stays written.
+        drop(result.send(written));
+        if broken {
+            return;
+        }
+    }
+}
+
+async fn read_lines(
+    stdout: ChildStdout,
+    decode: fn(&str) -> Vec<Said>,
+    events: mpsc::Sender<AgentEvent>,
+    mut gone: watch::Receiver<bool>,
+) -> bool {
+    let mut lines = Lines::new(BufReader::with_capacity(64 * 1024, stdout), LINE_LIMIT);
+    let mut parked = false;
+    let mut drained = std::pin::pin!(async move {
+        drop(gone.wait_for(|gone| *gone).await);
+        tokio::time::sleep(DRAIN).await;
+    });
+    loop {
+        let line = tokio::select! {
+            // What is there is read first: a slow listener loses nothing.
+            biased;
+            line = lines.next() => line,
+            () = &mut drained => return parked,
+        };
+        let said = match line {
+            Ok(Some(Line::Text(line))) => decode(&line),
+            Ok(Some(Line::TooLong)) => {
+                let message =
+                    format!("the agent wrote a line of more than {LINE_LIMIT} bytes; it was skipped");
+                vec![Said::Event(AgentEvent::Error { message })]
+            }
+            Ok(None) | Err(_) => return parked,
+        };
+        for said in said {
+            match said {
+                Said::Parked => parked = true,
+                Said::Event(event) => {
+                    if events.send(event).await.is_err() {
+                        return parked;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = [0; 1024];
+    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&chunk[..read]);
+        let excess = tail.len().saturating_sub(STDERR_LIMIT);
+        tail.drain(..excess);
+    }
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,232 @@
+//! Between the scripted agent's lines and ours. Pure, and total: every line means something.
+
+use holdpoint_protocol::AskBody;
+use serde_json::{Value, json};
+
+use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
+use crate::process::Said;
+use crate::{AgentEvent, Ask, Outgoing, Resolution};
+
+/// How much of a line that we do not understand is quoted.
+const QUOTED: usize = 200;
+
+pub(crate) fn decode(line: &str) -> Vec<Said> {
+    if line.trim().is_empty() {
+        return Vec::new();
+    }
+    let said = match serde_json::from_str(line) {
+        Ok(said) => said,
+        Err(error) => {
+            let quoted: String = line.chars().take(QUOTED).collect();
+            let message = format!("the agent wrote a line that is not understood ({error}): {quoted}");
+            return vec![Said::Event(AgentEvent::Error { message })];
+        }
+    };
+    let event = match said {
+        FromAgent::Ready { conversation } => AgentEvent::Ready { agent_ref: conversation },
+        FromAgent::Text { text, parents } => AgentEvent::Text { text, parents },
+        FromAgent::Thinking { text, parents } => AgentEvent::Thinking { text, parents },
+        FromAgent::MessageEnd {} => AgentEvent::MessageEnd,
+        FromAgent::ToolStart { call, tool, parents } => {
+            AgentEvent::ToolCallStart { tool_call_id: call, tool_name: tool, parents }
+        }
+        FromAgent::ToolDelta { call, text } => AgentEvent::ToolCallDelta { tool_call_id: call, text },
+        FromAgent::ToolInput { call, input } => AgentEvent::ToolCallEnd { tool_call_id: call, input },
+        FromAgent::ToolResult { call, output, is_error } => {
+            AgentEvent::ToolResult { tool_call_id: call, output, is_error }
+        }
+        FromAgent::Ask(ask) => AgentEvent::Ask(Box::new(asked(ask))),
+        FromAgent::Withdrawn { call } => AgentEvent::AskWithdrawn { tool_call_id: call },
+        FromAgent::Received { call } => AgentEvent::Acknowledged { tool_call_id: call },
+        FromAgent::Parked { call: _ } => return vec![Said::Parked],
+        FromAgent::CannotPark { call, why } => AgentEvent::CannotPark { tool_call_id: call, why },
+        FromAgent::Done { reason } => AgentEvent::TurnDone { reason, usage: None },
+        FromAgent::Error { message } => AgentEvent::Error { message },
+    };
+    vec![Said::Event(event)]
+}
+
+fn asked(ask: WireAsk) -> Ask {
+    let WireAsk { call, tool, input, body, says, because, parents, can_park, hold, timeout_ms } = ask;
+    let body = match body {
+        // How far an approval may reach is not the agent's to say.
+        WireAskBody::Approval { preview } => AskBody::Approval { preview, offered_scopes: Vec::new() },
+        WireAskBody::Question { questions } => AskBody::Question { questions },
+        WireAskBody::Form { form } => AskBody::Form { form },
+    };
+    Ask {
+        tool_call_id: call,
+        tool_name: tool,
+        input,
+        body,
+        agent_says: says,
+        decision_reason: because,
+        parents,
+        can_park,
+        hold,
+        timeout_ms,
+    }
+}
+
+pub(crate) fn encode(outgoing: &Outgoing) -> String {
+    let line = match outgoing {
+        Outgoing::Message { text } => ToAgent::Message { text: text.clone() },
+        Outgoing::Resolve { tool_call_id, resolution } => {
+            ToAgent::Resolve { call: tool_call_id.clone(), resolution: resolved(resolution) }
+        }
+        Outgoing::Park { tool_call_id } => ToAgent::Park { call: tool_call_id.clone() },
+        Outgoing::Interrupt => ToAgent::Interrupt {},
+    };
+    json!(line).to_string()
+}
+
+fn resolved(resolution: &Resolution) -> Value {
+    json!(match resolution.clone() {
+        Resolution::Settled { settlement, response, input } => {
+            WireResolution::Settled { settlement, response, input }
+        }
+        Resolution::Closed { message } => WireResolution::Closed { message },
+        Resolution::Queued { message } => WireResolution::Queued { message },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::{Hold, HoldThen, Response, Scope, Settlement, StopReason, ToolCallId};
+
+    use super::*;
+
+    fn call(id: &str) -> ToolCallId {
+        ToolCallId::new(id).unwrap()
+    }
+
+    #[test]
+    fn an_approval_becomes_an_ask() {
+        let line = r#"{"type":"ask","call":"call_1_2","tool":"Bash","input":{"command":"npm run build"},
+            "kind":"approval","preview":"+ x","says":"Builds it","because":"no rule covers npm","parents":["tester"],
+            "canPark":true,"hold":{"afterMs":5000,"then":"park"},"timeoutMs":30000}"#;
+        let ask = Ask {
+            tool_call_id: call("call_1_2"),
+            tool_name: "Bash".into(),
+            input: json!({"command": "npm run build"}),
+            body: AskBody::Approval { preview: Some("+ x".into()), offered_scopes: Vec::new() },
+            agent_says: Some("Builds it".into()),
+            decision_reason: Some("no rule covers npm".into()),
+            parents: vec!["tester".into()],
+            can_park: true,
+            hold: Some(Hold { after_ms: 5000, then: HoldThen::Park }),
+            timeout_ms: Some(30_000),
+        };
+        assert_eq!(decode(line), [Said::Event(AgentEvent::Ask(Box::new(ask)))]);
+    }
+
+    #[test]
+    fn every_line_has_its_event() {
+        let id = || call("call_1_1");
+        let cases = [
+            (r#"{"type":"ready","conversation":"c"}"#, AgentEvent::Ready { agent_ref: "c".into() }),
+            (r#"{"type":"text","text":"a"}"#, AgentEvent::Text { text: "a".into(), parents: vec![] }),
+            (
+                r#"{"type":"thinking","text":"a","parents":["p"]}"#,
+                AgentEvent::Thinking { text: "a".into(), parents: vec!["p".into()] },
+            ),
+            (r#"{"type":"message_end"}"#, AgentEvent::MessageEnd),
+            (
+                r#"{"type":"tool_start","call":"call_1_1","tool":"Read"}"#,
+                AgentEvent::ToolCallStart { tool_call_id: id(), tool_name: "Read".into(), parents: vec![] },
+            ),
+            (
+                r#"{"type":"tool_delta","call":"call_1_1","text":"{"}"#,
+                AgentEvent::ToolCallDelta { tool_call_id: id(), text: "{".into() },
+            ),
+            (
+                r#"{"type":"tool_input","call":"call_1_1","input":{}}"#,
+                AgentEvent::ToolCallEnd { tool_call_id: id(), input: json!({}) },
+            ),
+            (
+                r#"{"type":"tool_result","call":"call_1_1","output":"x","isError":true}"#,
+                AgentEvent::ToolResult { tool_call_id: id(), output: json!("x"), is_error: true },
+            ),
+            (r#"{"type":"withdrawn","call":"call_1_1"}"#, AgentEvent::AskWithdrawn { tool_call_id: id() }),
+            (r#"{"type":"received","call":"call_1_1"}"#, AgentEvent::Acknowledged { tool_call_id: id() }),
+            (
+                r#"{"type":"cannot_park","call":"call_1_1","why":"w"}"#,
+                AgentEvent::CannotPark { tool_call_id: id(), why: "w".into() },
+            ),
+            (
+                r#"{"type":"done","reason":"interrupted"}"#,
+                AgentEvent::TurnDone { reason: StopReason::Interrupted, usage: None },
+            ),
+            (r#"{"type":"error","message":"m"}"#, AgentEvent::Error { message: "m".into() }),
+        ];
+        for (line, event) in cases {
+            assert_eq!(decode(line), [Said::Event(event)], "{line}");
+        }
+        assert_eq!(decode(r#"{"type":"parked","call":"call_1_1"}"#), [Said::Parked]);
+        assert_eq!(decode("  "), []);
+    }
+
+    #[test]
+    fn no_line_is_left_without_a_meaning() {
+        let good = r#"{"type":"ask","call":"c","tool":"T","input":{},"kind":"question","questions":[],"canPark":true}"#;
+        assert!(matches!(decode(good)[..], [Said::Event(AgentEvent::Ask(_))]));
+        // Every beginning of a good line, and every good line with one byte changed.
+        let cut = (1..good.len()).map(|end| good[..end].to_owned());
+        let changed = (0..good.len()).flat_map(|at| {
+            ["\u{0}", "}", "\"", "é", "9"].map(|with| format!("{}{with}{}", &good[..at], &good[at + 1..]))
+        });
+        let odd = [
+            "null",
+            "[]",
+            "{}",
+            "\u{feff}",
+            "{\"type\":\"approve_all\"}",
+            "{\"type\":\"received\",\"call\":\"\"}",
+        ];
+        for line in cut.chain(changed).chain(odd.map(str::to_owned)) {
+            assert_eq!(decode(&line).len(), 1, "{line}");
+        }
+        let long = "x".repeat(10_000);
+        let [Said::Event(AgentEvent::Error { message })] = &decode(&long)[..] else { panic!("an error") };
+        assert!(message.len() < 400);
+    }
+
+    #[test]
+    fn what_we_say_is_one_line_each() {
+        let approved = Resolution::Settled {
+            settlement: Settlement::Approved,
+            response: Response::Approve {
+                scope: Scope::Once,
+                edited_input: Some(json!({"command": "a\nb"})),
+            },
+            input: json!({"command": "a"}),
+        };
+        let cases = [
+            (
+                Outgoing::Message { text: "say hi\nsay ho".into() },
+                json!({"type": "message", "text": "say hi\nsay ho"}),
+            ),
+            (
+                Outgoing::Resolve { tool_call_id: call("c"), resolution: approved },
+                json!({"type": "resolve", "call": "c", "resolution": {"outcome": "settled", "settlement": "approved",
+                    "response": {"action": "approve", "scope": "once", "editedInput": {"command": "a\nb"}},
+                    "input": {"command": "a"}}}),
+            ),
+            (
+                Outgoing::Resolve {
+                    tool_call_id: call("c"),
+                    resolution: Resolution::Closed { message: "nobody".into() },
+                },
+                json!({"type": "resolve", "call": "c", "resolution": {"outcome": "closed", "message": "nobody"}}),
+            ),
+            (Outgoing::Park { tool_call_id: call("c") }, json!({"type": "park", "call": "c"})),
+            (Outgoing::Interrupt, json!({"type": "interrupt"})),
+        ];
+        for (outgoing, expected) in cases {
+            let line = encode(&outgoing);
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected);
+            assert!(serde_json::from_str::<ToAgent>(&line).is_ok(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Starts the scripted agent.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use holdpoint_protocol::Capabilities;
+
+use super::convert;
+use crate::process::{self, Spawn};
+use crate::{Agent, Driver, DriverCapabilities, Launch, ResumeAt, StartError};
+
+#[derive(Debug, Clone)]
+pub struct ScriptedDriver {
+    program: Vec<String>,
+    state_dir: PathBuf,
+    refuse_parking: bool,
+}
+
+impl ScriptedDriver {
+    /// `program` is the command, with its arguments, that leads to [`super::run`]. The agent keeps its
+    /// conversations in `state_dir`.
+    pub fn new(program: Vec<String>, state_dir: PathBuf) -> Self {
+        // The agent runs in the session's folder, where a relative path would mean something else.
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let program = program.into_iter().enumerate().map(|(at, word)| {
+            let is_path = at == 0 && word.contains(std::path::MAIN_SEPARATOR);
+            if is_path { absolute(Path::new(&word)).to_string_lossy().into_owned() } else { word }
+        });
+        Self { program: program.collect(), state_dir: absolute(&state_dir), refuse_parking: false }
+    }
+
+    /// The same agent, but it always stays when it is told to park.
+    #[must_use]
+    pub fn refusing_parking(self) -> Self {
+        Self { refuse_parking: true, ..self }
+    }
+}
+
+#[async_trait]
+impl Driver for ScriptedDriver {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn capabilities(&self) -> DriverCapabilities {
+        DriverCapabilities {
+            ask: Capabilities { reason: true, edit_input: true, scopes: true },
+            parks: !self.refuse_parking,
+        }
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
+        let mut command = self.program.clone();
+        command.extend(["--state-dir".to_owned(), self.state_dir.to_string_lossy().into_owned()]);
+        if let Some(resume) = launch.resume {
+            let at = match resume.at {
+                ResumeAt::OpenAsks => "open-asks",
+                ResumeAt::NextMessage => "next-message",
+            };
+            command.extend(["--resume".to_owned(), resume.agent_ref, "--at".to_owned(), at.to_owned()]);
+        }
+        if self.refuse_parking {
+            command.push("--refuse-parking".to_owned());
+        }
+        process::spawn(Spawn {
+            command,
+            cwd: launch.cwd,
+            env: Vec::new(),
+            hint: "it is part of Holdpoint; install Holdpoint again",
+            decode: convert::decode,
+            encode: convert::encode,
+        })
+    }
+}
