@@ -1,0 +1,119 @@
+//! Any program asks.
+
+use std::time::Duration;
+
+use holdpoint_core::{Command, Rejection, Request, digest};
+use holdpoint_protocol::api::{AskCall, Interaction};
+use holdpoint_protocol::{
+    Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, Origin, PermissionMode, Presentation,
+    PromptId, SessionId, SessionOpened,
+};
+use serde_json::Map;
+
+use crate::{Gateway, GatewayError, Person};
+
+/// Which session the ask goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallerAsk {
+    /// One that is open already.
+    In(SessionId),
+    /// The caller's own, named after its token and opened on first use.
+    Own,
+}
+
+/// The name under which a calling program's session is opened.
+pub(crate) const CALLER: &str = "caller";
+
+impl Gateway {
+    /// Opens the ask, or finds the one that was opened with this key.
+    pub async fn ask(
+        &self,
+        caller: &Person,
+        place: CallerAsk,
+        call: AskCall,
+    ) -> Result<Interaction, GatewayError> {
+        let session = match place {
+            CallerAsk::In(session) => {
+                self.record(&caller.owner, session).await?;
+                session
+            }
+            CallerAsk::Own => self.callers_own(caller).await?,
+        };
+        let deadline = match call.timeout_ms {
+            Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
+            None => None,
+        };
+        let request = InteractionRequest {
+            interaction_id: InteractionId::derive(session, &format!("key\n{}", call.key)),
+            prompt_id: PromptId::generate(),
+            attempt: 1,
+            origin: Origin::Caller,
+            turn_id: None,
+            tool_call_id: None,
+            parents: Vec::new(),
+            tool_name: call.tool_name,
+            input_digest: digest(&call.input),
+            input: call.input,
+            body: call.body.into_body(),
+            agent_says: call.agent_says,
+            decision_reason: None,
+            error: None,
+            field_errors: Map::new(),
+            initial_values: Map::new(),
+            presentation: Presentation::Questionnaire,
+            completed_view: None,
+            // A caller waits as long as it likes: there is no process of its to hold.
+            hold: Hold { after_ms: 0, then: HoldThen::Wait },
+            deadline,
+            can_park: false,
+            capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
+            may_have_run: false,
+            has_handler: false,
+        };
+        let id = request.interaction_id;
+        let command = Request { request, owner_grants: Vec::new(), allowed_by: None };
+        self.append(session, Command::Request(Box::new(command))).await?;
+        self.interaction(&caller.owner, id).await
+    }
+
+    /// The caller has what was decided.
+    pub async fn fetched(&self, interaction: &Interaction) -> Result<(), GatewayError> {
+        match interaction.request.origin {
+            Origin::Caller => {}
+            // Only the agent or the tool itself can show that it has it.
+            Origin::Agent | Origin::Tool => return Ok(()),
+        }
+        let acknowledge = Command::Acknowledge { interaction_id: interaction.request.interaction_id };
+        match self.append(interaction.session_id, acknowledge).await {
+            Ok(_) | Err(GatewayError::Rejected(Rejection::NotDeliverable)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn callers_own(&self, caller: &Person) -> Result<SessionId, GatewayError> {
+        let session = callers_session(caller);
+        if self.inner.journal.session(session).await?.is_some() {
+            return Ok(session);
+        }
+        let opened = SessionOpened {
+            owner: caller.owner.clone(),
+            agent: CALLER.to_owned(),
+            cwd: None,
+            title: Some(caller.name.clone()),
+            permission_mode: PermissionMode::Default,
+            model: None,
+            system_prompt: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+        };
+        match self.append(session, Command::Open(opened)).await {
+            Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => Ok(session),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The session that the asks of this caller go to where it names none.
+pub fn callers_session(caller: &Person) -> SessionId {
+    SessionId::derive(&caller.owner, &format!("{CALLER}\n{}", caller.name))
+}

@@ -1,0 +1,50 @@
+//! One timer for every deadline: it asks the store what is due, and closes that.
+//!
+//! No ask has a timer of its own, and firing is an ordinary append: if the ask was answered or shown again
+//! meanwhile, nothing happens.
+
+use std::time::Duration;
+
+use holdpoint_core::{Command, Expire, ExpireCause};
+
+use crate::{Gateway, GatewayError};
+
+/// How many are closed before looking again.
+const BATCH: u32 = 256;
+/// The longest sleep: another node may have opened an ask meanwhile.
+const LONGEST_SLEEP: Duration = Duration::from_secs(2);
+
+pub(crate) async fn run(gateway: Gateway) {
+    let shutdown = gateway.shutdown_token();
+    loop {
+        let sleep = match close_due(&gateway).await {
+            Ok(next) => next.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP),
+            Err(error) => {
+                tracing::error!(%error, "deadlines could not be checked");
+                LONGEST_SLEEP
+            }
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = gateway.inner.new_deadline.notified() => {}
+            () = tokio::time::sleep(sleep) => {}
+        }
+    }
+}
+
+/// How long until the next one.
+async fn close_due(gateway: &Gateway) -> Result<Option<Duration>, GatewayError> {
+    let list = gateway.inner.journal.due(BATCH).await?;
+    let mut closed = false;
+    for ask in &list.due {
+        let expire =
+            Expire { interaction_id: ask.interaction, prompt_id: ask.prompt, cause: ExpireCause::Deadline };
+        match gateway.append(ask.session, Command::Expire(expire)).await {
+            Ok(_) => closed = true,
+            Err(GatewayError::Rejected(rejection)) => tracing::debug!(%rejection, "an ask did not expire"),
+            Err(error) => return Err(error),
+        }
+    }
+    let more = list.due.len() == BATCH as usize && closed;
+    Ok(if more { Some(Duration::ZERO) } else { list.next_in })
+}

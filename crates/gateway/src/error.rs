@@ -1,0 +1,38 @@
+//! What can go wrong between a caller and the journal.
+
+use holdpoint_agents::StartError;
+use holdpoint_core::Rejection;
+use holdpoint_store::{AppendError, StoreError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    #[error("there is no such session")]
+    NoSession,
+    #[error("there is no such ask")]
+    NoAsk,
+    #[error("there is no agent called `{name}`: {known}")]
+    NoAgent { name: String, known: String },
+    #[error("the folder `{cwd}` does not exist: name one that does")]
+    NoFolder { cwd: String },
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
+    TooLarge { bytes: usize, limit: usize },
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("the gateway is going away: try again in a moment")]
+    Closing,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<AppendError> for GatewayError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Rejected(rejection) => Self::Rejected(rejection),
+            AppendError::TooLarge { bytes, limit } => Self::TooLarge { bytes, limit },
+            AppendError::Closed => Self::Closing,
+            AppendError::Store(error) => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The gateway: what every face (HTTP, terminal, in-process) calls.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdpoint_agents::Driver;
+use holdpoint_core::{Cancel, CancelScope, Command};
+use holdpoint_protocol::api::{
+    Interaction, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
+};
+use holdpoint_protocol::{
+    Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
+    Surface, TurnId, UserMessage,
+};
+use holdpoint_store::{Appended, AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::hub::Hub;
+use crate::session::{SessionHandle, SessionTask};
+use crate::{EventStream, GatewayError, InboxStream, deadlines, grants, hub, view};
+
+/// What the gateway needs to be told.
+#[derive(Debug, Clone)]
+pub struct GatewayConfig {
+    /// How long an agent is kept waiting where its ask does not say, and what then.
+    pub hold: Hold,
+}
+
+impl GatewayConfig {
+    /// Ten minutes, then parked where that is possible.
+    pub const DEFAULT_HOLD: Hold = Hold { after_ms: 600_000, then: HoldThen::Park };
+}
+
+/// Who acts: derived from a token, never from a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    pub owner: OwnerId,
+    pub name: String,
+    pub surface: Surface,
+}
+
+/// A cheap handle: clone it wherever it is needed.
+#[derive(Debug, Clone)]
+pub struct Gateway {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) config: GatewayConfig,
+    drivers: Vec<Arc<dyn Driver>>,
+    hub: Hub,
+    sessions: Mutex<HashMap<SessionId, SessionHandle>>,
+    /// Told when an ask with a deadline was opened.
+    pub(crate) new_deadline: Notify,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Gateway {
+    /// Starts the gateway on a journal, and takes up what an earlier one left.
+    pub async fn start(
+        journal: Arc<dyn Journal>,
+        drivers: Vec<Arc<dyn Driver>>,
+        config: GatewayConfig,
+    ) -> Result<Self, GatewayError> {
+        let inner = Inner {
+            journal,
+            config,
+            drivers,
+            hub: Hub::default(),
+            sessions: Mutex::default(),
+            new_deadline: Notify::new(),
+            shutdown: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        let gateway = Self { inner: Arc::new(inner) };
+        gateway.recover().await?;
+        gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
+        Ok(gateway)
+    }
+
+    /// Stops hosting: agents' processes end, asks stay open, the journal stays as it is.
+    pub async fn stop(&self) {
+        self.inner.shutdown.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.inner.journal
+    }
+
+    /// Ends when the gateway is going away: streams end with it.
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.inner.shutdown.clone()
+    }
+
+    /// The names of the agents that can be hosted.
+    pub fn agents(&self) -> Vec<&'static str> {
+        self.inner.drivers.iter().map(|driver| driver.name()).collect()
+    }
+
+    pub async fn open_session(
+        &self,
+        person: &Person,
+        open: OpenSession,
+    ) -> Result<SessionView, GatewayError> {
+        self.driver(&open.agent)?;
+        if let Some(cwd) = open.cwd.as_deref().filter(|cwd| !Path::new(cwd).is_dir()) {
+            return Err(GatewayError::NoFolder { cwd: cwd.to_owned() });
+        }
+        let id = SessionId::generate(&person.owner);
+        let opened = SessionOpened {
+            owner: person.owner.clone(),
+            agent: open.agent,
+            cwd: open.cwd,
+            title: open.title,
+            permission_mode: open.permission_mode,
+            model: open.model,
+            system_prompt: open.system_prompt,
+            max_turns: open.max_turns,
+            allowed_tools: open.allowed_tools,
+        };
+        self.append(id, Command::Open(opened)).await?;
+        self.session(&person.owner, id).await
+    }
+
+    pub async fn session(&self, owner: &OwnerId, id: SessionId) -> Result<SessionView, GatewayError> {
+        self.record(owner, id).await.map(view::session)
+    }
+
+    pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionView>, GatewayError> {
+        let records = self.inner.journal.sessions(query).await?;
+        Ok(records.into_iter().map(view::session).collect())
+    }
+
+    /// A person's message: it waits for its turn, and answers no ask.
+    pub async fn message(
+        &self,
+        person: &Person,
+        session: SessionId,
+        text: String,
+    ) -> Result<MessageAccepted, GatewayError> {
+        let record = self.record(&person.owner, session).await?;
+        // Without an agent it would wait for ever.
+        self.driver(&record.opened.agent)?;
+        let message = UserMessage {
+            turn_id: TurnId::generate(),
+            message_id: MessageId::generate(),
+            text,
+            from: person.name.clone(),
+        };
+        let (turn_id, message_id) = (message.turn_id, message.message_id);
+        let appended = self.append(session, Command::Message(message)).await?;
+        Ok(MessageAccepted { turn_id, message_id, seq: appended.head })
+    }
+
+    /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.
+    pub async fn interrupt(&self, owner: &OwnerId, session: SessionId) -> Result<Interrupted, GatewayError> {
+        self.record(owner, session).await?;
+        let cancelled = self.append(session, Command::Cancel(Cancel { scope: CancelScope::Turn })).await?;
+        if let Some(turn) = cancelled.session.turn {
+            self.with_task(session, |task| task.interrupt(turn));
+        }
+        let mut closed = Vec::new();
+        for event in &cancelled.events {
+            if let EventBody::InteractionClosed(ask) = &event.body {
+                closed.push(ask.interaction_id);
+            }
+        }
+        Ok(Interrupted { cancelled: closed })
+    }
+
+    /// Ends a session: its asks are cancelled and its agent goes.
+    pub async fn end(&self, person: &Person, session: SessionId) -> Result<(), GatewayError> {
+        self.record(&person.owner, session).await?;
+        self.append(session, Command::End { name: person.name.clone() }).await?;
+        Ok(())
+    }
+
+    pub async fn read(
+        &self,
+        owner: &OwnerId,
+        session: SessionId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<(Vec<Event>, Seq), GatewayError> {
+        let head = self.record(owner, session).await?.head;
+        Ok((self.inner.journal.read(session, after, limit).await?, head))
+    }
+
+    /// Everything after a cursor, then what happens from now on.
+    pub async fn stream(
+        &self,
+        owner: &OwnerId,
+        session: SessionId,
+        after: Seq,
+    ) -> Result<EventStream, GatewayError> {
+        self.record(owner, session).await?;
+        Ok(self.watch(session, after))
+    }
+
+    pub(crate) fn watch(&self, session: SessionId, after: Seq) -> EventStream {
+        let live = self.inner.hub.watch_session(session);
+        EventStream::new(Arc::clone(&self.inner.journal), session, after, live, self.shutdown_token())
+    }
+
+    pub fn inbox(&self, owner: &OwnerId) -> InboxStream {
+        let live = self.inner.hub.watch_owner(owner);
+        InboxStream::new(Arc::clone(&self.inner.journal), owner.clone(), live, self.shutdown_token())
+    }
+
+    pub async fn interactions(&self, query: AskQuery) -> Result<Vec<Interaction>, GatewayError> {
+        if let Some(session) = query.session {
+            self.record(&query.owner, session).await?;
+        }
+        let asks = self.inner.journal.asks(query).await?;
+        Ok(asks.into_iter().map(view::interaction).collect())
+    }
+
+    pub async fn interaction(&self, owner: &OwnerId, id: InteractionId) -> Result<Interaction, GatewayError> {
+        self.ask_of(owner, id).await.map(view::interaction)
+    }
+
+    /// The open ask of one tool call.
+    pub async fn open_ask_of_call(
+        &self,
+        owner: &OwnerId,
+        session: SessionId,
+        tool_call_id: &str,
+    ) -> Result<Interaction, GatewayError> {
+        let query = AskQuery {
+            owner: owner.clone(),
+            session: Some(session),
+            only: AskFilter::Live,
+            after: None,
+            limit: 1_000,
+        };
+        let asks = self.interactions(query).await?;
+        let found = asks
+            .into_iter()
+            .find(|ask| ask.request.tool_call_id.as_ref().is_some_and(|call| call.as_str() == tool_call_id));
+        found.ok_or(GatewayError::NoAsk)
+    }
+
+    pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
+        let found = self.inner.drivers.iter().find(|driver| driver.name() == name);
+        found.cloned().ok_or_else(|| GatewayError::NoAgent {
+            name: name.to_owned(),
+            known: match self.agents().as_slice() {
+                [] => "this gateway hosts none".to_owned(),
+                names => format!("this gateway hosts {}", names.join(", ")),
+            },
+        })
+    }
+
+    /// A session of this owner. Somebody else's session does not exist, and the owner's own journal is no session.
+    pub(crate) async fn record(&self, owner: &OwnerId, id: SessionId) -> Result<SessionRecord, GatewayError> {
+        let record = self.inner.journal.session(id).await?;
+        record
+            .filter(|record| record.owner == *owner && !grants::is_owners_journal(record))
+            .ok_or(GatewayError::NoSession)
+    }
+
+    /// An ask of this owner. Somebody else's ask does not exist.
+    pub(crate) async fn ask_of(&self, owner: &OwnerId, id: InteractionId) -> Result<AskRecord, GatewayError> {
+        let ask = self.inner.journal.ask(id).await?.ok_or(GatewayError::NoAsk)?;
+        match self.record(owner, ask.session).await {
+            Ok(_) => Ok(ask),
+            Err(GatewayError::NoSession) => Err(GatewayError::NoAsk),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends, and tells whoever watches once it is durable.
+    ///
+    /// The caller may stop waiting at any moment (a browser that closes takes its request with it); what is durable
+    /// is told to everybody else all the same.
+    pub(crate) async fn append(
+        &self,
+        session: SessionId,
+        command: Command,
+    ) -> Result<Appended, GatewayError> {
+        let pending = self.inner.journal.append(session, command);
+        let gateway = self.clone();
+        let told = self.inner.tasks.spawn(async move {
+            let appended = pending.await?;
+            gateway.published(session, &appended);
+            Ok(appended)
+        });
+        told.await.unwrap_or(Err(GatewayError::Closing))
+    }
+
+    /// Tells screens, the timer of deadlines and the session's task what is durable now.
+    pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
+        self.inner.hub.publish(session, appended);
+        let deadline = |event: &Event| matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some());
+        if appended.events.iter().any(deadline) {
+            self.inner.new_deadline.notify_one();
+        }
+        if appended.events.iter().any(|event| hub::concerns_host(&event.body, &appended.session)) {
+            self.with_task(session, SessionHandle::wake);
+        }
+    }
+
+    /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
+    /// about to go cannot miss it.
+    fn with_task(&self, session: SessionId, tell: impl FnOnce(&SessionHandle)) {
+        if self.inner.shutdown.is_cancelled() {
+            return;
+        }
+        let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = sessions.entry(session).or_insert_with(|| {
+            let (task, handle) = SessionTask::new(self.clone(), session);
+            self.inner.tasks.spawn(task.run());
+            handle
+        });
+        tell(handle);
+    }
+
+    /// A task with nothing left to do goes, unless somebody told it something meanwhile.
+    pub(crate) fn retire(&self, session: SessionId) -> bool {
+        let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let quiet = sessions.get(&session).is_none_or(SessionHandle::is_quiet);
+        if quiet {
+            sessions.remove(&session);
+        }
+        quiet
+    }
+
+    /// Takes up what an earlier gateway left: its agents' processes are gone, its asks are not.
+    async fn recover(&self) -> Result<(), GatewayError> {
+        for record in self.inner.journal.unfinished().await? {
+            self.with_task(record.id, SessionHandle::wake);
+        }
+        Ok(())
+    }
+}

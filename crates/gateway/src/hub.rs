@@ -1,0 +1,147 @@
+//! Live fan-out: tells whoever watches a session, or an owner's inbox, what was just committed.
+//!
+//! What is sent here may be lost to a slow reader; readers fill gaps from the journal.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdpoint_protocol::api::InboxUpsert;
+use holdpoint_core::Session;
+use holdpoint_protocol::{
+    AgentState, AskChange, Closing, Event, EventBody, InteractionId, Origin, OwnerId, SessionId,
+};
+use holdpoint_store::Appended;
+use tokio::sync::broadcast;
+
+/// How many events a reader may lag behind before it reads from the journal instead.
+const BUFFER: usize = 256;
+/// A channel costs some ten kilobytes: this many without a watcher are no matter.
+const FIRST_SWEEP: usize = 64;
+
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    sessions: Channels<SessionId, Arc<Event>>,
+    owners: Channels<OwnerId, InboxUpsert>,
+}
+
+impl Hub {
+    pub(crate) fn watch_session(&self, session: SessionId) -> broadcast::Receiver<Arc<Event>> {
+        self.sessions.subscribe(session)
+    }
+
+    pub(crate) fn watch_owner(&self, owner: &OwnerId) -> broadcast::Receiver<InboxUpsert> {
+        self.owners.subscribe(owner.clone())
+    }
+
+    pub(crate) fn publish(&self, session: SessionId, appended: &Appended) {
+        for event in &appended.events {
+            self.sessions.send(&session, || Arc::new(event.clone()));
+            if let Some(interaction_id) = changed_ask(&event.body)
+                && let Some(ask) = appended.session.asks.get(&interaction_id)
+                && ask.seq == event.seq
+            {
+                self.owners.send(&appended.session.owner, || InboxUpsert {
+                    interaction_id,
+                    session_id: session,
+                    seq: ask.seq,
+                    state: ask.state.clone(),
+                });
+            }
+        }
+    }
+}
+
+/// The ask that an event is about.
+pub(crate) fn changed_ask(body: &EventBody) -> Option<InteractionId> {
+    match body {
+        EventBody::InteractionRequest(request) => Some(request.interaction_id),
+        EventBody::InteractionResponse(response) => Some(response.interaction_id),
+        EventBody::InteractionUpdate(update) => Some(update.interaction_id),
+        EventBody::InteractionClosed(closed) => Some(closed.interaction_id),
+        EventBody::LateAnswer(late) => Some(late.interaction_id),
+        EventBody::SessionOpened(_)
+        | EventBody::UserMessage(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::SessionStatus(_)
+        | EventBody::Error(_)
+        | EventBody::Done(_) => None,
+    }
+}
+
+/// Whether whoever hosts the session's agent has something to do about it.
+pub(crate) fn concerns_host(body: &EventBody, session: &Session) -> bool {
+    let of_agent =
+        |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
+    match body {
+        EventBody::UserMessage(_) | EventBody::LateAnswer(_) | EventBody::Done(_) => true,
+        EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),
+        EventBody::InteractionUpdate(update) => match update.change {
+            AskChange::Queued { .. } => of_agent(&update.interaction_id),
+            AskChange::Settled { .. } | AskChange::Delivery { .. } => false,
+        },
+        EventBody::InteractionClosed(closed) => match closed.closing {
+            Closing::Expired => of_agent(&closed.interaction_id),
+            // The agent withdrew it, is being stopped, or was told before that the answer comes later.
+            Closing::Cancelled | Closing::AnsweredLate => false,
+        },
+        EventBody::SessionStatus(status) => status.agent == AgentState::Ended,
+        EventBody::SessionOpened(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::InteractionRequest(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::Error(_) => false,
+    }
+}
+
+/// One channel per key that somebody watches; none for the others.
+#[derive(Debug)]
+struct Channels<K, T> {
+    inner: Mutex<Inner<K, T>>,
+}
+
+#[derive(Debug)]
+struct Inner<K, T> {
+    senders: HashMap<K, broadcast::Sender<T>>,
+    /// At how many channels those without a watcher are looked for: a channel whose key falls silent is not found
+    /// by sending.
+    sweep_at: usize,
+}
+
+impl<K, T> Default for Channels<K, T> {
+    fn default() -> Self {
+        Self { inner: Mutex::new(Inner { senders: HashMap::new(), sweep_at: FIRST_SWEEP }) }
+    }
+}
+
+impl<K: Eq + Hash, T: Clone> Channels<K, T> {
+    fn subscribe(&self, key: K) -> broadcast::Receiver<T> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.senders.len() >= inner.sweep_at {
+            inner.senders.retain(|_, sender| sender.receiver_count() > 0);
+            inner.sweep_at = FIRST_SWEEP.max(inner.senders.len() * 2);
+        }
+        inner.senders.entry(key).or_insert_with(|| broadcast::channel(BUFFER).0).subscribe()
+    }
+
+    fn send(&self, key: &K, value: impl FnOnce() -> T) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        // The last watcher is gone: so is the channel.
+        if inner.senders.get(key).is_some_and(|sender| sender.send(value()).is_err()) {
+            inner.senders.remove(key);
+        }
+    }
+}

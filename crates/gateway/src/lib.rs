@@ -1,0 +1,27 @@
+//! Acts: hosts agents, wakes whoever waits, keeps time, and tells screens.
+//!
+//! The journal is the truth and [`holdpoint_core`] decides; this crate holds the channels, timers and processes.
+//! A channel here only wakes somebody up to read again: none of them carries a decision.
+
+mod ask;
+mod deadlines;
+mod error;
+mod gateway;
+mod grants;
+mod hub;
+mod inbox;
+mod respond;
+mod session;
+mod stream;
+mod tools;
+mod view;
+
+pub use ask::{CallerAsk, callers_session};
+pub use error::GatewayError;
+pub use gateway::{Gateway, GatewayConfig, Person};
+pub use inbox::{InboxFrame, InboxStream};
+pub use stream::EventStream;
+pub use tools::{
+    Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
+    ToolResponse,
+};

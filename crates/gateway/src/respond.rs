@@ -1,0 +1,113 @@
+//! A person answers.
+
+use holdpoint_core::{Command, Respond};
+use holdpoint_protocol::api::{Interaction, Receipt, Respond as RespondBody};
+use holdpoint_protocol::{
+    AskState, Grant, GrantId, InteractionId, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
+    Timestamp, TurnId,
+};
+use holdpoint_store::Appended;
+
+use crate::{Gateway, GatewayError, Person, grants, hub};
+
+impl Gateway {
+    /// The first answer to a prompt wins. Returns when it is durable; the agent is told after that.
+    pub async fn respond(
+        &self,
+        person: &Person,
+        id: InteractionId,
+        body: RespondBody,
+    ) -> Result<Receipt, GatewayError> {
+        let ask = self.ask_of(&person.owner, id).await?;
+        let always = matches!(&body.response, ResponseDraft::Approve { scope: Some(Scope::Always), .. });
+        let key = body.idempotency_key.clone();
+        let command = Respond {
+            interaction_id: id,
+            prompt_id: body.prompt_id,
+            idempotency_key: body.idempotency_key,
+            response: body.response,
+            name: person.name.clone(),
+            surface: person.surface,
+            turn_id: TurnId::generate(),
+            message_id: MessageId::generate(),
+        };
+        let session = ask.session;
+        let appended = self.append(session, Command::Respond(Box::new(command))).await?;
+        let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
+        if always && !receipt.late {
+            // Again on a repeated request: a reply that was lost on the way loses no grant.
+            let rule = Rule::ExactInput { tool_name: ask.ask.tool_name, input_digest: ask.ask.input_digest };
+            grants::remember(
+                self,
+                &person.owner,
+                Grant {
+                    grant_id: GrantId::from_answer(id),
+                    rule,
+                    scope: Scope::Always,
+                    given_by: person.name.clone(),
+                    interaction_id: id,
+                    given_at: receipt.at,
+                    expires_at: None,
+                },
+            )
+            .await?;
+        }
+        Ok(receipt)
+    }
+
+    /// Waits until nothing more will happen to the ask, or until `patience` has run out.
+    pub async fn wait_settled(
+        &self,
+        person: &Person,
+        id: InteractionId,
+        patience: std::time::Duration,
+    ) -> Result<Interaction, GatewayError> {
+        let first = self.interaction(&person.owner, id).await?;
+        if is_over(&first.state) {
+            return Ok(first);
+        }
+        let mut events = self.watch(first.session_id, first.seq);
+        let over = async {
+            loop {
+                // An event only says: look again.
+                match events.next().await? {
+                    Some(event) if hub::changed_ask(&event.body) == Some(id) => {}
+                    Some(_) => continue,
+                    None => return self.interaction(&person.owner, id).await,
+                }
+                let now = self.interaction(&person.owner, id).await?;
+                if is_over(&now.state) {
+                    return Ok(now);
+                }
+            }
+        };
+        match tokio::time::timeout(patience, over).await {
+            Ok(result) => result,
+            Err(_) => self.interaction(&person.owner, id).await,
+        }
+    }
+}
+
+pub(crate) const fn is_over(state: &AskState) -> bool {
+    match state {
+        AskState::Settled { .. } | AskState::Closed { .. } => true,
+        AskState::Open | AskState::Submitted { .. } | AskState::Queued => false,
+    }
+}
+
+/// What was recorded under this key: now, or when it was sent the first time.
+fn receipt(session: SessionId, id: InteractionId, key: &str, appended: &Appended) -> Option<Receipt> {
+    let ask = appended.session.asks.get(&id)?;
+    let record = ask.response_with_key(key)?;
+    let (seq, at): (Seq, Timestamp) = (record.seq, record.at);
+    Some(Receipt {
+        interaction_id: id,
+        prompt_id: record.prompt_id,
+        session_id: session,
+        seq,
+        at,
+        state: ask.state.clone(),
+        delivery: ask.delivery.clone(),
+        late: ask.late.as_ref().is_some_and(|late| late.seq == seq),
+    })
+}

@@ -1,0 +1,235 @@
+//! The asks of the agent: opened for a person, and told what became of them.
+
+use std::time::Duration;
+
+use holdpoint_agents::{Ask, Resolution};
+use holdpoint_core::{Command, Output, Request, Session, digest, offered_scopes};
+use holdpoint_protocol::{
+    AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, InteractionId, InteractionRequest,
+    InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq, SessionError, ToolCallId,
+    TurnId,
+};
+use holdpoint_store::AskRecord;
+use serde_json::Map;
+
+use super::SessionTask;
+use super::process::Written;
+use crate::{GatewayError, grants};
+
+/// The name of the rule behind permission mode `auto`, as the journal keeps it.
+const AUTO_RULE: &str = "permission mode auto";
+/// The words for an agent whose ask closed without any of its own.
+const EXPIRED: &str = "Nobody answered in time. Nothing was decided and nothing ran.";
+/// The words for an agent that is told to go on without its answer.
+pub(super) const QUEUED: &str = "The question is queued. Go on; the answer will arrive as a message.";
+
+impl SessionTask {
+    /// The agent needs a person.
+    pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
+        self.flush();
+        let tool_call_id = ask.tool_call_id.clone();
+        match self.open_ask(ask).await {
+            Ok(interaction_id) => {
+                if let Some(process) = self.process.as_mut() {
+                    process.asked.insert(tool_call_id, interaction_id);
+                }
+                self.handle.wake();
+                Ok(())
+            }
+            // It cannot be shown to a person, so nothing is allowed: the agent is told why.
+            Err(GatewayError::Rejected(rejection)) => {
+                let message =
+                    format!("This could not be shown to a person, so nothing was decided: {rejection}");
+                let turn_id = self.process.as_mut().and_then(|process| {
+                    process.resolve(&tool_call_id, Resolution::Closed { message: message.clone() }, None);
+                    process.turn
+                });
+                self.now(Output::Error(SessionError { turn_id, message }));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the ask, or finds the one that this very call opened in an earlier life of the agent.
+    async fn open_ask(&mut self, ask: Ask) -> Result<InteractionId, GatewayError> {
+        let Some(process) = &self.process else { return Err(GatewayError::Closing) };
+        let (mode, capabilities, owner) = (process.mode, process.capabilities, process.owner.clone());
+        let turn_id = process.turn;
+        let approval = matches!(ask.body, AskBody::Approval { .. });
+        let owner_grants = if approval { grants::of_owner(&self.gateway, &owner).await? } else { Vec::new() };
+        let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
+        let deadline = match ask.timeout_ms {
+            Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
+            None => None,
+        };
+        let input_digest = digest(&ask.input);
+        let body = with_scopes(ask.body, &ask.tool_name, &input_digest, capabilities.ask.scopes);
+        let mut request = InteractionRequest {
+            interaction_id: InteractionId::derive(self.session, ask.tool_call_id.as_str()),
+            prompt_id: PromptId::generate(),
+            attempt: 1,
+            origin: Origin::Agent,
+            turn_id,
+            tool_call_id: Some(ask.tool_call_id),
+            parents: ask.parents,
+            tool_name: ask.tool_name,
+            input_digest,
+            input: ask.input,
+            body,
+            agent_says: ask.agent_says,
+            decision_reason: ask.decision_reason,
+            error: None,
+            field_errors: Map::new(),
+            initial_values: Map::new(),
+            presentation: Presentation::Tool,
+            completed_view: None,
+            hold,
+            deadline,
+            can_park: ask.can_park && capabilities.parks,
+            capabilities: capabilities.ask,
+            may_have_run: false,
+            has_handler: false,
+        };
+        let allowed_by = (mode == PermissionMode::Auto && approval).then(|| AUTO_RULE.to_owned());
+        // The same call may have been asked, and be over, in an earlier life: then this is a new ask of it.
+        for repeat in 2_u32.. {
+            let command = Request {
+                request: request.clone(),
+                owner_grants: owner_grants.clone(),
+                allowed_by: allowed_by.clone(),
+            };
+            let appended = self.gateway.append(self.session, Command::Request(Box::new(command))).await?;
+            let id = request.interaction_id;
+            let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
+            if waits(ask, turn_id) {
+                if ask.state == AskState::Open {
+                    self.holds.begin(id, ask.hold);
+                }
+                return Ok(id);
+            }
+            let call = request.tool_call_id.as_ref().map_or("", ToolCallId::as_str);
+            request.interaction_id = InteractionId::derive(self.session, &format!("{call}\n{repeat}"));
+        }
+        Err(GatewayError::NoAsk)
+    }
+
+    /// Tells the agent what became of the calls that it waits for.
+    pub(super) async fn resolve_asks(&mut self, state: &Session) -> Result<(), GatewayError> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let decided = process.asked.iter().filter(|(_, id)| !state.blocking.contains(id));
+        let decided: Vec<_> = decided.map(|(call, id)| (call.clone(), *id)).collect();
+        for (tool_call_id, interaction_id) in decided {
+            let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
+            let resolution = match &record.ask.state {
+                AskState::Open | AskState::Submitted { .. } => continue,
+                AskState::Settled { .. } => {
+                    self.deliver(&tool_call_id, record).await?;
+                    continue;
+                }
+                AskState::Queued | AskState::Closed { closing: Closing::AnsweredLate } => {
+                    Some(Resolution::Queued { message: self.words(&record).await?.unwrap_or(QUEUED.to_owned()) })
+                }
+                AskState::Closed { closing: Closing::Expired } => {
+                    Some(Resolution::Closed { message: self.words(&record).await?.unwrap_or(EXPIRED.to_owned()) })
+                }
+                // The agent withdrew it, or its turn was stopped: a dead ask is never answered.
+                AskState::Closed { closing: Closing::Cancelled } => None,
+            };
+            self.resolved(&tool_call_id, interaction_id);
+            if let (Some(process), Some(resolution)) = (self.process.as_mut(), resolution) {
+                process.resolve(&tool_call_id, resolution, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Durable before the first byte; then the bytes; then durable that they were written.
+    async fn deliver(&mut self, tool_call_id: &ToolCallId, record: AskRecord) -> Result<(), GatewayError> {
+        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
+            return Ok(());
+        };
+        let interaction_id = record.id;
+        let delivering = Command::Delivering { interaction_id, incarnation };
+        // If it is being parked, the next life gets it.
+        if self.unless_refused(delivering).await?.is_none() {
+            return Ok(());
+        }
+        self.resolved(tool_call_id, interaction_id);
+        let (AskState::Settled { settlement }, Some(response)) = (record.ask.state, record.response) else {
+            return Ok(());
+        };
+        let settled =
+            Resolution::Settled { settlement, response: response.response, input: record.request.input };
+        if let Some(process) = self.process.as_mut() {
+            process.written.insert(tool_call_id.clone(), interaction_id);
+            process.resolve(tool_call_id, settled, Some(interaction_id));
+        }
+        Ok(())
+    }
+
+    /// Something was handed over to the agent. If it was not, the agent's end is on its way.
+    pub(super) async fn written(&mut self, written: Written) -> Result<(), GatewayError> {
+        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
+            return Ok(());
+        };
+        if let (Some(interaction_id), Ok(())) = (written.settlement, written.result) {
+            self.unless_refused(Command::Delivered { interaction_id, incarnation }).await?;
+        }
+        Ok(())
+    }
+
+    fn resolved(&mut self, tool_call_id: &ToolCallId, interaction_id: InteractionId) {
+        self.holds.forget(interaction_id);
+        if let Some(process) = self.process.as_mut() {
+            process.asked.remove(tool_call_id);
+        }
+    }
+
+    /// The words recorded with the change, for the agent.
+    async fn words(&mut self, record: &AskRecord) -> Result<Option<String>, GatewayError> {
+        let before = Seq(record.ask.seq.0.saturating_sub(1));
+        let event = self.gateway.inner.journal.read(self.session, before, 1).await?.into_iter().next();
+        Ok(match event.map(|event| event.body) {
+            Some(EventBody::InteractionClosed(closed)) => closed.message,
+            Some(EventBody::InteractionUpdate(InteractionUpdate {
+                change: AskChange::Queued { message },
+                ..
+            })) => Some(message),
+            Some(_) | None => None,
+        })
+    }
+}
+
+/// An agent does not say how far an approval may reach: we do.
+fn with_scopes(body: AskBody, tool_name: &str, input: &Digest, scopes: bool) -> AskBody {
+    match body {
+        AskBody::Approval { preview, .. } => {
+            let scopes: &[Scope] = if scopes { &[Scope::Once, Scope::Session] } else { &[Scope::Once] };
+            AskBody::Approval { preview, offered_scopes: offered_scopes(tool_name, input, scopes) }
+        }
+        AskBody::Question { .. } | AskBody::Form { .. } => body,
+    }
+}
+
+/// The ask is for the call that the agent makes now, not one that is over.
+fn waits(ask: &holdpoint_core::Ask, turn: Option<TurnId>) -> bool {
+    match (&ask.state, &ask.delivery) {
+        (AskState::Open | AskState::Submitted { .. } | AskState::Queued, _) => true,
+        (AskState::Settled { .. }, Some(Delivery::Accepted)) => true,
+        (AskState::Settled { .. }, Some(Delivery::Unknown { .. })) => !ask.is_approval(),
+        // Its time ran out while no process was there to be told.
+        (AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate }, _) => ask.turn_id == turn,
+        (
+            AskState::Settled { .. },
+            None
+            | Some(
+                Delivery::Delivering { .. }
+                | Delivery::Delivered { .. }
+                | Delivery::Acknowledged
+                | Delivery::Undeliverable { .. },
+            ),
+        )
+        | (AskState::Closed { closing: Closing::Cancelled }, _) => false,
+    }
+}

@@ -1,0 +1,50 @@
+//! How others tell a session's task that there is something to look at.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdpoint_protocol::TurnId;
+use tokio::sync::Notify;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionHandle {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    notify: Notify,
+    woken: AtomicBool,
+    interrupted: Mutex<Option<TurnId>>,
+}
+
+impl SessionHandle {
+    /// Something changed in the journal.
+    pub(crate) fn wake(&self) {
+        self.shared.woken.store(true, Ordering::SeqCst);
+        self.shared.notify.notify_one();
+    }
+
+    /// A person stops this turn, and no other that may follow it.
+    pub(crate) fn interrupt(&self, turn: TurnId) {
+        *self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(turn);
+        self.shared.notify.notify_one();
+    }
+
+    pub(super) async fn told(&self) {
+        self.shared.notify.notified().await;
+    }
+
+    pub(super) fn take_wake(&self) -> bool {
+        self.shared.woken.swap(false, Ordering::SeqCst)
+    }
+
+    pub(super) fn take_interrupt(&self) -> Option<TurnId> {
+        self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        let interrupted = self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.shared.woken.load(Ordering::SeqCst) && interrupted.is_none()
+    }
+}

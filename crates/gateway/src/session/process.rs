@@ -1,0 +1,146 @@
+//! The agent's process, as its session's task holds it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesOrdered;
+use holdpoint_agents::{
+    Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
+    WriteError,
+};
+use holdpoint_core::{Command, Resume};
+use holdpoint_protocol::{
+    Incarnation, InteractionId, MessageId, OwnerId, PermissionMode, ToolCallId, TurnId,
+};
+use holdpoint_store::SessionRecord;
+use tokio::time::Instant;
+
+use crate::{Gateway, GatewayError};
+
+/// How long an agent that is told to stop may take to end its turn.
+const STOPPING: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) incarnation: Incarnation,
+    pub(super) capabilities: DriverCapabilities,
+    pub(super) owner: OwnerId,
+    pub(super) mode: PermissionMode,
+    pub(super) turn: Option<TurnId>,
+    /// The message its words belong to.
+    pub(super) message: MessageId,
+    /// What this process asked and has no resolution for yet.
+    pub(super) asked: HashMap<ToolCallId, InteractionId>,
+    /// What was written to it and it has not acknowledged.
+    pub(super) written: HashMap<ToolCallId, InteractionId>,
+    /// Its turn was stopped: when we lose patience.
+    pub(super) stop_by: Option<Instant>,
+    agent: Agent,
+    /// What is being written to it. An agent may stop reading until we have read what it says, so nobody waits here.
+    writing: FuturesOrdered<BoxFuture<'static, Written>>,
+}
+
+/// What became of something that was said to the agent.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// The settlement it carried.
+    pub(super) settlement: Option<InteractionId>,
+    pub(super) result: Result<(), WriteError>,
+}
+
+/// What a process brings about.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Said(AgentEvent),
+    Written(Written),
+}
+
+impl Process {
+    /// Nothing, if what it was started for was over before it was up.
+    pub(super) async fn start(
+        gateway: &Gateway,
+        record: SessionRecord,
+        at: ResumeAt,
+    ) -> Result<Option<Self>, GatewayError> {
+        let driver = gateway.driver(&record.opened.agent)?;
+        let opened = record.opened;
+        let launch = Launch {
+            cwd: opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from),
+            permission_mode: opened.permission_mode,
+            model: opened.model,
+            system_prompt: opened.system_prompt,
+            max_turns: opened.max_turns,
+            allowed_tools: opened.allowed_tools,
+            resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
+        };
+        let agent = driver.start(launch).await?;
+        let incarnation = Incarnation(record.state.incarnations + 1);
+        // If this is refused, the agent is dropped, and its process with it.
+        let resume = Command::Resume(Resume { incarnation, pid: agent.pid });
+        let turn = gateway.append(record.id, resume).await?.session.turn;
+        if turn != record.state.turn {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            incarnation,
+            capabilities: driver.capabilities(),
+            owner: record.owner,
+            mode: opened.permission_mode,
+            turn,
+            message: MessageId::generate(),
+            asked: HashMap::new(),
+            written: HashMap::new(),
+            stop_by: None,
+            agent,
+            writing: FuturesOrdered::new(),
+        }))
+    }
+
+    /// What happens next. Never, without a process. It is not listened to while what it said before piles up.
+    pub(super) async fn next(process: Option<&mut Self>, listening: bool) -> Heard {
+        let Some(process) = process else { return std::future::pending().await };
+        tokio::select! {
+            Some(written) = process.writing.next() => Heard::Written(written),
+            event = process.agent.events.recv(), if listening => Heard::Said(event.unwrap_or_else(|| {
+                AgentEvent::Exited(AgentExit { parked: false, code: None, stderr: String::new() })
+            })),
+            // Nothing is being written, and nobody listens: not now.
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Says something, after what was said before.
+    pub(super) fn say(&mut self, outgoing: Outgoing) {
+        self.write(outgoing, None);
+    }
+
+    /// Tells it what became of a call.
+    pub(super) fn resolve(
+        &mut self,
+        tool_call_id: &ToolCallId,
+        resolution: Resolution,
+        settlement: Option<InteractionId>,
+    ) {
+        self.write(Outgoing::Resolve { tool_call_id: tool_call_id.clone(), resolution }, settlement);
+    }
+
+    fn write(&mut self, outgoing: Outgoing, settlement: Option<InteractionId>) {
+        let input = self.agent.input.clone();
+        let write = async move { Written { settlement, result: input.send(outgoing).await } };
+        self.writing.push_back(Box::pin(write));
+    }
+
+    /// Its turn is to end now.
+    pub(super) fn stop_turn(&mut self) {
+        self.stop_by.get_or_insert_with(|| Instant::now() + STOPPING);
+        self.say(Outgoing::Interrupt);
+    }
+
+    /// Kills the whole group; its end follows.
+    pub(super) fn kill(&self) {
+        self.agent.input.kill();
+    }
+}

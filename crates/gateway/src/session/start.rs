@@ -1,0 +1,122 @@
+//! Starts the agent's process when there is something for it, and says what its end means.
+
+use holdpoint_agents::{AgentExit, ResumeAt};
+use holdpoint_core::{Command, Exit, Finish, Output, Session};
+use holdpoint_protocol::{AgentState, Delivery, Origin, SessionError, StopReason, TurnId};
+use holdpoint_store::SessionRecord;
+
+use super::SessionTask;
+use super::process::Process;
+use crate::GatewayError;
+use crate::ask::CALLER;
+
+/// After how many starts in a row that came to nothing we stop trying until somebody acts.
+const MAX_FRUITLESS_STARTS: u32 = 3;
+
+impl SessionTask {
+    /// Without a process: is there an answer or a message for one?
+    pub(super) async fn start_if_needed(&mut self, record: SessionRecord) -> Result<(), GatewayError> {
+        // A program that only asks has no agent.
+        if record.opened.agent == CALLER {
+            return Ok(());
+        }
+        // Nobody else hosts it, so it went with the gateway that did.
+        if let Some(incarnation) = record.state.alive {
+            let message = Some("the gateway that hosted it is gone".to_owned());
+            return self.gone(Exit { incarnation, parked: false, message }, StopReason::Failed).await;
+        }
+        if record.state.agent == AgentState::Ended {
+            return Ok(());
+        }
+        match record.state.turn {
+            // Whatever it waited for is decided or closed: it is told so at the very same call.
+            Some(_) if record.state.blocking.is_empty() || self.has_answer(&record.state).await? => {
+                self.start(record, ResumeAt::OpenAsks).await
+            }
+            // It waits for a person, and needs no process for that.
+            Some(_) => Ok(()),
+            None if record.state.pending.is_empty() => Ok(()),
+            None => self.start(record, ResumeAt::NextMessage).await,
+        }
+    }
+
+    async fn start(&mut self, record: SessionRecord, at: ResumeAt) -> Result<(), GatewayError> {
+        if self.fruitless_starts >= MAX_FRUITLESS_STARTS {
+            self.fruitless_starts = 0;
+            let words = "The agent could not be started again: it went away each time before it took the answer.";
+            return self.fail_turn(record.state.turn, words).await;
+        }
+        self.fruitless_starts += 1;
+        self.process = Process::start(&self.gateway, record, at).await?;
+        self.handle.wake();
+        Ok(())
+    }
+
+    /// The process ended by itself, or because we killed it.
+    pub(super) async fn exited(&mut self, exit: AgentExit) -> Result<(), GatewayError> {
+        self.flush();
+        self.holds.clear();
+        let Some(process) = self.process.take() else { return Ok(()) };
+        let message = match (exit.parked, exit.stderr.trim()) {
+            (true, _) => None,
+            (false, "") if self.gateway.inner.shutdown.is_cancelled() => {
+                Some("the gateway was stopped".to_owned())
+            }
+            (false, "") => {
+                exit.code.filter(|code| *code != 0).map(|code| format!("its process ended with code {code}"))
+            }
+            (false, stderr) => Some(stderr.to_owned()),
+        };
+        let reason = if process.stop_by.is_some() { StopReason::Interrupted } else { StopReason::Failed };
+        let exit = Exit { incarnation: process.incarnation, parked: exit.parked, message };
+        self.gone(exit, reason).await
+    }
+
+    /// Records the end of a process. A turn in which nothing is open ends with it: nobody can say what it was doing.
+    async fn gone(&mut self, exit: Exit, reason: StopReason) -> Result<(), GatewayError> {
+        let Some(appended) = self.unless_refused(Command::Exit(exit)).await? else { return Ok(()) };
+        self.handle.wake();
+        let state = &appended.session;
+        let Some(turn_id) = state.turn.filter(|_| state.agent != AgentState::Ended) else { return Ok(()) };
+        if !state.blocking.is_empty() || self.has_answer(state).await? {
+            return Ok(());
+        }
+        match reason {
+            StopReason::Interrupted | StopReason::Completed => self.finish(turn_id, reason).await,
+            // What it was parked at closed meanwhile: it comes back to be told.
+            StopReason::Failed if state.agent == AgentState::Parked => Ok(()),
+            StopReason::Failed => {
+                // A message was used up: the next one is a new try.
+                self.fruitless_starts = 0;
+                let words = "The agent's process went away in the middle of its turn. Send a message to go on.";
+                self.fail_turn(Some(turn_id), words).await
+            }
+        }
+    }
+
+    async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
+        self.record(vec![Output::Error(SessionError { turn_id: turn, message: words.to_owned() })]);
+        match turn {
+            Some(turn_id) => self.finish(turn_id, StopReason::Failed).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn finish(&mut self, turn_id: TurnId, reason: StopReason) -> Result<(), GatewayError> {
+        self.unless_refused(Command::Finish(Finish { turn_id, reason, usage: None })).await?;
+        Ok(())
+    }
+
+    /// An answer that no process has been given: a reason to start one.
+    async fn has_answer(&mut self, state: &Session) -> Result<bool, GatewayError> {
+        for id in &state.undelivered {
+            if let Some(record) = self.gateway.inner.journal.ask(*id).await?
+                && record.ask.origin == Origin::Agent
+                && record.ask.delivery == Some(Delivery::Accepted)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

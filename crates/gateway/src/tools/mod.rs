@@ -1,0 +1,95 @@
+//! Tools written in Rust that put a person in the middle.
+//!
+//! A tool asks, and stays in control: its handler sees each response and says whether the call is complete, must be
+//! asked again, or is left for later. The handlers live in this process; an ask outlives it, its handler does not.
+
+mod request;
+
+use async_trait::async_trait;
+use holdpoint_protocol::{
+    FieldErrors, Form, OwnerId, PromptId, Question, Response, Scope, SessionId, ToolCallId, TurnId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{Gateway, GatewayError};
+
+/// What one call of a tool may use.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    pub gateway: Gateway,
+    pub owner: OwnerId,
+    pub session: SessionId,
+    pub turn: Option<TurnId>,
+    pub tool_call_id: ToolCallId,
+    pub tool_name: String,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Interaction {
+    Approval { input: Value, scopes: Vec<Scope>, preview: Option<String> },
+    Questions { questions: Vec<Question> },
+    Form { form: Form },
+}
+
+/// How a tool reacts. Validation is a reprompt, never a failure.
+#[async_trait]
+pub trait ResponseHandler: Send + Sync {
+    /// A person responded.
+    async fn on_response(&self, response: ToolResponse) -> Result<ToolOutcome, ToolFailure>;
+
+    /// Nobody did in time.
+    async fn on_timeout(&self) -> Result<ToolOutcome, ToolFailure> {
+        Ok(ToolOutcome::Complete(json!({ "ok": false, "error": "Nobody answered in time." })))
+    }
+
+    /// The turn was stopped or the session ended. The call is over.
+    async fn on_cancel(&self) {}
+}
+
+/// A response as a handler sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResponse {
+    /// Handlers are called at least once per prompt: this is the key to do a thing once.
+    pub prompt_id: PromptId,
+    pub attempt: u32,
+    pub response: Response,
+}
+
+/// What a tool wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolOutcome {
+    /// The call is over, with this result.
+    Complete(Value),
+    /// Ask again.
+    Reprompt(Reprompt),
+    /// Tell the agent that the answer comes later, as a message.
+    Pending { message: String },
+}
+
+/// How it is asked again. The ask itself stays the same.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reprompt {
+    pub error: Option<String>,
+    pub field_errors: FieldErrors,
+    pub initial_values: Map<String, Value>,
+}
+
+/// Something unexpected in a handler: a tool error for the agent, plain words for the person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolFailure(pub String);
+
+#[derive(Debug, thiserror::Error)]
+pub enum InteractionError {
+    #[error("the ask was cancelled: its turn was stopped or its session ended")]
+    Cancelled,
+    #[error("the ask expired and cannot be shown again")]
+    Expired,
+    #[error("the tool failed: {0}")]
+    Failed(#[from] ToolFailure),
+    #[error("the tool was asked to show its ask too often")]
+    TooManyAttempts,
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+}

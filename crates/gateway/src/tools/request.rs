@@ -1,0 +1,253 @@
+//! One ask of a tool, from its first showing to the tool's last word.
+
+use std::time::Duration;
+
+use holdpoint_core::{
+    Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, digest, offered_scopes,
+};
+use holdpoint_protocol::{
+    AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
+    Presentation, PromptId,
+};
+use holdpoint_store::AskRecord;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
+    ToolResponse,
+};
+use crate::{GatewayError, grants, hub};
+
+/// How long a tool's ask stays open where it does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+
+impl ToolContext {
+    /// Asks, and returns what the tool's handler makes of the answer.
+    pub async fn request_interaction(
+        &self,
+        interaction: Interaction,
+        handler: &dyn ResponseHandler,
+    ) -> Result<Value, InteractionError> {
+        self.request_with_timeout(interaction, DEFAULT_TIMEOUT, handler).await
+    }
+
+    /// Asking the same thing again in the same call finds the same ask, and its answer.
+    pub async fn request_with_timeout(
+        &self,
+        interaction: Interaction,
+        timeout: Duration,
+        handler: &dyn ResponseHandler,
+    ) -> Result<Value, InteractionError> {
+        let request = self.first_prompt(interaction, timeout).await?;
+        let id = request.interaction_id;
+        let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
+        self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None }))).await?;
+        loop {
+            let record = self.needing_the_handler(id).await?;
+            let (trigger, wanted) = match record.ask.state {
+                AskState::Submitted { .. } => {
+                    (Trigger::Response, handler.on_response(given(&record)?).await)
+                }
+                AskState::Open => (Trigger::Timeout, handler.on_timeout().await),
+                // Decided without the handler: by a grant, or in an earlier life of this very call.
+                AskState::Settled { .. } => {
+                    let wanted = handler.on_response(given(&record)?).await;
+                    self.acknowledge(id).await?;
+                    return without_asking_again(wanted, InteractionError::TooManyAttempts);
+                }
+                // Nobody can be asked again, but the tool may still say what that means.
+                AskState::Closed { closing: Closing::Expired } => {
+                    return without_asking_again(handler.on_timeout().await, InteractionError::Expired);
+                }
+                AskState::Closed { closing: Closing::Cancelled } => {
+                    handler.on_cancel().await;
+                    return Err(InteractionError::Cancelled);
+                }
+                AskState::Queued | AskState::Closed { closing: Closing::AnsweredLate } => {
+                    return Ok(pending("The answer comes as a message."));
+                }
+            };
+            if self.decided(&record, trigger, &wanted, timeout).await? == Decided::Elsewhere {
+                continue;
+            }
+            match wanted {
+                Ok(ToolOutcome::Reprompt(_)) => continue,
+                Ok(ToolOutcome::Pending { message }) => return Ok(pending(&message)),
+                Ok(ToolOutcome::Complete(_)) | Err(_) if trigger == Trigger::Response => {
+                    self.acknowledge(id).await?;
+                }
+                Ok(ToolOutcome::Complete(_)) | Err(_) => {}
+            }
+            return without_asking_again(wanted, InteractionError::TooManyAttempts);
+        }
+    }
+
+    async fn first_prompt(
+        &self,
+        interaction: Interaction,
+        timeout: Duration,
+    ) -> Result<InteractionRequest, GatewayError> {
+        let (input, body) = match interaction {
+            Interaction::Approval { input, scopes, preview } => {
+                let offered_scopes = offered_scopes(&self.tool_name, &digest(&input), &scopes);
+                (input, AskBody::Approval { preview, offered_scopes })
+            }
+            Interaction::Questions { questions } => (Value::Null, AskBody::Question { questions }),
+            Interaction::Form { form } => (Value::Null, AskBody::Form { form }),
+        };
+        // One call may ask several things, one after the other: what is asked is part of the ask's id.
+        let asked = digest(&json!([input, body]));
+        let key = format!("tool\n{}\n{}", self.tool_call_id, asked.as_str());
+        Ok(InteractionRequest {
+            interaction_id: InteractionId::derive(self.session, &key),
+            prompt_id: PromptId::generate(),
+            attempt: 1,
+            origin: Origin::Tool,
+            turn_id: self.turn,
+            tool_call_id: Some(self.tool_call_id.clone()),
+            parents: Vec::new(),
+            tool_name: self.tool_name.clone(),
+            input_digest: digest(&input),
+            input,
+            body,
+            agent_says: None,
+            decision_reason: None,
+            error: None,
+            field_errors: Map::new(),
+            initial_values: Map::new(),
+            presentation: Presentation::Tool,
+            completed_view: None,
+            hold: Hold { after_ms: 0, then: HoldThen::Wait },
+            deadline: Some(self.gateway.inner.journal.now().await?.after(timeout)),
+            can_park: false,
+            capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
+            may_have_run: false,
+            has_handler: true,
+        })
+    }
+
+    async fn next_prompt(
+        &self,
+        request: &InteractionRequest,
+        again: &Reprompt,
+        timeout: Duration,
+    ) -> Result<InteractionRequest, GatewayError> {
+        let errors = again.field_errors.iter().map(|(field, why)| (field.clone(), Value::from(why.clone())));
+        Ok(InteractionRequest {
+            prompt_id: PromptId::generate(),
+            error: again.error.clone(),
+            field_errors: errors.collect(),
+            initial_values: again.initial_values.clone(),
+            deadline: Some(self.gateway.inner.journal.now().await?.after(timeout)),
+            ..request.clone()
+        })
+    }
+
+    /// Waits while a person may still answer in time.
+    async fn needing_the_handler(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
+        let mut record = self.ask(id).await?;
+        let mut events = self.gateway.watch(self.session, record.ask.seq);
+        while record.ask.state == AskState::Open {
+            // The journal's clock decides what is late.
+            let now = self.gateway.inner.journal.now().await?;
+            let left = record.ask.deadline.map_or(Duration::MAX, |deadline| deadline.since(now));
+            if left.is_zero() {
+                break;
+            }
+            let changed = async {
+                loop {
+                    match events.next().await? {
+                        Some(event) if hub::changed_ask(&event.body) == Some(id) => return Ok(()),
+                        Some(_) => {}
+                        None => return Err(GatewayError::Closing),
+                    }
+                }
+            };
+            // When time is up, the journal is read again as well.
+            tokio::time::timeout(left, changed).await.unwrap_or(Ok(()))?;
+            record = self.ask(id).await?;
+        }
+        Ok(record)
+    }
+
+    /// Records what the tool wants.
+    async fn decided(
+        &self,
+        record: &AskRecord,
+        trigger: Trigger,
+        wanted: &Result<ToolOutcome, ToolFailure>,
+        timeout: Duration,
+    ) -> Result<Decided, InteractionError> {
+        let verdict = match wanted {
+            // After a failure the person's part is done too; the agent gets the error.
+            Ok(ToolOutcome::Complete(_)) | Err(_) => Verdict::Complete,
+            Ok(ToolOutcome::Pending { message }) => Verdict::Pending { message: message.clone() },
+            Ok(ToolOutcome::Reprompt(again)) => {
+                Verdict::Reprompt(Box::new(self.next_prompt(&record.request, again, timeout).await?))
+            }
+        };
+        let (interaction_id, prompt_id) = (record.id, record.ask.prompt_id);
+        let outcome = Outcome { interaction_id, prompt_id, trigger, verdict };
+        match self.append(Command::Outcome(Box::new(outcome))).await {
+            Ok(()) => Ok(Decided::Here),
+            Err(GatewayError::Rejected(
+                Rejection::NothingToDecide | Rejection::NotDue | Rejection::Ended,
+            )) => Ok(Decided::Elsewhere),
+            Err(GatewayError::Rejected(Rejection::TooManyAttempts { .. })) => {
+                // No answer was good enough, and nobody waits for another one.
+                let cancel = Cancel { scope: CancelScope::Ask(interaction_id) };
+                self.append(Command::Cancel(cancel)).await?;
+                Err(InteractionError::TooManyAttempts)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn acknowledge(&self, interaction_id: InteractionId) -> Result<(), GatewayError> {
+        match self.append(Command::Acknowledge { interaction_id }).await {
+            // The turn was stopped in the last moment: the journal says that it never arrived.
+            Err(GatewayError::Rejected(Rejection::NotDeliverable)) => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn ask(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
+        self.gateway.inner.journal.ask(id).await?.ok_or(GatewayError::NoAsk)
+    }
+
+    async fn append(&self, command: Command) -> Result<(), GatewayError> {
+        self.gateway.append(self.session, command).await.map(|_| ())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decided {
+    Here,
+    /// The turn was stopped, or time ran out, while the tool made up its mind.
+    Elsewhere,
+}
+
+/// The tool's last word, where a new prompt is not possible.
+fn without_asking_again(
+    wanted: Result<ToolOutcome, ToolFailure>,
+    impossible: InteractionError,
+) -> Result<Value, InteractionError> {
+    match wanted? {
+        ToolOutcome::Complete(value) => Ok(value),
+        ToolOutcome::Pending { message } => Ok(pending(&message)),
+        ToolOutcome::Reprompt(_) => Err(impossible),
+    }
+}
+
+fn given(record: &AskRecord) -> Result<ToolResponse, GatewayError> {
+    let response = record.response.as_ref().ok_or(GatewayError::NoAsk)?;
+    Ok(ToolResponse {
+        prompt_id: record.ask.prompt_id,
+        attempt: record.ask.attempt,
+        response: response.response.clone(),
+    })
+}
+
+fn pending(message: &str) -> Value {
+    json!({ "pending": true, "queued": true, "message": message })
+}

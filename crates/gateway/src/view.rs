@@ -1,0 +1,44 @@
+//! What the store remembers, as clients see it.
+
+use holdpoint_protocol::AgentState;
+use holdpoint_protocol::api::{Interaction, Session};
+use holdpoint_store::{AskRecord, SessionRecord};
+
+pub(crate) fn interaction(record: AskRecord) -> Interaction {
+    let parked = match record.agent_state {
+        AgentState::Parking | AgentState::Parked => true,
+        AgentState::Idle
+        | AgentState::Running
+        | AgentState::Waiting
+        | AgentState::Detached
+        | AgentState::Ended => false,
+    };
+    Interaction {
+        session_id: record.session,
+        session_title: record.session_title,
+        agent: record.agent,
+        seq: record.ask.seq,
+        opened_at: record.ask.opened_at,
+        responded_at: record.ask.responses.last().map(|response| response.at),
+        parked: parked && record.ask.is_blocking(),
+        state: record.ask.state,
+        delivery: record.ask.delivery,
+        request: record.request,
+        response: record.response,
+    }
+}
+
+pub(crate) fn session(record: SessionRecord) -> Session {
+    Session {
+        session_id: record.id,
+        agent: record.opened.agent,
+        title: record.opened.title,
+        cwd: record.opened.cwd,
+        permission_mode: record.opened.permission_mode,
+        seq: record.head,
+        state: record.state.agent,
+        open_asks: u32::try_from(record.state.live.len()).unwrap_or(u32::MAX),
+        opened_at: record.opened_at,
+        changed_at: record.changed_at,
+    }
+}

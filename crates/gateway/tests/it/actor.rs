@@ -1,0 +1,184 @@
+//! An agent that the test plays, on a clock that the test moves.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdpoint_agents::{
+    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Outgoing, Resolution,
+    StartError,
+};
+use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_protocol::{
+    AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
+};
+use holdpoint_store::{Clock, SqliteJournal};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::world::{PATIENCE, Talk, opening};
+
+/// Time stands still unless the test moves it.
+pub(crate) struct Stage {
+    pub(crate) gateway: Gateway,
+    lives: mpsc::UnboundedReceiver<(Launch, AgentSide)>,
+    /// While a blocking task runs, paused time does not jump ahead by itself.
+    _still: std::sync::mpsc::Sender<()>,
+}
+
+impl Stage {
+    pub(crate) async fn new(hold: Hold) -> Self {
+        let (still, ends) = std::sync::mpsc::channel();
+        tokio::task::spawn_blocking(move || ends.recv());
+        let clock = Arc::new(TestClock { began: Instant::now() });
+        let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
+        let (driver, lives) = ActorDriver::new();
+        let gateway =
+            Gateway::start(Arc::new(journal), vec![Arc::new(driver)], GatewayConfig { hold }).await.unwrap();
+        Self { gateway, lives, _still: still }
+    }
+
+    /// A session whose agent was given its first message.
+    pub(crate) async fn talk(&mut self) -> (Talk, Actor) {
+        let talk = Talk::open(&self.gateway, opening("actor")).await;
+        talk.say("go").await;
+        let mut actor = self.life().await;
+        assert_eq!(actor.hears().await, Outgoing::Message { text: "go".to_owned() });
+        (talk, actor)
+    }
+
+    /// The next life of the agent, up and named.
+    pub(crate) async fn life(&mut self) -> Actor {
+        let actor = self.unborn().await;
+        actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+        actor
+    }
+
+    /// The next life of the agent, before its first word.
+    pub(crate) async fn unborn(&mut self) -> Actor {
+        let (launch, side) = self.lives.recv().await.expect("a process is started");
+        Actor { launch, side }
+    }
+
+    pub(crate) fn nobody_was_started(&mut self) -> bool {
+        self.lives.try_recv().is_err()
+    }
+}
+
+struct TestClock {
+    began: Instant,
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_763_000_000_000_000).after(self.began.elapsed())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ActorDriver {
+    lives: Mutex<mpsc::UnboundedSender<(Launch, AgentSide)>>,
+}
+
+impl ActorDriver {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
+        let (lives, started) = mpsc::unbounded_channel();
+        (Self { lives: Mutex::new(lives) }, started)
+    }
+}
+
+#[async_trait]
+impl Driver for ActorDriver {
+    fn name(&self) -> &'static str {
+        "actor"
+    }
+
+    fn capabilities(&self) -> DriverCapabilities {
+        let ask = Capabilities { reason: true, edit_input: true, scopes: true };
+        DriverCapabilities { ask, parks: true }
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
+        let (agent, side) = Agent::in_process();
+        // The test may be over.
+        drop(self.lives.lock().unwrap().send((launch, side)));
+        Ok(agent)
+    }
+}
+
+/// One life of the agent.
+pub(crate) struct Actor {
+    pub(crate) launch: Launch,
+    pub(crate) side: AgentSide,
+}
+
+impl Actor {
+    pub(crate) async fn says(&self, event: AgentEvent) {
+        self.side.events.send(event).await.expect("somebody listens");
+    }
+
+    pub(crate) async fn hears(&mut self) -> Outgoing {
+        let sent = tokio::time::timeout(PATIENCE, self.side.input.recv()).await.expect("something is said");
+        sent.expect("the agent is held").take()
+    }
+
+    pub(crate) fn hears_nothing(&mut self) -> bool {
+        self.side.input.try_recv().is_err()
+    }
+
+    pub(crate) async fn asks(&self, call: &str) {
+        self.says(AgentEvent::Ask(Box::new(question(call)))).await;
+    }
+
+    pub(crate) async fn ends_turn(&self) {
+        self.says(AgentEvent::TurnDone { reason: StopReason::Completed, usage: None }).await;
+    }
+
+    pub(crate) async fn exits(self, parked: bool) {
+        self.says(AgentEvent::Exited(AgentExit { parked, code: Some(0), stderr: String::new() })).await;
+    }
+
+    pub(crate) async fn is_told(&mut self, call: &str) -> Resolution {
+        match self.hears().await {
+            Outgoing::Resolve { tool_call_id, resolution } if tool_call_id.as_str() == call => resolution,
+            other => panic!("not a resolution of {call}: {other:?}"),
+        }
+    }
+}
+
+pub(crate) fn question(call: &str) -> Ask {
+    let option = |label: &str| QuestionOption { label: label.to_owned(), description: None, preview: None };
+    let question = Question {
+        id: "store".to_owned(),
+        header: "Store".to_owned(),
+        question: "Where do the orders go?".to_owned(),
+        options: vec![option("SQLite"), option("PostgreSQL")],
+        multi_select: false,
+        allow_other: true,
+        secret: false,
+    };
+    ask(call, "AskUserQuestion", json!({}), AskBody::Question { questions: vec![question] })
+}
+
+pub(crate) fn approval(call: &str, command: &str) -> Ask {
+    let body = AskBody::Approval { preview: None, offered_scopes: Vec::new() };
+    ask(call, "Bash", json!({ "command": command }), body)
+}
+
+fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
+    Ask {
+        tool_call_id: ToolCallId::new(call).unwrap(),
+        tool_name: tool.to_owned(),
+        input,
+        body,
+        agent_says: None,
+        decision_reason: None,
+        parents: Vec::new(),
+        can_park: true,
+        hold: None,
+        timeout_ms: None,
+    }
+}
+
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);

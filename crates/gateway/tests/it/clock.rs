@@ -1,0 +1,228 @@
+//! What happens when time passes.
+
+use holdpoint_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdpoint_core::Rejection;
+use holdpoint_gateway::{GatewayConfig, GatewayError};
+use holdpoint_protocol::{
+    AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, StopReason, ToolCallId,
+};
+use serde_json::json;
+use tokio::time::advance;
+
+use crate::actor::{MINUTE, Stage, approval, question};
+use crate::world::{answer, approve, owner, respond};
+
+const fn ten_minutes(then: HoldThen) -> Hold {
+    Hold { after_ms: 600_000, then }
+}
+
+fn call(id: &str) -> ToolCallId {
+    ToolCallId::new(id).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_held_for_ten_minutes_and_then_parked() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    advance(10 * MINUTE - std::time::Duration::from_millis(5)).await;
+    // What the agent says is handled after whatever the timers brought.
+    actor.says(AgentEvent::Error { message: "still here".to_owned() }).await;
+    talk.error().await;
+    assert!(actor.hears_nothing());
+    advance(std::time::Duration::from_millis(10)).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    talk.status(AgentState::Parking).await;
+    actor.exits(true).await;
+    talk.status(AgentState::Parked).await;
+
+    advance(100 * 24 * 60 * MINUTE).await;
+    talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    let mut actor = stage.life().await;
+    let at = ResumePoint { agent_ref: "ref".to_owned(), at: ResumeAt::OpenAsks };
+    assert_eq!(actor.launch.resume, Some(at));
+    actor.asks("call_1").await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+    actor.says(AgentEvent::Acknowledged { tool_call_id: call("call_1") }).await;
+    actor.ends_turn().await;
+    talk.completed().await;
+    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_meets_an_agent_being_parked_waits_for_its_next_life() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let ask = talk.ask().await;
+    advance(11 * MINUTE).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    talk.respond(&ask, approve()).await;
+    actor.says(AgentEvent::Error { message: "after the answer".to_owned() }).await;
+    talk.error().await;
+    assert!(actor.hears_nothing());
+    actor.exits(true).await;
+    let mut actor = stage.life().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_would_not_go_keeps_waiting_and_is_answered_in_place() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    advance(11 * MINUTE).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    actor.says(AgentEvent::CannotPark { tool_call_id: call("call_1"), why: "busy".to_owned() }).await;
+    talk.status(AgentState::Parking).await;
+    talk.status(AgentState::Waiting).await;
+    advance(60 * MINUTE).await;
+    talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_two_asks_open_nobody_is_parked_until_one_is_answered() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    actor.asks("call_2").await;
+    let (first, _second) = (talk.ask().await, talk.ask().await);
+    advance(11 * MINUTE).await;
+    actor.says(AgentEvent::Error { message: "still here".to_owned() }).await;
+    talk.error().await;
+    assert!(actor.hears_nothing());
+    talk.respond(&first, answer(json!({ "store": "SQLite" }))).await;
+    actor.is_told("call_1").await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_2") });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_that_denies_says_so_in_these_words() {
+    let mut stage = Stage::new(ten_minutes(HoldThen::Deny)).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    talk.ask().await;
+    actor.asks("call_2").await;
+    talk.ask().await;
+    advance(10 * MINUTE).await;
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        match actor.hears().await {
+            Outgoing::Resolve { tool_call_id, resolution: Resolution::Closed { message } } => {
+                told.push((tool_call_id.to_string(), message));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    told.sort();
+    let words = [
+        ("call_1".to_owned(), "Tool approval timed out after 10 minutes".to_owned()),
+        ("call_2".to_owned(), "User did not respond within 10 minutes".to_owned()),
+    ];
+    assert_eq!(told, words);
+    assert_eq!(talk.closed().await.closing, Closing::Expired);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_that_defers_queues_the_ask_and_the_answer_is_a_message() {
+    let mut stage = Stage::new(ten_minutes(HoldThen::Defer)).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    advance(10 * MINUTE).await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Queued { .. }));
+    let receipt = talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    assert!(receipt.late && receipt.state == AskState::Closed { closing: Closing::AnsweredLate });
+    actor.ends_turn().await;
+    let text = "Late answer to your question:\n> Where do the orders go?\nSQLite".to_owned();
+    assert_eq!(actor.hears().await, Outgoing::Message { text });
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_its_deadline_an_ask_closes_and_a_late_answer_becomes_a_message() {
+    let mut stage = Stage::new(ten_minutes(HoldThen::Wait)).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    let mut asked = question("call_1");
+    asked.timeout_ms = Some(60_000);
+    actor.says(AgentEvent::Ask(Box::new(asked))).await;
+    let ask = talk.ask().await;
+    let mut asked = approval("call_2", "ls");
+    asked.timeout_ms = Some(60_000);
+    actor.says(AgentEvent::Ask(Box::new(asked))).await;
+    let risky = talk.ask().await;
+    advance(MINUTE).await;
+    assert_eq!(talk.closed().await.closing, Closing::Expired);
+    assert_eq!(talk.closed().await.closing, Closing::Expired);
+    for _ in 0..2 {
+        match actor.hears().await {
+            Outgoing::Resolve { resolution: Resolution::Closed { message }, .. } => {
+                assert_eq!(message, "Nobody answered in time. Nothing was decided and nothing ran.");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let refused = respond(&stage.gateway, &risky, approve()).await;
+    let Err(GatewayError::Rejected(Rejection::Dead { closing: Closing::Expired })) = refused else {
+        panic!("{refused:?}")
+    };
+    let receipt = talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    assert!(receipt.late);
+    actor.ends_turn().await;
+    assert!(matches!(actor.hears().await, Outgoing::Message { text } if text.contains("> Where do the orders go?")));
+    actor.ends_turn().await;
+    let first = talk.done().await;
+    assert_ne!(talk.done().await.turn_id, first.turn_id);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_stop_when_told_to_is_ended() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.says(AgentEvent::Text { text: "I never stop".to_owned(), parents: Vec::new() }).await;
+    stage.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+    assert_eq!(actor.hears().await, Outgoing::Interrupt);
+    advance(std::time::Duration::from_secs(10)).await;
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    assert_eq!(talk.done().await.reason, StopReason::Interrupted);
+    assert!(talk.seen.iter().all(|event| !matches!(event.body, EventBody::Error(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_that_meets_an_agent_being_parked_ends_the_turn() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    talk.ask().await;
+    advance(10 * MINUTE).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    stage.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+    assert_eq!(actor.hears().await, Outgoing::Interrupt);
+    actor.exits(true).await;
+    assert_eq!(talk.done().await.reason, StopReason::Interrupted);
+    assert_eq!(talk.agent_state().await, AgentState::Idle);
+    assert!(stage.nobody_was_started());
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_wait_a_moment_for_others() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, actor) = stage.talk().await;
+    for text in ["one ", "two ", "three"] {
+        actor.says(AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }).await;
+    }
+    // Nothing else makes it speak: the moment has to pass.
+    while actor.side.events.capacity() < actor.side.events.max_capacity() {
+        tokio::task::yield_now().await;
+    }
+    advance(std::time::Duration::from_millis(51)).await;
+    let text = talk.until(|body| match body {
+        EventBody::TextDelta(delta) => Some(delta.text.clone()),
+        _ => None,
+    });
+    assert_eq!(text.await, "one two three");
+}

@@ -1,0 +1,290 @@
+//! A gateway on a journal of its own, and what a person sees of a session.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_agents::Driver;
+use holdpoint_agents::scripted::ScriptedDriver;
+use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Person};
+use holdpoint_protocol::api::{OpenSession, Receipt, Respond};
+use holdpoint_protocol::{
+    AgentState, AskChange, Delivery, Done, Event, EventBody, InteractionClosed, InteractionId,
+    InteractionRequest, OwnerId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, SessionStatus,
+    StopReason, Surface, ToolResult,
+};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+/// Far longer than anything takes; only a test that fails waits for it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct World {
+    pub(crate) gateway: Gateway,
+    pub(crate) folder: Arc<TempDir>,
+}
+
+impl World {
+    /// With the scripted agent, and a journal in a file.
+    pub(crate) async fn new() -> Self {
+        Self::on(Arc::new(tempfile::tempdir().unwrap())).await
+    }
+
+    /// On what an earlier gateway left in this folder.
+    pub(crate) async fn on(folder: Arc<TempDir>) -> Self {
+        let driver = scripted(&folder);
+        Self::hosting(folder, Arc::new(driver)).await
+    }
+
+    pub(crate) async fn refusing_parking() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let driver = scripted(&folder).refusing_parking();
+        Self::hosting(folder, Arc::new(driver)).await
+    }
+
+    pub(crate) async fn hosting(folder: Arc<TempDir>, driver: Arc<dyn Driver>) -> Self {
+        let url = format!("sqlite:{}", folder.path().join("journal.db").display());
+        let journal = holdpoint_store::open(&url).await.unwrap();
+        let config = GatewayConfig { hold: GatewayConfig::DEFAULT_HOLD };
+        let gateway = Gateway::start(journal, vec![driver], config).await.unwrap();
+        Self { gateway, folder }
+    }
+
+    /// Stops this gateway and starts another one on the same journal.
+    pub(crate) async fn restart(self) -> Self {
+        self.gateway.stop().await;
+        self.gateway.journal().close().await;
+        Self::on(self.folder).await
+    }
+
+    pub(crate) async fn talk(&self) -> Talk {
+        self.talk_in(PermissionMode::Default).await
+    }
+
+    pub(crate) async fn talk_in(&self, mode: PermissionMode) -> Talk {
+        let cwd = Some(self.folder.path().display().to_string());
+        Talk::open(&self.gateway, OpenSession { cwd, permission_mode: mode, ..opening("scripted") }).await
+    }
+}
+
+pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {
+    ScriptedDriver::new(vec![scripted_agent().display().to_string()], folder.path().join("agent"))
+}
+
+fn scripted_agent() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent().unwrap().parent().unwrap().join("holdpoint-scripted-agent");
+    assert!(
+        program.exists(),
+        "{} is missing: run `cargo build -p holdpoint-agents` first",
+        program.display()
+    );
+    program
+}
+
+pub(crate) fn opening(agent: &str) -> OpenSession {
+    OpenSession {
+        agent: agent.to_owned(),
+        cwd: None,
+        permission_mode: PermissionMode::Default,
+        model: None,
+        title: None,
+        system_prompt: None,
+        max_turns: None,
+        allowed_tools: Vec::new(),
+    }
+}
+
+pub(crate) fn owner(name: &str) -> OwnerId {
+    OwnerId::new(name).unwrap()
+}
+
+pub(crate) fn ada() -> Person {
+    Person { owner: owner("ada"), name: "Ada".to_owned(), surface: Surface::Web }
+}
+
+/// One session, as somebody who watches it from its first event sees it.
+pub(crate) struct Talk {
+    pub(crate) gateway: Gateway,
+    pub(crate) session: SessionId,
+    pub(crate) seen: Vec<Event>,
+    events: EventStream,
+}
+
+impl Talk {
+    pub(crate) async fn open(gateway: &Gateway, open: OpenSession) -> Self {
+        let session = gateway.open_session(&ada(), open).await.unwrap().session_id;
+        Self::watch(gateway, session, Seq(0)).await
+    }
+
+    pub(crate) async fn watch(gateway: &Gateway, session: SessionId, after: Seq) -> Self {
+        let events = gateway.stream(&owner("ada"), session, after).await.unwrap();
+        Self { gateway: gateway.clone(), session, seen: Vec::new(), events }
+    }
+
+    /// The same session, from here on, on another gateway.
+    pub(crate) async fn on(self, world: &World) -> Self {
+        let after = self.seen.last().map_or(Seq(0), |event| event.seq);
+        Self { seen: self.seen, ..Self::watch(&world.gateway, self.session, after).await }
+    }
+
+    pub(crate) async fn say(&self, text: &str) {
+        self.gateway.message(&ada(), self.session, text.to_owned()).await.unwrap();
+    }
+
+    pub(crate) async fn next(&mut self) -> Event {
+        let next = tokio::time::timeout(PATIENCE, self.events.next()).await;
+        let event = next
+            .unwrap_or_else(|_| panic!("nothing happened after {:#?}", self.seen))
+            .unwrap()
+            .unwrap_or_else(|| panic!("the gateway went away after {:#?}", self.seen));
+        self.seen.push(event.clone());
+        event
+    }
+
+    /// Waits for what `find` looks for in what has not been looked at yet.
+    pub(crate) async fn until<T>(&mut self, find: impl Fn(&EventBody) -> Option<T>) -> T {
+        loop {
+            if let Some(found) = find(&self.next().await.body) {
+                return found;
+            }
+        }
+    }
+
+    pub(crate) async fn ask(&mut self) -> InteractionRequest {
+        self.until(|body| match body {
+            EventBody::InteractionRequest(request) => Some((**request).clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn result(&mut self) -> ToolResult {
+        self.until(|body| match body {
+            EventBody::ToolResult(result) => Some(result.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn done(&mut self) -> Done {
+        self.until(|body| match body {
+            EventBody::Done(done) => Some(done.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn completed(&mut self) {
+        assert_eq!(self.done().await.reason, StopReason::Completed, "{:#?}", self.seen);
+    }
+
+    pub(crate) async fn status(&mut self, agent: AgentState) -> SessionStatus {
+        self.until(|body| match body {
+            EventBody::SessionStatus(status) if status.agent == agent => Some(status.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn closed(&mut self) -> InteractionClosed {
+        self.until(|body| match body {
+            EventBody::InteractionClosed(closed) => Some(closed.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn queued(&mut self) -> InteractionId {
+        self.until(|body| match body {
+            EventBody::InteractionUpdate(update) => match update.change {
+                AskChange::Queued { .. } => Some(update.interaction_id),
+                AskChange::Settled { .. } | AskChange::Delivery { .. } => None,
+            },
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn error(&mut self) -> String {
+        self.until(|body| match body {
+            EventBody::Error(error) => Some(error.message.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// The process that was started last.
+    pub(crate) fn pid(&self) -> u32 {
+        let pids = self.seen.iter().filter_map(|event| match &event.body {
+            EventBody::SessionStatus(status) => status.pid,
+            _ => None,
+        });
+        pids.last().expect("a process was started")
+    }
+
+    pub(crate) async fn respond(&self, ask: &InteractionRequest, draft: ResponseDraft) -> Receipt {
+        respond(&self.gateway, ask, draft).await.unwrap()
+    }
+
+    /// How far the settlement of this ask came.
+    pub(crate) async fn delivery(&self, ask: &InteractionRequest) -> Option<Delivery> {
+        self.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap().delivery
+    }
+
+    pub(crate) async fn agent_state(&self) -> AgentState {
+        self.gateway.session(&owner("ada"), self.session).await.unwrap().state
+    }
+
+    pub(crate) async fn journal(&self) -> Vec<Event> {
+        self.gateway.read(&owner("ada"), self.session, Seq(0), 100_000).await.unwrap().0
+    }
+
+    /// What the agent wrote as the results of its tool calls.
+    pub(crate) async fn results(&self) -> Vec<ToolResult> {
+        let events = self.journal().await.into_iter();
+        events
+            .filter_map(|event| match event.body {
+                EventBody::ToolResult(result) => Some(result),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn is_running(pid: u32) -> bool {
+    PathBuf::from(format!("/proc/{pid}")).exists()
+}
+
+pub(crate) async fn respond(
+    gateway: &Gateway,
+    ask: &InteractionRequest,
+    draft: ResponseDraft,
+) -> Result<Receipt, GatewayError> {
+    let idempotency_key = PromptId::generate().to_string();
+    let body = Respond { prompt_id: ask.prompt_id, idempotency_key, response: draft };
+    gateway.respond(&ada(), ask.interaction_id, body).await
+}
+
+pub(crate) fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+pub(crate) fn answer(answers: Value) -> ResponseDraft {
+    ResponseDraft::Submit { answers: Some(map(answers)), input: None }
+}
+
+pub(crate) fn submit(input: Value) -> ResponseDraft {
+    ResponseDraft::Submit { answers: None, input: Some(map(input)) }
+}
+
+pub(crate) fn approve() -> ResponseDraft {
+    ResponseDraft::Approve { scope: None, edited_input: None }
+}
+
+pub(crate) fn deny(reason: &str) -> ResponseDraft {
+    ResponseDraft::Deny { reason: Some(reason.to_owned()) }
+}

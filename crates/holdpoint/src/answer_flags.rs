@@ -1,0 +1,135 @@
+//! The flags of `holdpoint answer`, and what they say.
+
+use clap::Args;
+use holdpoint_protocol::{AskBody, FieldKind, InteractionRequest, ResponseDraft, Scope};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AnswerFlags {
+    /// The ask: its four digits, or its whole id
+    pub(crate) id: String,
+    /// Approve it once
+    #[arg(long, conflicts_with_all = ["deny", "set", "decline"])]
+    pub(crate) approve: bool,
+    /// Approve, and remember it for this session
+    #[arg(long, conflicts_with_all = ["deny", "set", "decline", "edit"])]
+    pub(crate) remember: bool,
+    /// Approve this input instead (JSON)
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["deny", "set", "decline"])]
+    pub(crate) edit: Option<String>,
+    /// Deny it; the agent reads the words
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) deny: Option<String>,
+    /// Answer a question or fill a field; repeat it for more, or for more choices of one
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Decline to answer
+    #[arg(long, conflicts_with = "set")]
+    pub(crate) decline: bool,
+}
+
+impl AnswerFlags {
+    /// The response the flags spell, or nothing if they say nothing.
+    pub(crate) fn response(&self, request: &InteractionRequest) -> Result<Option<ResponseDraft>, Failure> {
+        if let Some(json) = &self.edit {
+            let edited = serde_json::from_str(json).map_err(|error| {
+                Failure::NotSent(format!("Not sent: the edited input is not JSON: {error}"))
+            })?;
+            return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: Some(edited) }));
+        }
+        if self.approve || self.remember {
+            let scope = self.remember.then_some(Scope::Session);
+            return Ok(Some(ResponseDraft::Approve { scope, edited_input: None }));
+        }
+        if let Some(reason) = &self.deny {
+            let reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
+            return Ok(Some(ResponseDraft::Deny { reason }));
+        }
+        if self.decline {
+            return Ok(Some(ResponseDraft::Cancel { reason: None }));
+        }
+        if self.set.is_empty() {
+            return Ok(None);
+        }
+        submit(request, &self.set).map(Some)
+    }
+}
+
+/// `NAME=VALUE` pairs as the answers or fields of this ask.
+pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<ResponseDraft, Failure> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    for pair in pairs {
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("`{pair}` has no `=`: write --set NAME=VALUE")))?;
+        match values.iter_mut().find(|(known, _)| known == name) {
+            Some((_, more)) => more.push(value.to_owned()),
+            None => values.push((name.to_owned(), vec![value.to_owned()])),
+        }
+    }
+    match &request.body {
+        AskBody::Question { questions } => {
+            let mut answers = Map::new();
+            for (name, given) in values {
+                let question = questions.iter().find(|question| {
+                    question.id == name
+                        || question.header.eq_ignore_ascii_case(&name)
+                        || question.question == name
+                });
+                let key = question.map_or(name, |question| question.id.clone());
+                let value = match given.as_slice() {
+                    [one] => Value::from(one.as_str()),
+                    many => Value::from(many.to_vec()),
+                };
+                answers.insert(key, value);
+            }
+            let missing = questions.iter().find(|question| !answers.contains_key(&question.id));
+            if let Some(question) = missing {
+                let name = &question.header;
+                return Err(Failure::NotSent(format!("Not sent: {name} has no answer. Add --set {name}=…")));
+            }
+            Ok(ResponseDraft::Submit { answers: Some(answers), input: None })
+        }
+        AskBody::Form { form } => {
+            let mut input = Map::new();
+            for (name, given) in values {
+                let field = form
+                    .fields
+                    .iter()
+                    .find(|field| field.id == name || field.label.eq_ignore_ascii_case(&name));
+                let key = field.map_or_else(|| name.clone(), |field| field.id.clone());
+                let value = match field.map(|field| &field.kind) {
+                    Some(kind) => field_value(kind, given).ok_or_else(|| {
+                        Failure::NotSent(format!("Not sent: {name} is not of the field's kind."))
+                    })?,
+                    None => Value::from(given.join(" ")),
+                };
+                input.insert(key, value);
+            }
+            Ok(ResponseDraft::Submit { answers: None, input: Some(input) })
+        }
+        AskBody::Approval { .. } => {
+            Err(Failure::Usage("This ask needs an approval: --approve or --deny".to_owned()))
+        }
+    }
+}
+
+fn field_value(kind: &FieldKind, given: Vec<String>) -> Option<Value> {
+    match kind {
+        FieldKind::Number { .. } => serde_json::from_str(given.first()?).ok().filter(Value::is_number),
+        FieldKind::Checkbox {} => match given.first()?.as_str() {
+            "true" | "yes" | "on" => Some(Value::Bool(true)),
+            "false" | "no" | "off" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        FieldKind::Multiselect { .. } => Some(Value::from(given)),
+        FieldKind::Text { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Select { .. }
+        | FieldKind::Radio { .. }
+        | FieldKind::Date { .. }
+        | FieldKind::Secret {} => given.into_iter().next().map(Value::from),
+    }
+}

@@ -1,0 +1,127 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use holdpoint_protocol::api::Role;
+
+use crate::answer_flags::AnswerFlags;
+
+/// Agents stop here and wait for you.
+#[derive(Debug, Parser)]
+#[command(name = "holdpoint", version, disable_help_subcommand = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// One folder for settings, token and data, instead of those of your account
+    #[arg(long, global = true, env = "HOLDPOINT_DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The journal: sqlite:FILE or postgres://…
+    #[arg(long, global = true)]
+    pub(crate) store: Option<String>,
+    /// The gateway to talk to, instead of the one on this machine
+    #[arg(long, global = true, env = "HOLDPOINT_URL")]
+    pub(crate) url: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Try it: an agent that asks, in a page and in this terminal. No keys, no account
+    Demo(DemoFlags),
+    /// Run the gateway
+    Serve(ServeFlags),
+    /// Open the page in a browser
+    Open {
+        /// Print the link only
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// What agents are doing
+    Sessions,
+    /// What waits for you
+    Inbox,
+    /// Approve, deny or reply
+    Answer(AnswerFlags),
+    /// See asks and answers as they come, or one session's whole journal
+    Watch {
+        /// A session
+        session: Option<String>,
+    },
+    /// Make a token for a screen, a program or an agent
+    Token {
+        #[arg(long, value_enum)]
+        role: RoleFlag,
+        /// Whose it is: this name stands behind its answers and asks
+        #[arg(long)]
+        name: String,
+        /// The one session an agent's token belongs to
+        #[arg(long)]
+        session: Option<String>,
+    },
+    /// Check that everything is in order
+    Doctor,
+    /// Print the settings in force
+    Config,
+    /// The agent of the demo
+    #[command(hide = true, disable_help_flag = true)]
+    ScriptedAgent {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeFlags {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Allow listening beyond this machine
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoFlags {
+    #[command(flatten)]
+    pub(crate) serve: ServeFlags,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RoleFlag {
+    /// May answer
+    Person,
+    /// May look
+    Viewer,
+    /// May ask in its own session, never answer
+    Agent,
+    /// Hosts agents elsewhere, never answers
+    Runner,
+    /// Manages everything
+    Admin,
+}
+
+impl From<RoleFlag> for Role {
+    fn from(flag: RoleFlag) -> Self {
+        match flag {
+            RoleFlag::Person => Self::Person,
+            RoleFlag::Viewer => Self::Viewer,
+            RoleFlag::Agent => Self::Agent,
+            RoleFlag::Runner => Self::Runner,
+            RoleFlag::Admin => Self::Admin,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! One file per command.
+
+mod answer;
+mod demo;
+mod doctor;
+mod list;
+mod open;
+mod serve;
+mod token;
+mod watch;
+
+use serde::Serialize;
+
+use crate::cli::{Command, Common};
+use crate::client::Client;
+use crate::config::{self, Config};
+use crate::failure::Failure;
+use crate::places::Places;
+
+pub(crate) async fn run(common: Common, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(flags) => demo::run(&common, &flags).await,
+        Command::Serve(flags) => serve::run(&common, &flags).await,
+        Command::Open { no_open } => open::run(&common, no_open).await,
+        Command::Sessions => list::sessions(&common).await,
+        Command::Inbox => list::inbox(&common).await,
+        Command::Answer(flags) => answer::run(&common, &flags).await,
+        Command::Watch { session } => watch::run(&common, session.as_deref()).await,
+        Command::Token { role, name, session } => {
+            token::run(&common, role.into(), &name, session.as_deref()).await
+        }
+        Command::Doctor => doctor::run(&common).await,
+        Command::Config => print_config(&common),
+        // It runs before there is a runtime.
+        Command::ScriptedAgent { .. } => Ok(()),
+    }
+}
+
+fn print_config(common: &Common) -> Result<(), Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    Config::load(common, &places)?;
+    let table = config::merged(&places)?;
+    if common.json {
+        return print_json(&table);
+    }
+    println!("# Your own settings belong in {}", places.config_file().display());
+    print!("{table}");
+    println!("\n# The defaults, with what each means:\n");
+    for line in config::DEFAULTS.lines() {
+        println!("# {line}");
+    }
+    Ok(())
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Strange(error.to_string()))?;
+    println!("{text}");
+    Ok(())
+}
+
+/// The one ask that four digits or a whole id name.
+async fn find_ask(client: &Client, id: &str) -> Result<holdpoint_protocol::api::Interaction, Failure> {
+    if let Ok(id) = id.parse() {
+        return client.interaction(id).await;
+    }
+    let mut found: Vec<_> = client
+        .inbox()
+        .await?
+        .into_iter()
+        .filter(|ask| ask.request.interaction_id.to_string().ends_with(id) && !id.is_empty())
+        .collect();
+    match (found.pop(), found.len()) {
+        (Some(ask), 0) => Ok(ask),
+        (Some(_), more) => {
+            Err(Failure::Usage(format!("{} open asks end in `{id}`: give more digits of one", more + 1)))
+        }
+        (None, _) => Err(Failure::Usage(format!("No open ask ends in `{id}`. See: holdpoint inbox"))),
+    }
+}

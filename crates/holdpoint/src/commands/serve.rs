@@ -1,0 +1,119 @@
+//! Run the gateway.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use holdpoint_agents::Driver;
+use holdpoint_agents::scripted::ScriptedDriver;
+use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_protocol::api::Role;
+use holdpoint_server::ServerConfig;
+use holdpoint_store::Journal;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::cli::{Common, ServeFlags};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::places::{Places, Running};
+
+pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    places.make()?;
+    let config = Config::load(common, &places)?;
+    let listen = flags.listen.unwrap_or(config.listen);
+    if !listen.ip().is_loopback() && !flags.allow_remote && !config.allow_remote {
+        return Err(Failure::Usage(format!(
+            "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote."
+        )));
+    }
+    let _lock = lock(&places)?;
+    let journal = holdpoint_store::open(&config.store).await?;
+    ensure_token(&places, &config, journal.as_ref()).await?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|source| Failure::Io { what: format!("listen on {listen}"), source })?;
+    let address =
+        listener.local_addr().map_err(|source| Failure::Io { what: "listen".to_owned(), source })?;
+    let url = format!("http://{address}");
+    places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
+
+    let hold = config.hold()?;
+    let gateway = Gateway::start(Arc::clone(&journal), drivers(&places)?, GatewayConfig { hold }).await?;
+    let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
+    let link = format!("{url}/login#{}", link.code);
+    if common.json {
+        super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
+    } else {
+        println!("Holdpoint listens on {url}");
+        println!("Open it (works once, for 10 minutes): {link}");
+        println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
+    }
+    let server_config = ServerConfig { allowed_hosts: config.allowed_hosts };
+    let server = holdpoint_server::serve(listener, gateway.clone(), &server_config);
+    let stop = async {
+        wait_for_signal().await;
+        gateway.stop().await;
+    };
+    let (served, ()) = tokio::join!(server, stop);
+    journal.close().await;
+    served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
+}
+
+/// Two gateways on one folder would both believe that the other's agents are dead.
+fn lock(places: &Places) -> Result<File, Failure> {
+    let path = places.lock_file();
+    let io = |source| Failure::Io { what: format!("lock {}", path.display()), source };
+    let file = File::create(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let at = places.running().map(|running| format!(" at {}", running.url)).unwrap_or_default();
+            Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdpoint open")))
+        }
+        Err(std::fs::TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+/// The token of this machine's own person.
+async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -> Result<(), Failure> {
+    let (owner, name) = (&config.owner, config.name.as_str());
+    match places.read_token() {
+        Some(secret) => {
+            holdpoint_server::register_token(journal, &secret, owner, Role::Person, name, None).await?;
+            Ok(())
+        }
+        None => {
+            let secret = holdpoint_server::issue_token(journal, owner, Role::Person, name, None).await?;
+            places.write_token(&secret)
+        }
+    }
+}
+
+fn drivers(places: &Places) -> Result<Vec<Arc<dyn Driver>>, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
+    let command = vec![program.to_string_lossy().into_owned(), "scripted-agent".to_owned()];
+    let state: PathBuf = places.scripted_state();
+    Ok(vec![Arc::new(ScriptedDriver::new(command, state))])
+}
+
+async fn wait_for_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a way to be told to stop there is nothing to do but run.
+    if interrupt.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,83 @@
+//! What a command can end with, and the exit code that says so to a script.
+
+use holdpoint_protocol::{Code, Problem};
+
+use crate::text;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error("The settings are not right: {0}")]
+    Config(String),
+    #[error("Could not {what}: {source}")]
+    Io { what: String, source: std::io::Error },
+    #[error("No gateway answers at {url}. Start one: holdpoint serve")]
+    NoGateway { url: String },
+    #[error("{}", problem_words(.0))]
+    Problem(Box<Problem>),
+    #[error("The gateway said something unexpected: {0}")]
+    Strange(String),
+    #[error("{0}")]
+    Store(#[from] holdpoint_store::StoreError),
+    #[error("{0}")]
+    Gateway(#[from] holdpoint_gateway::GatewayError),
+    #[error("{0}")]
+    NotSent(String),
+    #[error("{0}")]
+    Unhealthy(String),
+}
+
+impl Failure {
+    /// 0 done, 1 something failed, 2 usage, 3 lost the race, 4 dead ask, 5 invalid.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Config(_) => 2,
+            Self::NotSent(_) => 5,
+            Self::Problem(problem) => match problem.code {
+                Code::Lost | Code::StalePrompt => 3,
+                Code::Dead => 4,
+                Code::Invalid | Code::KeyReused => 5,
+                Code::Unauthenticated
+                | Code::Forbidden
+                | Code::ForeignOrigin
+                | Code::UnsupportedMediaType
+                | Code::BadRequest
+                | Code::NotFound
+                | Code::MethodNotAllowed
+                | Code::Conflict
+                | Code::TooLarge
+                | Code::LinkUsed
+                | Code::Internal
+                | Code::Unavailable => 1,
+            },
+            Self::Io { .. }
+            | Self::NoGateway { .. }
+            | Self::Strange(_)
+            | Self::Store(_)
+            | Self::Gateway(_)
+            | Self::Unhealthy(_) => 1,
+        }
+    }
+}
+
+fn problem_words(problem: &Problem) -> String {
+    let mut words = text::safe_line(&problem.detail);
+    if let Some(winner) = &problem.winner {
+        words = crate::words::winner(winner);
+    }
+    for (field, why) in &problem.field_errors {
+        words.push_str(&format!("\n  {}: {}", text::safe_line(field), text::safe_line(why)));
+    }
+    words
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_connect() {
+            let url = error.url().map_or_else(String::new, |url| url.origin().ascii_serialization());
+            return Self::NoGateway { url };
+        }
+        Self::Strange(error.to_string())
+    }
+}

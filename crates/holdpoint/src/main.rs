@@ -1,0 +1,59 @@
+//! The binary: starts the gateway, and is the terminal's way to it.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
+
+mod answer_flags;
+mod cli;
+mod client;
+mod commands;
+mod config;
+mod failure;
+mod places;
+mod text;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+use failure::Failure;
+
+const OVERVIEW: &str = "\
+Agents stop here and wait for you.
+  demo            try it: no keys, no account
+  inbox           what waits for you
+  answer <id>     approve, deny or reply
+  watch           see asks and answers as they come
+  open sessions serve token doctor config
+All take --json. More: holdpoint help <command>";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // The agent of the demo is a process like any other, and needs no runtime of ours.
+    let Some(command) = cli.command else {
+        println!("{OVERVIEW}");
+        return ExitCode::SUCCESS;
+    };
+    if let Command::ScriptedAgent { args } = command {
+        return holdpoint_agents::scripted::run(args);
+    }
+    match run(cli.common, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("✕ {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("HOLDPOINT_LOG").unwrap_or_else(|_| "warn".into()),
+        )
+        .init();
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|source| Failure::Io { what: "start".to_owned(), source })?;
+    runtime.block_on(commands::run(common, command))
+}

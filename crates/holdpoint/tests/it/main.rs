@@ -1,0 +1,4 @@
+//! The binary from outside, and the shape of the repository.
+
+mod cli;
+mod structure;

@@ -1,0 +1,191 @@
+//! Who is calling, and what the token's role lets them do.
+//!
+//! A route says what it needs by the type it takes: a [`Reader`], an [`Operator`], an [`Answerer`] or an [`Asker`].
+//! An agent's token can become a `Reader` of its own session and an `Asker`, and never an `Answerer`.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
+use axum::http::request::Parts;
+use holdpoint_gateway::Person;
+use holdpoint_protocol::api::Role;
+use holdpoint_protocol::{OwnerId, SessionId, Surface};
+
+use crate::App;
+use crate::problem::ApiError;
+use crate::tokens::hash;
+
+/// The name of the browser's cookie.
+pub const COOKIE: &str = "holdpoint";
+/// Where a program says that a person sits at a terminal.
+const SURFACE_HEADER: &str = "holdpoint-surface";
+
+/// A valid token.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) person: Person,
+    pub(crate) role: Role,
+    /// The one session an agent's token belongs to.
+    session: Option<SessionId>,
+}
+
+impl Caller {
+    fn own_session(&self) -> SessionId {
+        self.session.unwrap_or_else(|| holdpoint_gateway::callers_session(&self.person))
+    }
+}
+
+/// May look at what belongs to its owner, or at its own session.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader(Caller);
+
+/// May open, message, stop and end sessions.
+#[derive(Debug, Clone)]
+pub(crate) struct Operator(pub(crate) Person);
+
+/// May answer asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Answerer(pub(crate) Person);
+
+/// May open asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker(Caller);
+
+impl Reader {
+    pub(crate) fn person(&self) -> &Person {
+        &self.0.person
+    }
+
+    /// The owner, if this token may see everything of theirs.
+    pub(crate) fn owner(&self) -> Result<&OwnerId, ApiError> {
+        match (self.0.role, self.0.session) {
+            (Role::Person | Role::Viewer | Role::Admin, None) => Ok(&self.0.person.owner),
+            (Role::Person | Role::Viewer | Role::Admin, Some(_)) | (Role::Agent | Role::Runner, _) => {
+                Err(ApiError::Forbidden("This token can see its own session only."))
+            }
+        }
+    }
+
+    /// The owner, if this token may see this session.
+    pub(crate) fn owner_for(&self, session: SessionId) -> Result<&OwnerId, ApiError> {
+        if self.0.own_session() == session {
+            return Ok(&self.0.person.owner);
+        }
+        self.owner()
+    }
+
+    /// It asked, so what it fetches has arrived.
+    pub(crate) fn is_asker(&self) -> bool {
+        match self.0.role {
+            Role::Agent | Role::Runner => true,
+            Role::Person | Role::Viewer | Role::Admin => false,
+        }
+    }
+}
+
+impl Asker {
+    pub(crate) fn person(&self) -> &Person {
+        &self.0.person
+    }
+
+    /// Where this caller's asks go.
+    pub(crate) fn place(&self, wanted: Option<SessionId>) -> Result<holdpoint_gateway::CallerAsk, ApiError> {
+        use holdpoint_gateway::CallerAsk;
+        match (self.0.session, wanted) {
+            (Some(own), Some(wanted)) if own != wanted => {
+                Err(ApiError::Forbidden("This token can ask in its own session only."))
+            }
+            (Some(own), _) => Ok(CallerAsk::In(own)),
+            (None, Some(wanted)) => Ok(CallerAsk::In(wanted)),
+            (None, None) => Ok(CallerAsk::Own),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let (secret, from_browser) = presented(parts).ok_or(ApiError::NoToken)?;
+        let journal = app.gateway.journal();
+        let record = journal.token(&hash(&secret)).await?.ok_or(ApiError::NoToken)?;
+        let expired = match record.expires_at {
+            Some(expiry) => journal.now().await? >= expiry,
+            None => false,
+        };
+        if expired || record.revoked_at.is_some() {
+            return Err(ApiError::NoToken);
+        }
+        let surface = if from_browser { Surface::Web } else { said_surface(parts) };
+        let person = Person { owner: record.owner, name: record.name, surface };
+        Ok(Self { person, role: record.role, session: record.session })
+    }
+}
+
+/// The secret of the header or of the browser's cookie.
+fn presented(parts: &Parts) -> Option<(String, bool)> {
+    if let Some(value) = parts.headers.get(AUTHORIZATION) {
+        let secret = value.to_str().ok()?.strip_prefix("Bearer ")?;
+        return Some((secret.to_owned(), false));
+    }
+    let cookies = parts.headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
+    cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .find(|(name, _)| *name == COOKIE)
+        .map(|(_, secret)| (secret.to_owned(), true))
+}
+
+fn said_surface(parts: &Parts) -> Surface {
+    match parts.headers.get(SURFACE_HEADER).and_then(|value| value.to_str().ok()) {
+        Some("terminal") => Surface::Terminal,
+        Some(_) | None => Surface::Api,
+    }
+}
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Caller::from_request_parts(parts, app).await.map(Self)
+    }
+}
+
+impl FromRequestParts<App> for Operator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        match caller.role {
+            Role::Person | Role::Admin => Ok(Self(caller.person)),
+            Role::Viewer | Role::Agent | Role::Runner => {
+                Err(ApiError::Forbidden("This token may not start or stop agents. A person's token may."))
+            }
+        }
+    }
+}
+
+impl FromRequestParts<App> for Answerer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        match caller.role {
+            Role::Person | Role::Admin => Ok(Self(caller.person)),
+            Role::Viewer | Role::Agent | Role::Runner => {
+                Err(ApiError::Forbidden("This token may not answer. A person's token may."))
+            }
+        }
+    }
+}
+
+impl FromRequestParts<App> for Asker {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        match caller.role {
+            Role::Person | Role::Agent | Role::Runner | Role::Admin => Ok(Self(caller)),
+            Role::Viewer => Err(ApiError::Forbidden("This token may look, and not ask.")),
+        }
+    }
+}

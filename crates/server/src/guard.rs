@@ -1,0 +1,73 @@
+//! What is checked before anything else: that the request was meant for us and came from our own page.
+//!
+//! A name that resolves to this machine is not enough (DNS rebinding), and a form on another site must not be able
+//! to post here: bodies must be declared as JSON, which a form cannot do without asking first.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::App;
+use crate::problem::ApiError;
+
+/// The names under which the server is reached.
+#[derive(Debug)]
+pub(crate) struct AllowedHosts(BTreeSet<String>);
+
+impl AllowedHosts {
+    pub(crate) fn new(address: SocketAddr, more: &[String]) -> Self {
+        let port = address.port();
+        let mut hosts: BTreeSet<String> = more.iter().map(|host| host.to_ascii_lowercase()).collect();
+        hosts.insert(address.to_string());
+        for local in ["127.0.0.1", "localhost", "[::1]"] {
+            hosts.insert(format!("{local}:{port}"));
+        }
+        Self(hosts)
+    }
+
+    fn has(&self, host: &str) -> bool {
+        self.0.contains(&host.to_ascii_lowercase())
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"))
+            .is_some_and(|host| self.has(host))
+    }
+}
+
+pub(crate) async fn check(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    // HTTP/2 puts the host into the request line.
+    let host =
+        header(request.headers(), &HOST).or_else(|| request.uri().authority().map(|host| host.as_str()));
+    if !host.is_some_and(|host| app.hosts.has(host)) {
+        return Err(ApiError::ForeignHost);
+    }
+    if header(request.headers(), &ORIGIN).is_some_and(|origin| !app.hosts.allows_origin(origin)) {
+        return Err(ApiError::ForeignOrigin);
+    }
+    if request.method() == Method::POST && !is_json(request.headers()) {
+        return Err(ApiError::NotJson);
+    }
+    Ok(next.run(request).await)
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or(""))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let declared = header(headers, &CONTENT_TYPE).unwrap_or("");
+    let essence = declared.split(';').next().unwrap_or("").trim();
+    essence.eq_ignore_ascii_case("application/json")
+}

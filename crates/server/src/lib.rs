@@ -1,0 +1,69 @@
+//! The network face: HTTP, server-sent events, tokens, the OpenAPI document and the page.
+//!
+//! Every request is checked for Host and Origin and carries a token; who acts is derived from it. This crate
+//! decides nothing: it translates between HTTP and the gateway.
+
+mod auth;
+mod guard;
+mod page;
+mod problem;
+mod routes;
+mod sse;
+mod tokens;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use holdpoint_gateway::Gateway;
+use tokio::net::TcpListener;
+use utoipa::openapi::OpenApi;
+
+pub use auth::COOKIE;
+pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
+
+/// The largest body that is read.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// What the server needs besides the gateway.
+#[derive(Debug, Clone, Default)]
+pub struct ServerConfig {
+    /// Further names under which the server is reached, with port if it is not the default one.
+    pub allowed_hosts: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    pub(crate) gateway: Gateway,
+    pub(crate) hosts: Arc<guard::AllowedHosts>,
+    pub(crate) openapi: Arc<str>,
+}
+
+/// The OpenAPI document, from the code.
+pub fn openapi() -> OpenApi {
+    routes::api().split_for_parts().1
+}
+
+/// Every route, for an address it will be reached under.
+pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> Router {
+    let (api, document) = routes::api().split_for_parts();
+    let app = App {
+        gateway,
+        hosts: Arc::new(guard::AllowedHosts::new(address, &config.allowed_hosts)),
+        openapi: document.to_json().unwrap_or_default().into(),
+    };
+    api.merge(page::routes())
+        .fallback(problem::not_found)
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::check))
+        .with_state(app)
+}
+
+/// Serves until the gateway goes away. Open streams end then; work under way does not.
+pub async fn serve(listener: TcpListener, gateway: Gateway, config: &ServerConfig) -> std::io::Result<()> {
+    let shutdown = gateway.shutdown_token();
+    let router = router(gateway, config, listener.local_addr()?);
+    axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await
+}

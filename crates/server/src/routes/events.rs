@@ -1,0 +1,135 @@
+//! The journal of a session and the changes of an inbox, as they happen.
+
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::sse::Event as Frame;
+use axum::response::{IntoResponse, Response};
+use holdpoint_gateway::{EventStream, InboxFrame, InboxStream};
+use holdpoint_protocol::api::{EventPage, Interaction, Resume, ResumeKind};
+use holdpoint_protocol::{Event, Problem, Seq, SessionId};
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
+use crate::App;
+use crate::auth::Reader;
+use crate::problem::ApiError;
+use crate::sse;
+
+const PAGE: u32 = 500;
+const LARGEST_PAGE: u32 = 2_000;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Cursor {
+    /// The last event the client has. `Last-Event-ID` goes before it.
+    after: Option<u64>,
+    /// How many events a JSON page has.
+    limit: Option<u32>,
+}
+
+impl Cursor {
+    /// A browser that reconnects says where it was in a header of its own.
+    pub(super) fn place(&self, headers: &HeaderMap) -> Seq {
+        let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+        Seq(last.or(self.after).unwrap_or(0))
+    }
+}
+
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
+    params(("id" = SessionId, Path), Cursor),
+    responses(
+        (status = 200, content(
+            (EventPage = "application/json"),
+            (Event = "text/event-stream"),
+        ), description = "a page with `Accept: application/json`, else a stream whose ids are `seq`"),
+        (status = "default", body = Problem)))]
+pub(super) async fn session(
+    State(app): State<App>,
+    reader: Reader,
+    id: Result<Path<SessionId>, PathRejection>,
+    query: Result<Query<Cursor>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (Path(id), Query(cursor)) = (id?, query?);
+    let owner = reader.owner_for(id)?;
+    let after = cursor.place(&headers);
+    if wants_json(&headers) {
+        let limit = cursor.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+        let (events, head) = app.gateway.read(owner, id, after, limit).await?;
+        return Ok(Json(EventPage { events, head }).into_response());
+    }
+    let now = app.gateway.session(owner, id).await?;
+    // A cursor beyond the end is not of this journal: start over with what there is.
+    let (after, resume) = if after <= now.seq {
+        (after, Resume { resume: ResumeKind::Ok, head: now.seq, snapshot: None })
+    } else {
+        (now.seq, Resume { resume: ResumeKind::Gap, head: now.seq, snapshot: Some(now) })
+    };
+    let events = app.gateway.stream(owner, id, after).await?;
+    let frames = (Some(resume), events);
+    Ok(sse::stream(frames, app.gateway.shutdown_token(), next_event).into_response())
+}
+
+fn wants_json(headers: &HeaderMap) -> bool {
+    headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("application/json"))
+}
+
+async fn next_event(state: (Option<Resume>, EventStream)) -> Option<(Frame, (Option<Resume>, EventStream))> {
+    let (resume, mut events) = state;
+    if let Some(resume) = resume {
+        return Some((sse::frame("resume", &resume), (None, events)));
+    }
+    let event = read(&mut events).await?;
+    Some((event_frame(&event, event.body.event_type().as_str(), &event), (None, events)))
+}
+
+/// The next event. A stream that cannot go on ends: the client comes back with its cursor.
+pub(super) async fn read(events: &mut EventStream) -> Option<Event> {
+    match events.next().await {
+        Ok(event) => event,
+        Err(error) => {
+            tracing::error!(%error, "a stream ended");
+            None
+        }
+    }
+}
+
+pub(super) fn event_frame(event: &Event, name: &str, data: &impl Serialize) -> Frame {
+    sse::frame(name, data).id(event.seq.to_string())
+}
+
+#[derive(Debug, Serialize)]
+struct Snapshot {
+    interactions: Vec<Interaction>,
+}
+
+#[utoipa::path(get, path = "/v1/interactions/events", tag = "events",
+    responses(
+        (status = 200, content_type = "text/event-stream", body = holdpoint_protocol::api::InboxUpsert,
+            description = "`snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots."),
+        (status = "default", body = Problem)))]
+pub(super) async fn inbox(State(app): State<App>, reader: Reader) -> Result<Response, ApiError> {
+    let inbox = app.gateway.inbox(reader.owner()?);
+    Ok(sse::stream(inbox, app.gateway.shutdown_token(), next_change).into_response())
+}
+
+async fn next_change(mut inbox: InboxStream) -> Option<(Frame, InboxStream)> {
+    let frame = match inbox.next().await {
+        Ok(frame) => frame?,
+        Err(error) => {
+            tracing::error!(%error, "an inbox stream ended");
+            return None;
+        }
+    };
+    let frame = match frame {
+        InboxFrame::Snapshot(interactions) => sse::frame("snapshot", &Snapshot { interactions }),
+        InboxFrame::Upsert(upsert) => sse::frame("upsert", &upsert),
+    };
+    Some((frame, inbox))
+}

@@ -1,0 +1,146 @@
+//! Asks: the inbox, asking, looking and answering.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use holdpoint_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
+use holdpoint_protocol::{InteractionId, Origin, Problem, SessionId, Timestamp};
+use holdpoint_store::{AskFilter, AskQuery};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::App;
+use crate::auth::{Answerer, Asker, Reader};
+use crate::problem::ApiError;
+
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+/// The longest a request waits for an answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Inbox {
+    /// `open` (what can still be answered) or `all`.
+    state: Option<Which>,
+    #[param(value_type = Option<String>)]
+    session: Option<SessionId>,
+    /// `next` of the page before.
+    after: Option<String>,
+    limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    Open,
+    All,
+}
+
+#[utoipa::path(get, path = "/v1/interactions", tag = "interactions", params(Inbox),
+    responses((status = 200, body = InteractionPage), (status = "default", body = Problem)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    reader: Reader,
+    query: Result<Query<Inbox>, QueryRejection>,
+) -> Result<Json<InteractionPage>, ApiError> {
+    let Query(inbox) = query?;
+    let owner = match inbox.session {
+        Some(session) => reader.owner_for(session)?,
+        None => reader.owner()?,
+    };
+    let only = match inbox.state.unwrap_or(Which::Open) {
+        Which::Open => AskFilter::Live,
+        Which::All => AskFilter::All,
+    };
+    let limit = inbox.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let after = inbox.after.as_deref().map(cursor::<InteractionId>).transpose()?;
+    let query = AskQuery { owner: owner.clone(), session: inbox.session, only, after, limit };
+    let interactions = app.gateway.interactions(query).await?;
+    let full = interactions.len() == limit as usize;
+    let next = interactions.last().filter(|_| full);
+    let next = next.map(|last| format!("{}~{}", last.opened_at.micros(), last.request.interaction_id));
+    Ok(Json(InteractionPage { interactions, next }))
+}
+
+/// A place in a list, as `next` gave it.
+pub(super) fn cursor<T: FromStr>(text: &str) -> Result<(Timestamp, T), ApiError> {
+    let parsed = text
+        .split_once('~')
+        .and_then(|(micros, id)| Some((Timestamp::from_micros(micros.parse().ok()?), id.parse().ok()?)));
+    parsed.ok_or_else(|| ApiError::BadRequest("The cursor is not one that `next` gave.".to_owned()))
+}
+
+#[utoipa::path(post, path = "/v1/interactions", tag = "interactions", request_body = AskCall,
+    responses((status = 201, body = Interaction), (status = "default", body = Problem)))]
+pub(super) async fn ask(
+    State(app): State<App>,
+    asker: Asker,
+    body: Result<Json<AskCall>, JsonRejection>,
+) -> Result<(StatusCode, Json<Interaction>), ApiError> {
+    let Json(call) = body?;
+    let place = asker.place(call.session_id)?;
+    let interaction = app.gateway.ask(asker.person(), place, call).await?;
+    Ok((StatusCode::CREATED, Json(interaction)))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Waiting {
+    /// How long to wait until it is settled or closed, like `30s`; at most a minute.
+    wait: Option<String>,
+}
+
+#[utoipa::path(get, path = "/v1/interactions/{id}", tag = "interactions",
+    params(("id" = InteractionId, Path), Waiting),
+    responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
+pub(super) async fn show(
+    State(app): State<App>,
+    reader: Reader,
+    id: Result<Path<InteractionId>, PathRejection>,
+    query: Result<Query<Waiting>, QueryRejection>,
+) -> Result<Json<Interaction>, ApiError> {
+    let (Path(id), Query(waiting)) = (id?, query?);
+    let first = app.gateway.interaction(&reader.person().owner, id).await?;
+    reader.owner_for(first.session_id)?;
+    let interaction = match waiting.wait.as_deref() {
+        None => first,
+        Some(text) => {
+            let wait = seconds(text)?.min(LONGEST_WAIT);
+            app.gateway.wait_settled(reader.person(), id, wait).await?
+        }
+    };
+    if interaction.request.origin == Origin::Caller && reader.is_asker() && interaction.delivery.is_some() {
+        app.gateway.fetched(&interaction).await?;
+    }
+    Ok(Json(interaction))
+}
+
+fn seconds(text: &str) -> Result<Duration, ApiError> {
+    let seconds = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| ApiError::BadRequest("Write the wait like `30s`.".to_owned()))
+}
+
+#[utoipa::path(post, path = "/v1/interactions/{id}/respond", tag = "interactions",
+    params(("id" = InteractionId, Path)), request_body = Respond,
+    responses(
+        (status = 200, body = Receipt),
+        (status = 409, description = "lost, or the prompt is stale", body = Problem),
+        (status = 410, description = "the ask is closed", body = Problem),
+        (status = 422, description = "the answer does not fit; fieldErrors says where", body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn respond(
+    State(app): State<App>,
+    Answerer(person): Answerer,
+    id: Result<Path<InteractionId>, PathRejection>,
+    body: Result<Json<Respond>, JsonRejection>,
+) -> Result<Json<Receipt>, ApiError> {
+    let (Path(id), Json(body)) = (id?, body?);
+    Ok(Json(app.gateway.respond(&person, id, body).await?))
+}

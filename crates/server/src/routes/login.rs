@@ -1,0 +1,51 @@
+//! From a terminal to a browser: a link that works once becomes a cookie.
+
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use holdpoint_protocol::Problem;
+use holdpoint_protocol::api::{LoginLink, Role, UseLoginLink};
+use holdpoint_store::LinkUse;
+
+use crate::App;
+use crate::auth::{Answerer, COOKIE};
+use crate::problem::ApiError;
+use crate::tokens::{hash, issue_link, issue_token};
+
+/// How long a browser stays logged in: thirty days.
+const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
+
+#[utoipa::path(post, path = "/v1/login-links", tag = "login",
+    responses((status = 201, body = LoginLink), (status = "default", body = Problem)))]
+pub(super) async fn make_link(
+    State(app): State<App>,
+    Answerer(person): Answerer,
+) -> Result<(StatusCode, Json<LoginLink>), ApiError> {
+    let link = issue_link(app.gateway.journal().as_ref(), &person.owner, &person.name).await?;
+    Ok((StatusCode::CREATED, Json(link)))
+}
+
+#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security(()),
+    responses((status = 204, description = "sets the cookie"), (status = 410, body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn login(
+    State(app): State<App>,
+    body: Result<Json<UseLoginLink>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let Json(link) = body.map_err(|_| ApiError::LinkUnknown)?;
+    let journal = app.gateway.journal();
+    let (owner, name) = match journal.use_login_link(&hash(&link.code)).await? {
+        LinkUse::Ok { owner, name } => (owner, name),
+        LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
+        LinkUse::Expired(_) => return Err(ApiError::LinkExpired),
+        LinkUse::Unknown => return Err(ApiError::LinkUnknown),
+    };
+    let secret = issue_token(journal.as_ref(), &owner, Role::Person, &name, None).await?;
+    let cookie = format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}");
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let value = HeaderValue::from_str(&cookie).map_err(|_| ApiError::LinkUnknown)?;
+    response.headers_mut().insert(header::SET_COOKIE, value);
+    Ok(response)
+}

@@ -1,0 +1,58 @@
+//! About the server itself.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use holdpoint_protocol::Problem;
+use holdpoint_protocol::api::WhoAmI;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::auth::{Caller, Reader};
+use crate::problem::ApiError;
+
+#[utoipa::path(get, path = "/v1/me", tag = "meta",
+    responses((status = 200, body = WhoAmI), (status = "default", body = Problem)))]
+pub(super) async fn me(caller: Caller) -> Json<WhoAmI> {
+    Json(WhoAmI {
+        name: caller.person.name,
+        role: caller.role,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Agents {
+    agents: Vec<&'static str>,
+}
+
+#[utoipa::path(get, path = "/v1/agents", tag = "meta",
+    responses((status = 200, body = Agents), (status = "default", body = Problem)))]
+pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Json<Agents>, ApiError> {
+    reader.owner()?;
+    Ok(Json(Agents { agents: app.gateway.agents() }))
+}
+
+#[utoipa::path(get, path = "/openapi.json", tag = "meta",
+    responses((status = 200, description = "this document"), (status = "default", body = Problem)))]
+pub(super) async fn openapi(State(app): State<App>, _caller: Caller) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/json")], app.openapi.to_string())
+}
+
+/// The process answers.
+#[utoipa::path(get, path = "/healthz", tag = "meta",
+    responses((status = 204), (status = "default", body = Problem)))]
+pub(super) async fn healthz(_caller: Caller) -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+/// The journal answers, too.
+#[utoipa::path(get, path = "/readyz", tag = "meta",
+    responses((status = 204), (status = "default", body = Problem)))]
+pub(super) async fn readyz(State(app): State<App>, _caller: Caller) -> Result<StatusCode, ApiError> {
+    app.gateway.journal().now().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

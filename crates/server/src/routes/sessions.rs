@@ -1,0 +1,107 @@
+//! Sessions: open, list, show, talk to, stop and end.
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use holdpoint_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
+use holdpoint_protocol::{Problem, SessionId, Timestamp};
+use holdpoint_store::SessionQuery;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::App;
+use crate::auth::{Operator, Reader};
+use crate::problem::ApiError;
+
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
+    responses((status = 201, body = Session), (status = "default", body = Problem)))]
+pub(super) async fn open(
+    State(app): State<App>,
+    Operator(person): Operator,
+    body: Result<Json<OpenSession>, JsonRejection>,
+) -> Result<(StatusCode, Json<Session>), ApiError> {
+    let Json(open) = body?;
+    let session = app.gateway.open_session(&person, open).await?;
+    Ok((StatusCode::CREATED, Json(session)))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Listing {
+    /// `next` of the page before.
+    before: Option<String>,
+    limit: Option<u32>,
+}
+
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Listing),
+    responses((status = 200, body = SessionPage), (status = "default", body = Problem)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    reader: Reader,
+    query: Result<Query<Listing>, QueryRejection>,
+) -> Result<Json<SessionPage>, ApiError> {
+    let Query(listing) = query?;
+    let limit = listing.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let before = listing.before.as_deref().map(super::interactions::cursor::<SessionId>).transpose()?;
+    let query = SessionQuery { owner: reader.owner()?.clone(), before, limit };
+    let sessions = app.gateway.sessions(query).await?;
+    let full = sessions.len() == limit as usize;
+    let next = sessions.last().filter(|_| full).map(|last| place(last.opened_at, last.session_id));
+    Ok(Json(SessionPage { sessions, next }))
+}
+
+fn place(at: Timestamp, id: SessionId) -> String {
+    format!("{}~{id}", at.micros())
+}
+
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 200, body = Session), (status = "default", body = Problem)))]
+pub(super) async fn show(
+    State(app): State<App>,
+    reader: Reader,
+    id: Result<Path<SessionId>, PathRejection>,
+) -> Result<Json<Session>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.session(reader.owner_for(id)?, id).await?))
+}
+
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 204, description = "ended; its asks are cancelled"), (status = "default", body = Problem)))]
+pub(super) async fn end(
+    State(app): State<App>,
+    Operator(person): Operator,
+    id: Result<Path<SessionId>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Path(id) = id?;
+    app.gateway.end(&person, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "sessions", params(("id" = SessionId, Path)),
+    request_body = SendMessage,
+    responses((status = 202, body = MessageAccepted), (status = "default", body = Problem)))]
+pub(super) async fn message(
+    State(app): State<App>,
+    Operator(person): Operator,
+    id: Result<Path<SessionId>, PathRejection>,
+    body: Result<Json<SendMessage>, JsonRejection>,
+) -> Result<(StatusCode, Json<MessageAccepted>), ApiError> {
+    let (Path(id), Json(message)) = (id?, body?);
+    let accepted = app.gateway.message(&person, id, message.text).await?;
+    Ok((StatusCode::ACCEPTED, Json(accepted)))
+}
+
+#[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 200, body = Interrupted), (status = "default", body = Problem)))]
+pub(super) async fn interrupt(
+    State(app): State<App>,
+    Operator(person): Operator,
+    id: Result<Path<SessionId>, PathRejection>,
+) -> Result<Json<Interrupted>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.interrupt(&person.owner, id).await?))
+}

@@ -1,0 +1,182 @@
+//! The short forms: answer by tool call, in the short vocabulary.
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::Event as Frame;
+use axum::response::{IntoResponse, Response};
+use holdpoint_gateway::{EventStream, GatewayError, Person};
+use holdpoint_protocol::api::{Respond, ShortAnswers, ShortDecision};
+use holdpoint_protocol::{AskBody, Event, EventBody, Problem, ResponseDraft, SessionId};
+use serde_json::{Value, json};
+
+use super::events::{Cursor, event_frame, read};
+use crate::App;
+use crate::auth::{Answerer, Reader};
+use crate::problem::ApiError;
+use crate::sse;
+
+/// What a short form is for: it decides which asks it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Approval,
+    Question,
+}
+
+impl Wanted {
+    const fn fits(self, body: &AskBody) -> bool {
+        match (self, body) {
+            (Self::Approval, AskBody::Approval { .. })
+            | (Self::Question, AskBody::Question { .. } | AskBody::Form { .. }) => true,
+            (Self::Approval, AskBody::Question { .. } | AskBody::Form { .. })
+            | (Self::Question, AskBody::Approval { .. }) => false,
+        }
+    }
+
+    const fn missing(self) -> &'static str {
+        match self {
+            Self::Approval => "toolCallId is required",
+            Self::Question => "toolCallId and answers are required",
+        }
+    }
+
+    const fn none_pending(self) -> &'static str {
+        match self {
+            Self::Approval => "No pending approval",
+            Self::Question => "No pending question",
+        }
+    }
+}
+
+fn short_error(status: StatusCode, words: &str) -> Response {
+    (status, Json(json!({ "error": words }))).into_response()
+}
+
+#[utoipa::path(post, path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
+    request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
+        (status = "default", body = Problem)))]
+pub(super) async fn approve(
+    State(app): State<App>,
+    Answerer(person): Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+    body: Result<Json<ShortDecision>, JsonRejection>,
+) -> Response {
+    let approve = ResponseDraft::Approve { scope: None, edited_input: None };
+    let call = body.ok().and_then(|Json(body)| body.tool_call_id);
+    answer(&app, &person, id, Wanted::Approval, call.map(|call| (call, approve))).await
+}
+
+#[utoipa::path(post, path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
+    request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
+        (status = "default", body = Problem)))]
+pub(super) async fn deny(
+    State(app): State<App>,
+    Answerer(person): Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+    body: Result<Json<ShortDecision>, JsonRejection>,
+) -> Response {
+    let given = body.ok().and_then(|Json(body)| {
+        let call = body.tool_call_id?;
+        Some((call, ResponseDraft::Deny { reason: body.reason }))
+    });
+    answer(&app, &person, id, Wanted::Approval, given).await
+}
+
+#[utoipa::path(post, path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
+    request_body = ShortAnswers, responses((status = 200), (status = 400), (status = 404), (status = 422),
+        (status = "default", body = Problem)))]
+pub(super) async fn submit_answers(
+    State(app): State<App>,
+    Answerer(person): Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+    body: Result<Json<ShortAnswers>, JsonRejection>,
+) -> Response {
+    let given = body.ok().and_then(|Json(body)| {
+        let answers = body.answers?;
+        let submit = ResponseDraft::Submit { answers: Some(answers.clone()), input: Some(answers) };
+        Some((body.tool_call_id?, submit))
+    });
+    answer(&app, &person, id, Wanted::Question, given).await
+}
+
+async fn answer(
+    app: &App,
+    person: &Person,
+    id: Result<Path<SessionId>, PathRejection>,
+    wanted: Wanted,
+    given: Option<(String, ResponseDraft)>,
+) -> Response {
+    let Some((tool_call_id, response)) = given else {
+        return short_error(StatusCode::BAD_REQUEST, wanted.missing());
+    };
+    let Ok(Path(session)) = id else { return short_error(StatusCode::NOT_FOUND, wanted.none_pending()) };
+    let ask = match app.gateway.open_ask_of_call(&person.owner, session, &tool_call_id).await {
+        Ok(ask) if wanted.fits(&ask.request.body) => ask,
+        Ok(_) | Err(GatewayError::NoAsk | GatewayError::NoSession) => {
+            return short_error(StatusCode::NOT_FOUND, wanted.none_pending());
+        }
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let body = Respond {
+        prompt_id: ask.request.prompt_id,
+        idempotency_key: uuid::Uuid::new_v4().to_string(),
+        response,
+    };
+    match app.gateway.respond(person, ask.request.interaction_id, body).await {
+        Ok(_) => Json(json!({ "ok": true })).into_response(),
+        Err(error) => {
+            let error = ApiError::from(error);
+            match error.status() {
+                // Somebody was faster: there is nothing pending any more.
+                StatusCode::CONFLICT | StatusCode::GONE => {
+                    short_error(StatusCode::NOT_FOUND, wanted.none_pending())
+                }
+                _ => error.into_response(),
+            }
+        }
+    }
+}
+
+#[utoipa::path(get, path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
+    responses((status = 200, content_type = "text/event-stream", body = Event), (status = "default", body = Problem)))]
+pub(super) async fn events(
+    State(app): State<App>,
+    reader: Reader,
+    id: Result<Path<SessionId>, PathRejection>,
+    query: Result<Query<Cursor>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (Path(id), Query(cursor)) = (id?, query?);
+    let events = app.gateway.stream(reader.owner_for(id)?, id, cursor.place(&headers)).await?;
+    Ok(sse::stream(events, app.gateway.shutdown_token(), next_short).into_response())
+}
+
+async fn next_short(mut events: EventStream) -> Option<(Frame, EventStream)> {
+    let event = read(&mut events).await?;
+    let frame = match short_ask(&event) {
+        Some((name, data)) => event_frame(&event, name, &json!({ "type": name, "data": data })),
+        None => event_frame(&event, event.body.event_type().as_str(), &event),
+    };
+    Some((frame, events))
+}
+
+/// An ask in the short vocabulary, if it has a word for it.
+fn short_ask(event: &Event) -> Option<(&'static str, Value)> {
+    let EventBody::InteractionRequest(request) = &event.body else { return None };
+    let tool_call_id = request.tool_call_id.as_ref()?;
+    match &request.body {
+        AskBody::Question { questions } => {
+            Some(("question_prompt", json!({ "toolCallId": tool_call_id, "questions": questions })))
+        }
+        AskBody::Approval { .. } => Some((
+            "approval_required",
+            json!({
+                "toolCallId": tool_call_id,
+                "toolName": request.tool_name,
+                "input": request.input.to_string(),
+            }),
+        )),
+        AskBody::Form { .. } => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! Tokens and single-use links. Only a hash of either is ever stored.
+
+use std::time::Duration;
+
+use holdpoint_protocol::api::{LoginLink, Role};
+use holdpoint_protocol::{OwnerId, SessionId};
+use holdpoint_store::{Journal, LoginLinkRecord, StoreError, TokenRecord};
+use sha2::{Digest as _, Sha256};
+
+/// How long a link can be used.
+pub const LINK_LIFETIME: Duration = Duration::from_secs(600);
+
+/// Makes a token; its secret is returned and kept nowhere.
+pub async fn issue_token(
+    journal: &dyn Journal,
+    owner: &OwnerId,
+    role: Role,
+    name: &str,
+    session: Option<SessionId>,
+) -> Result<String, StoreError> {
+    let secret = secret("hp_");
+    register_token(journal, &secret, owner, role, name, session).await?;
+    Ok(secret)
+}
+
+/// Makes a secret that exists already valid, if this journal does not know it.
+pub async fn register_token(
+    journal: &dyn Journal,
+    secret: &str,
+    owner: &OwnerId,
+    role: Role,
+    name: &str,
+    session: Option<SessionId>,
+) -> Result<(), StoreError> {
+    let hash = hash(secret);
+    if journal.token(&hash).await?.is_some() {
+        return Ok(());
+    }
+    let record = TokenRecord {
+        hash,
+        owner: owner.clone(),
+        role,
+        name: name.to_owned(),
+        session,
+        created_at: journal.now().await?,
+        expires_at: None,
+        revoked_at: None,
+    };
+    journal.add_token(record).await
+}
+
+/// Makes a link that works once, for a while.
+pub async fn issue_link(journal: &dyn Journal, owner: &OwnerId, name: &str) -> Result<LoginLink, StoreError> {
+    let code = secret("");
+    let expires_at = journal.now().await?.after(LINK_LIFETIME);
+    let record =
+        LoginLinkRecord { hash: hash(&code), owner: owner.clone(), name: name.to_owned(), expires_at };
+    journal.add_login_link(record).await?;
+    Ok(LoginLink { code, expires_at })
+}
+
+pub(crate) fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+/// 256 bits from the operating system's generator.
+fn secret(prefix: &str) -> String {
+    let bytes: [u8; 32] = rand::random();
+    bytes.iter().fold(prefix.to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}

@@ -1,0 +1,66 @@
+//! What is refused before anything is looked at.
+
+use crate::running::Running;
+use holdpoint_protocol::api::Role;
+use reqwest::Method;
+use serde_json::Value;
+
+#[tokio::test]
+async fn a_foreign_host_origin_or_content_type_is_refused() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let foreign = [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")];
+    for (header, value) in foreign {
+        let response =
+            ana.request(Method::GET, "/v1/me").header(header, value).send().await.expect("an answer");
+        assert_eq!(response.status(), 403, "{header}: {value}");
+        let problem: Value = response.json().await.expect("a problem");
+        assert_eq!(problem["code"], "foreign_origin");
+    }
+    let own = ana.request(Method::GET, "/v1/me").header("origin", running.url.as_str()).send().await;
+    assert_eq!(own.expect("an answer").status(), 200);
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "text/plain; application/json"] {
+        let request = ana.request(Method::POST, "/v1/sessions").header("content-type", kind);
+        let response = request.body("{\"agent\":\"scripted\"}").send().await.expect("an answer");
+        assert_eq!(response.status(), 415, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_token_there_is_nothing() {
+    let running = Running::start().await;
+    for path in ["/v1/me", "/v1/sessions", "/v1/interactions", "/openapi.json", "/healthz"] {
+        let response = running.plain(Method::GET, path).send().await.expect("an answer");
+        assert_eq!(response.status(), 401, "{path}");
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+    }
+    let response =
+        running.plain(Method::GET, "/v1/me").bearer_auth("hp_wrong").send().await.expect("an answer");
+    assert_eq!(response.status(), 401);
+}
+
+#[tokio::test]
+async fn an_oversized_body_and_an_unknown_place_are_problems_too() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let large = serde_json::json!({"agent": "scripted", "title": "x".repeat(2 * 1024 * 1024)});
+    let (status, problem) = ana.post("/v1/sessions", &large).await;
+    assert_eq!((status, &problem["code"]), (413, &serde_json::json!("too_large")));
+    let (status, problem) = ana.get("/v1/nothing").await;
+    assert_eq!((status, &problem["code"]), (404, &serde_json::json!("not_found")));
+    let (status, _) = ana.delete("/v1/sessions").await;
+    assert_eq!(status, 405);
+    let (status, _) = ana.get("/v1/sessions/not-an-id").await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn the_page_allows_no_foreign_script() {
+    let running = Running::start().await;
+    for path in ["/", "/login"] {
+        let response = running.plain(Method::GET, path).send().await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        let policy = response.headers()["content-security-policy"].to_str().expect("text").to_owned();
+        assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+    }
+}

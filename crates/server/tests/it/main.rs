@@ -1,0 +1,9 @@
+//! The network face, over real sockets, with a real agent process.
+
+mod answering;
+mod asking;
+mod gate;
+mod login;
+mod running;
+mod short;
+mod streams;

@@ -1,0 +1,169 @@
+//! A gateway and its server on a free port, and clients with tokens of every role.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use holdpoint_agents::scripted::ScriptedDriver;
+use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_protocol::OwnerId;
+use holdpoint_protocol::api::Role;
+use holdpoint_server::ServerConfig;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+/// How long anything may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Running {
+    pub(crate) url: String,
+    pub(crate) gateway: Gateway,
+    http: reqwest::Client,
+    _state: TempDir,
+}
+
+impl Running {
+    pub(crate) async fn start() -> Self {
+        let state = TempDir::new().expect("a folder");
+        let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
+        let driver = ScriptedDriver::new(vec![scripted_agent()], state.path().to_owned());
+        let config = GatewayConfig { hold: GatewayConfig::DEFAULT_HOLD };
+        let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let serving = gateway.clone();
+        tokio::spawn(
+            async move { holdpoint_server::serve(listener, serving, &ServerConfig::default()).await },
+        );
+        Self { url, gateway, http: reqwest::Client::new(), _state: state }
+    }
+
+    pub(crate) async fn client(&self, role: Role, name: &str) -> Client<'_> {
+        self.client_in(role, name, None).await
+    }
+
+    pub(crate) async fn client_in(
+        &self,
+        role: Role,
+        name: &str,
+        session: Option<holdpoint_protocol::SessionId>,
+    ) -> Client<'_> {
+        let owner = OwnerId::new("local").expect("a name");
+        let journal = self.gateway.journal().as_ref();
+        let token =
+            holdpoint_server::issue_token(journal, &owner, role, name, session).await.expect("a token");
+        Client { running: self, token }
+    }
+
+    pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url)).timeout(PATIENCE)
+    }
+}
+
+/// The agent's program lies beside this test's folder.
+fn scripted_agent() -> String {
+    let test = std::env::current_exe().expect("this test has a path");
+    let program: PathBuf = test
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("a target folder")
+        .join("holdpoint-scripted-agent");
+    assert!(program.exists(), "build the agent first: cargo build -p holdpoint-agents");
+    program.to_string_lossy().into_owned()
+}
+
+pub(crate) struct Client<'a> {
+    running: &'a Running,
+    pub(crate) token: String,
+}
+
+impl Client<'_> {
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.running.plain(method, path).bearer_auth(&self.token)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
+        let request = self.request(Method::GET, path).header("accept", "application/json");
+        read(request.send().await.expect("an answer")).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        read(self.request(Method::POST, path).json(body).send().await.expect("an answer")).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> (u16, Value) {
+        read(self.request(Method::DELETE, path).send().await.expect("an answer")).await
+    }
+
+    /// Opens a session and gives the agent its script.
+    pub(crate) async fn session(&self, script: &str) -> String {
+        let (status, session) =
+            self.post("/v1/sessions", &json!({"agent": "scripted", "title": "shop-api"})).await;
+        assert_eq!(status, 201, "{session}");
+        let id = session["sessionId"].as_str().expect("an id").to_owned();
+        let (status, accepted) =
+            self.post(&format!("/v1/sessions/{id}/messages"), &json!({"text": script})).await;
+        assert_eq!(status, 202, "{accepted}");
+        id
+    }
+
+    /// Follows a stream until `enough`, and returns what was seen.
+    pub(crate) async fn follow(&self, path: &str, mut enough: impl FnMut(&Frame) -> bool) -> Vec<Frame> {
+        let response = self.request(Method::GET, path).send().await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        let mut bytes = response.bytes_stream();
+        let mut rest = String::new();
+        let mut seen = Vec::new();
+        while let Some(chunk) = bytes.next().await {
+            rest.push_str(std::str::from_utf8(&chunk.expect("bytes")).expect("text"));
+            while let Some(end) = rest.find("\n\n") {
+                let block: String = rest.drain(..end + 2).collect();
+                let field = |name: &str| {
+                    block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").to_owned()
+                };
+                let data = field("data: ");
+                if data.is_empty() {
+                    continue;
+                }
+                let data = serde_json::from_str(&data).expect("JSON");
+                seen.push(Frame { id: field("id: "), name: field("event: "), data });
+                if enough(seen.last().expect("just pushed")) {
+                    return seen;
+                }
+            }
+        }
+        seen
+    }
+
+    /// The next open ask of a session.
+    pub(crate) async fn open_ask(&self, session: &str) -> Value {
+        let path = format!("/v1/sessions/{session}/events");
+        self.follow(&path, |frame| frame.name == "interaction_request").await;
+        let (_, page) = self.get(&format!("/v1/interactions?session={session}")).await;
+        page["interactions"][0].clone()
+    }
+
+    pub(crate) async fn respond(&self, ask: &Value, key: &str, response: Value) -> (u16, Value) {
+        let mut body = response;
+        body["promptId"] = ask["request"]["promptId"].clone();
+        body["idempotencyKey"] = json!(key);
+        let id = ask["request"]["interactionId"].as_str().expect("an id");
+        self.post(&format!("/v1/interactions/{id}/respond"), &body).await
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) data: Value,
+}
+
+async fn read(response: Response) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let text = response.text().await.expect("a body");
+    (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+}

@@ -1,0 +1,249 @@
+//! One task per journal that writes what is queued, many items to a transaction.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use holdpoint_core::Command;
+use holdpoint_protocol::SessionId;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::backend::{Backend, Item, WriteError, Written};
+use crate::line::{Batch, Entry, Line};
+use crate::weigh::weigh;
+use crate::{AppendError, Appended, EVENT_LIMIT, PendingAppend, StoreError};
+
+/// How much may wait. A command waits here or in the hands of its caller, which costs the same memory; what is
+/// beyond this is refused, because a database that is so far behind will not catch up by more being queued.
+const MOST_ITEMS: usize = 65_536;
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+/// How long a batch is tried again while the database is away.
+const AWAY: Duration = Duration::from_secs(10);
+/// The same once a commit may have happened: giving up then leaves its callers in the dark.
+const LOST: Duration = Duration::from_secs(60);
+
+/// The way into the batcher.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    sender: mpsc::UnboundedSender<Message>,
+    load: Arc<Load>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Append(Box<Entry>),
+    Close(oneshot::Sender<()>),
+}
+
+#[derive(Debug, Default)]
+struct Load {
+    items: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Queue {
+    /// Starts the batcher. It ends when the queue is closed or dropped and everything in it is written.
+    pub(crate) fn start(backend: Arc<dyn Backend>) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let load = Arc::new(Load::default());
+        let batcher = Batcher { backend, receiver, line: Line::default(), load: Arc::clone(&load) };
+        tokio::spawn(batcher.run());
+        Self { sender, load }
+    }
+
+    pub(crate) fn append(&self, session: SessionId, command: Command) -> PendingAppend {
+        let weight = weigh(&command);
+        if weight.largest > EVENT_LIMIT {
+            let error = AppendError::TooLarge { bytes: weight.largest, limit: EVENT_LIMIT };
+            return PendingAppend::failed(error);
+        }
+        let waiting = self.load.items.fetch_add(1, Ordering::Relaxed);
+        let bytes = self.load.bytes.fetch_add(weight.total, Ordering::Relaxed);
+        if waiting >= MOST_ITEMS || bytes >= MOST_BYTES {
+            self.load.remove(weight.total);
+            return PendingAppend::failed(StoreError::Overloaded { waiting }.into());
+        }
+        let (reply, result) = oneshot::channel();
+        let entry = Entry::new(Item::new(session, command), weight.total, reply);
+        match self.sender.send(Message::Append(Box::new(entry))) {
+            Ok(()) => PendingAppend::queued(result),
+            Err(_) => PendingAppend::failed(AppendError::Closed),
+        }
+    }
+
+    /// Returns when everything queued before is written.
+    pub(crate) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.sender.send(Message::Close(done)).is_ok() {
+            // The batcher is gone either way.
+            let _gone = closed.await;
+        }
+    }
+}
+
+impl Load {
+    fn remove(&self, bytes: usize) {
+        self.items.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+struct Batcher {
+    backend: Arc<dyn Backend>,
+    receiver: mpsc::UnboundedReceiver<Message>,
+    line: Line,
+    load: Arc<Load>,
+}
+
+impl Batcher {
+    async fn run(mut self) {
+        let mut closing = Vec::new();
+        loop {
+            while let Ok(message) = self.receiver.try_recv() {
+                self.take(message, &mut closing);
+            }
+            if self.line.is_empty() {
+                if !closing.is_empty() {
+                    break;
+                }
+                match self.receiver.recv().await {
+                    Some(message) => self.take(message, &mut closing),
+                    None => break,
+                }
+                continue;
+            }
+            let batch = self.line.take(Instant::now());
+            match (batch.entries.is_empty(), self.line.next_ready()) {
+                (false, _) => self.write(batch).await,
+                (true, Some(ready)) => tokio::select! {
+                    () = sleep_until(ready) => {}
+                    Some(message) = self.receiver.recv() => self.take(message, &mut closing),
+                },
+                // Entries that are neither ready nor resting do not exist.
+                (true, None) => {}
+            }
+        }
+        self.receiver.close();
+        drop(closing);
+    }
+
+    fn take(&mut self, message: Message, closing: &mut Vec<oneshot::Sender<()>>) {
+        match message {
+            Message::Append(entry) => self.line.push(*entry),
+            Message::Close(done) => {
+                self.receiver.close();
+                closing.push(done);
+            }
+        }
+    }
+
+    /// Writes a batch, or as much of it as can be.
+    async fn write(&mut self, batch: Batch) {
+        let mut parts = vec![batch.entries];
+        let mut trouble = Trouble::default();
+        let mut busy = HashSet::new();
+        let mut back = Vec::new();
+        while let Some(part) = parts.pop() {
+            // Nothing may overtake what was left out in front of it.
+            let (behind, mut part): (Vec<_>, Vec<_>) =
+                part.into_iter().partition(|entry| busy.contains(&entry.item.session));
+            back.extend(behind);
+            if part.is_empty() {
+                continue;
+            }
+            let items: Vec<&Item> = part.iter().map(|entry| &entry.item).collect();
+            match self.backend.write(&items, batch.patience).await {
+                Ok(written) => {
+                    trouble = Trouble::default();
+                    for (entry, written) in part.into_iter().zip(written) {
+                        match written {
+                            Written::Done(result) => self.finish(entry, *result),
+                            Written::Busy => {
+                                busy.insert(entry.item.session);
+                                back.push(entry);
+                            }
+                        }
+                    }
+                }
+                Err(WriteError::Refused(source)) => {
+                    self.halve(part, &mut parts, StoreError::Refused { source });
+                }
+                Err(WriteError::Corrupt(error)) => self.halve(part, &mut parts, error),
+                Err(WriteError::Away(source)) => {
+                    if trouble.wait(&source, &part).await {
+                        parts.push(part);
+                    } else {
+                        self.give_up(part, &source);
+                    }
+                }
+                Err(WriteError::Lost { planned, source }) => {
+                    for (entry, planned) in part.iter_mut().zip(planned) {
+                        entry.item.maybe_at = planned.or(entry.item.maybe_at);
+                    }
+                    if trouble.wait(&source, &part).await {
+                        parts.push(part);
+                    } else {
+                        self.give_up(part, &source);
+                    }
+                }
+            }
+        }
+        self.line.give_back(back, Instant::now());
+    }
+
+    /// One of them is bad: halve until it stands alone, and fail it alone.
+    fn halve(&self, mut part: Vec<Entry>, parts: &mut Vec<Vec<Entry>>, error: StoreError) {
+        if part.len() > 1 {
+            let second = part.split_off(part.len() / 2);
+            parts.extend([second, part]);
+            return;
+        }
+        for entry in part {
+            tracing::error!(session = %entry.item.session, %error, "an append failed");
+            self.finish(entry, Err(error.clone().into()));
+        }
+    }
+
+    fn give_up(&self, part: Vec<Entry>, source: &Arc<sqlx::Error>) {
+        for entry in part {
+            let source = Arc::clone(source);
+            let error = match entry.item.maybe_at {
+                Some(_) => StoreError::Unknown { source },
+                None => StoreError::Unreachable { source },
+            };
+            self.finish(entry, Err(error.into()));
+        }
+    }
+
+    fn finish(&self, entry: Entry, result: Result<Appended, AppendError>) {
+        self.load.remove(entry.bytes);
+        // Whoever asked may have stopped waiting; what was written stays written.
+        let _nobody = entry.reply.send(result);
+    }
+}
+
+/// How long the database has been away.
+#[derive(Debug, Default)]
+struct Trouble {
+    since: Option<Instant>,
+    tries: u32,
+}
+
+impl Trouble {
+    /// Waits before the next try. `false`: it took too long.
+    async fn wait(&mut self, source: &sqlx::Error, part: &[Entry]) -> bool {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let lost = part.iter().any(|entry| entry.item.maybe_at.is_some());
+        if since.elapsed() >= if lost { LOST } else { AWAY } {
+            tracing::error!(%source, items = part.len(), "the database stayed away; these appends fail");
+            return false;
+        }
+        tracing::warn!(%source, items = part.len(), tries = self.tries, "the database is away; trying again");
+        sleep(Duration::from_millis(5 << self.tries.min(7))).await;
+        self.tries += 1;
+        true
+    }
+}

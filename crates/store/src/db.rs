@@ -1,0 +1,104 @@
+//! The little that reading needs of a database, so that every query is written once.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+use holdpoint_protocol::{SessionId, Timestamp};
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Decode, Row as _, Type};
+use uuid::Uuid;
+
+use crate::StoreError;
+use crate::backend::Backend;
+
+/// A value that a query is given.
+#[derive(Debug, Clone)]
+pub(crate) enum Param {
+    Id(Uuid),
+    MaybeId(Option<Uuid>),
+    Int(i64),
+    MaybeInt(Option<i64>),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// A row that a query gave.
+#[derive(Debug)]
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    fn get<T>(&self, column: &str) -> Result<T, StoreError>
+    where
+        T: for<'r> Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite>,
+        T: for<'r> Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
+    {
+        let value = match self {
+            Self::Sqlite(row) => row.try_get(column),
+            Self::Postgres(row) => row.try_get(column),
+        };
+        value.map_err(|error| StoreError::corrupt(error.to_string()))
+    }
+
+    pub(crate) fn id(&self, column: &str) -> Result<Uuid, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_id(&self, column: &str) -> Result<Option<Uuid>, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn int(&self, column: &str) -> Result<i64, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_int(&self, column: &str) -> Result<Option<i64>, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn flag(&self, column: &str) -> Result<bool, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn text(&self, column: &str) -> Result<String, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn bytes(&self, column: &str) -> Result<Vec<u8>, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_bytes(&self, column: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.get(column)
+    }
+}
+
+/// A database, for everything but appending.
+#[async_trait]
+pub(crate) trait Db: Backend {
+    async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+
+    /// A query that writes.
+    async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+
+    /// How the query would be run.
+    async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError>;
+
+    /// Folds a session's journal again and stores what it comes to.
+    async fn refold(&self, session: SessionId) -> Result<(), StoreError>;
+
+    /// The database as it is at one moment, for several queries.
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
+
+    async fn now(&self) -> Result<Timestamp, StoreError>;
+
+    async fn close(&self);
+}
+
+#[async_trait]
+pub(crate) trait Snapshot: Send {
+    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+}

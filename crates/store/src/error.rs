@@ -1,0 +1,90 @@
+//! What can go wrong, in words that say what happened and what to do.
+
+use std::sync::Arc;
+
+use holdpoint_core::Rejection;
+use holdpoint_protocol::SessionId;
+
+/// The database failed, or holds what cannot be read.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    #[error(
+        "`{url}` is not a database: write sqlite:FILE, sqlite::memory: or postgres://USER@HOST/NAME ({why})"
+    )]
+    BadUrl { url: String, why: String },
+    #[error("the database's tables could not be brought up to date: {source}")]
+    Migrate { source: Arc<sqlx::migrate::MigrateError> },
+    /// Nothing was written.
+    #[error("the database cannot be reached ({source}): see that it runs, then try again")]
+    Unreachable { source: Arc<sqlx::Error> },
+    /// Nothing was written.
+    #[error("the database refused: {source}")]
+    Refused { source: Arc<sqlx::Error> },
+    /// The connection was lost in COMMIT and the database stayed away.
+    #[error("the database went away while this was being written: read the journal to see if it was")]
+    Unknown { source: Arc<sqlx::Error> },
+    #[error(
+        "{waiting} appends wait to be written already: the database is too slow or away; try again later"
+    )]
+    Overloaded { waiting: usize },
+    #[error("what is stored cannot be read ({what}): the database was changed by something else")]
+    Corrupt { what: String },
+    #[error(
+        "session {session} was written by a newer Holdpoint (state {found}, this one writes {wanted}): \
+         run the newer one"
+    )]
+    NewerVersion { session: SessionId, found: i64, wanted: u32 },
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(source: sqlx::Error) -> Self {
+        let away = is_away(&source);
+        let source = Arc::new(source);
+        if away { Self::Unreachable { source } } else { Self::Refused { source } }
+    }
+}
+
+/// Why nothing was appended.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AppendError {
+    /// The command was decided, and refused.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    #[error("this is too large to be kept: {bytes} bytes, and one event may have {limit}")]
+    TooLarge { bytes: usize, limit: usize },
+    /// The journal was closed before this was written.
+    #[error("the journal is closed")]
+    Closed,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The database is away or busy, as opposed to refusing what it was given: the same call may pass later.
+pub(crate) fn is_away(error: &sqlx::Error) -> bool {
+    if let Some(database) = error.as_database_error() {
+        let code = database.code();
+        let code = code.as_deref().unwrap_or_default();
+        // PostgreSQL: lost connections (08), deadlocks (40), too many connections (53), shutting down (57P).
+        // SQLite: 5 and 6 are BUSY and LOCKED, with what else is in the higher bits of the extended code.
+        return match code.len() {
+            5 => ["08", "40", "53", "57P"].iter().any(|class| code.starts_with(class)),
+            _ => code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6)),
+        };
+    }
+    matches!(
+        error,
+        sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::BeginFailed
+    )
+}

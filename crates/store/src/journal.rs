@@ -1,0 +1,115 @@
+//! The one boundary: what the rest of Holdpoint asks of a store.
+
+use std::fmt::Debug;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use holdpoint_core::Command;
+use holdpoint_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use tokio::sync::oneshot;
+
+use crate::{
+    AppendError, Appended, AskQuery, AskRecord, ChainReport, DueList, LinkUse, LoginLinkRecord,
+    PostgresJournal, QueryPlan, SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
+};
+
+/// Remembers sessions, their asks, and who may do what.
+#[async_trait]
+pub trait Journal: Send + Sync + Debug {
+    /// Decides the command on the session's state and appends what follows. It is queued by this call, not by
+    /// awaiting: the commands of one session are decided in the order of these calls, and a dropped
+    /// [`PendingAppend`] is written all the same. It returns after the commit.
+    fn append(&self, session: SessionId, command: Command) -> PendingAppend;
+
+    /// The events behind `after`, in order.
+    async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError>;
+
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError>;
+
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError>;
+
+    /// The sessions that somebody must look after when a gateway starts: those with a process, a turn, messages
+    /// that wait, or answers on their way.
+    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
+
+    async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError>;
+
+    async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError>;
+
+    /// How many asks of this owner are live.
+    async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError>;
+
+    /// The asks whose deadline passed, the longest overdue first.
+    async fn due(&self, limit: u32) -> Result<DueList, StoreError>;
+
+    /// Recomputes the chain, folds the journal again, and compares with what is stored beside it.
+    async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError>;
+
+    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError>;
+
+    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError>;
+
+    /// Ends a token; `false` if there is none, or it was ended before.
+    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError>;
+
+    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError>;
+
+    /// Uses a link up. Of many who try at once, one gets in.
+    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError>;
+
+    /// The time that deadlines are measured by.
+    async fn now(&self) -> Result<Timestamp, StoreError>;
+
+    /// How the database would run the queries that must not slow down as it grows.
+    async fn plans(&self) -> Result<Vec<QueryPlan>, StoreError>;
+
+    /// Writes what is queued, then lets go of the database. Later appends are [`AppendError::Closed`].
+    async fn close(&self);
+}
+
+/// An append on its way.
+#[derive(Debug)]
+#[must_use = "await it to learn what became of the command"]
+pub struct PendingAppend(Pending);
+
+#[derive(Debug)]
+enum Pending {
+    Known(Option<AppendError>),
+    Queued(oneshot::Receiver<Result<Appended, AppendError>>),
+}
+
+impl PendingAppend {
+    pub(crate) fn failed(error: AppendError) -> Self {
+        Self(Pending::Known(Some(error)))
+    }
+
+    pub(crate) fn queued(reply: oneshot::Receiver<Result<Appended, AppendError>>) -> Self {
+        Self(Pending::Queued(reply))
+    }
+}
+
+impl Future for PendingAppend {
+    type Output = Result<Appended, AppendError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Pending::Known(error) => Poll::Ready(Err(error.take().unwrap_or(AppendError::Closed))),
+            Pending::Queued(reply) => {
+                Pin::new(reply).poll(context).map(|reply| reply.unwrap_or(Err(AppendError::Closed)))
+            }
+        }
+    }
+}
+
+/// Opens the journal that the URL names and brings its tables up to date.
+pub async fn open(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
+    if url.starts_with("sqlite:") {
+        Ok(Arc::new(SqliteJournal::open(url).await?))
+    } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        Ok(Arc::new(PostgresJournal::open(url).await?))
+    } else {
+        Err(StoreError::BadUrl { url: url.to_owned(), why: "it names no database that we know".to_owned() })
+    }
+}

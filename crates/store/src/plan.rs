@@ -1,0 +1,249 @@
+//! Plans a batch: heads, asks and commands in; rows and results out. No IO, no clock.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use holdpoint_core::{Ask, Rejection, Session, State, decide, fold};
+use holdpoint_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
+
+use crate::backend::Item;
+use crate::chain::{self, Hash, Salt};
+use crate::rows::{EventRow, SessionPlan, ask_row, head_row, opening_row};
+use crate::{AppendError, Appended, EVENT_LIMIT, StoreError};
+
+/// A journal's head as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) state: Session,
+    pub(crate) last_seq: Seq,
+    pub(crate) last_at: Timestamp,
+    pub(crate) hash: Hash,
+}
+
+/// Everything that a batch is decided on.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) heads: HashMap<SessionId, Head>,
+    pub(crate) asks: Vec<(SessionId, InteractionId, Ask)>,
+    /// Items that a lost commit wrote after all, by their index, with their events.
+    pub(crate) found: HashMap<usize, Vec<Event>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Only sessions that get an event.
+    pub(crate) sessions: BTreeMap<SessionId, SessionPlan>,
+    /// One for each item.
+    pub(crate) results: Vec<Result<Appended, AppendError>>,
+}
+
+/// The asks that must be loaded before the batch can be planned.
+///
+/// Those of the stored state are enough: what a command of the batch adds to a session's sets was loaded for that
+/// very command, or made by it.
+pub(crate) fn concerned(items: &[&Item], heads: &HashMap<SessionId, Head>) -> BTreeSet<InteractionId> {
+    items
+        .iter()
+        .filter_map(|item| Some(item.command.concerns(&heads.get(&item.session)?.state)))
+        .flatten()
+        .collect()
+}
+
+/// More events than any command leads to: how far to read for what a lost commit wrote.
+pub(crate) const MOST_EVENTS: i64 = 100_000;
+
+/// The events of this item among those that stand where it would have been written, if they do.
+pub(crate) fn written_by(item: &Item, events: Vec<Event>) -> Option<Vec<Event>> {
+    let own: Vec<_> = events
+        .into_iter()
+        .enumerate()
+        .take_while(|(index, event)| event.id == item.event_id(*index))
+        .collect();
+    if own.is_empty() { None } else { Some(own.into_iter().map(|(_, event)| event).collect()) }
+}
+
+pub(crate) fn plan(
+    items: &[&Item],
+    loaded: Loaded,
+    now: Timestamp,
+    mut salt: impl FnMut() -> Salt,
+) -> Result<Plan, StoreError> {
+    let Loaded { mut heads, asks, mut found } = loaded;
+    for (session, id, ask) in asks {
+        if let Some(head) = heads.get_mut(&session) {
+            head.state.asks.insert(id, ask);
+        }
+    }
+    let mut drafts: BTreeMap<SessionId, Draft> = BTreeMap::new();
+    let mut results = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let draft = drafts.entry(item.session).or_insert_with(|| Draft::of(heads.remove(&item.session)));
+        results.push(match found.remove(&index) {
+            Some(events) => draft.already(item, events),
+            None => draft.append(item, now, &mut salt),
+        });
+    }
+    let mut sessions = BTreeMap::new();
+    for (id, draft) in drafts {
+        if let Some(rows) = draft.into_rows(id)? {
+            sessions.insert(id, rows);
+        }
+    }
+    Ok(Plan { sessions, results })
+}
+
+/// A session while the batch is being decided.
+struct Draft {
+    state: State,
+    last_seq: Seq,
+    last_at: Option<Timestamp>,
+    hash: Hash,
+    opened: Option<(SessionOpened, Timestamp)>,
+    events: Vec<EventRow>,
+    new_asks: BTreeSet<InteractionId>,
+    changed_asks: BTreeSet<InteractionId>,
+}
+
+impl Draft {
+    fn of(head: Option<Head>) -> Self {
+        let (state, last_seq, last_at, hash) = match head {
+            None => (State::Unopened, Seq::START, None, chain::START),
+            Some(head) => (State::Opened(Box::new(head.state)), head.last_seq, Some(head.last_at), head.hash),
+        };
+        Self {
+            state,
+            last_seq,
+            last_at,
+            hash,
+            opened: None,
+            events: Vec::new(),
+            new_asks: BTreeSet::new(),
+            changed_asks: BTreeSet::new(),
+        }
+    }
+
+    fn append(
+        &mut self,
+        item: &Item,
+        now: Timestamp,
+        salt: &mut impl FnMut() -> Salt,
+    ) -> Result<Appended, AppendError> {
+        // Time does not run backwards within a journal, whatever the clocks of its nodes do.
+        let at = self.last_at.map_or(now, |last| last.max(now));
+        let concerned =
+            self.state.session().map(|session| item.command.concerns(session)).unwrap_or_default();
+        let bodies = decide(&self.state, &item.command, at)?;
+        // All bytes first: an item that does not fit changes nothing.
+        let mut lines = Vec::with_capacity(bodies.len());
+        for body in bodies {
+            let data = body.data_bytes().map_err(|error| StoreError::corrupt(error.to_string()))?;
+            if data.len() > EVENT_LIMIT {
+                return Err(AppendError::TooLarge { bytes: data.len(), limit: EVENT_LIMIT });
+            }
+            lines.push((body, data));
+        }
+        let mut events = Vec::with_capacity(lines.len());
+        for (index, (body, data)) in lines.into_iter().enumerate() {
+            let event = Event { id: item.event_id(index), seq: self.last_seq.next(), at, body };
+            self.take(item.session, &event, data, salt());
+            events.push(event);
+        }
+        self.result(events, concerned)
+    }
+
+    /// An item that was written by a commit whose reply was lost.
+    fn already(&mut self, item: &Item, events: Vec<Event>) -> Result<Appended, AppendError> {
+        let concerned =
+            self.state.session().map(|session| item.command.concerns(session)).unwrap_or_default();
+        self.result(events, concerned)
+    }
+
+    fn take(&mut self, session: SessionId, event: &Event, data: Vec<u8>, salt: Salt) {
+        let asked = ask_of(&event.body);
+        let known = |state: &State, id| state.session().is_some_and(|session| session.asks.contains_key(&id));
+        let was_known = asked.is_some_and(|id| known(&self.state, id));
+        fold(&mut self.state, event);
+        if let Some(id) = asked.filter(|id| known(&self.state, *id)) {
+            if !was_known {
+                self.new_asks.insert(id);
+            } else if !self.new_asks.contains(&id) {
+                self.changed_asks.insert(id);
+            }
+        }
+        if let (None, EventBody::SessionOpened(opened)) = (self.last_at, &event.body) {
+            self.opened = Some((opened.clone(), event.at));
+        }
+        let event_type = event.body.event_type();
+        let line = chain::Line { id: event.id, session, seq: event.seq, at: event.at, event_type };
+        self.hash = chain::link(&self.hash, line, &chain::data_hash(&salt, &data));
+        self.last_seq = event.seq;
+        self.last_at = Some(event.at);
+        self.events.push(EventRow { line, data, salt, hash: self.hash });
+    }
+
+    fn result(
+        &mut self,
+        events: Vec<Event>,
+        mut concerned: Vec<InteractionId>,
+    ) -> Result<Appended, AppendError> {
+        concerned.extend(events.iter().filter_map(|event| ask_of(&event.body)));
+        let session = match &mut self.state {
+            State::Unopened => return Err(Rejection::NotOpened.into()),
+            State::Opened(session) => session,
+        };
+        let asks =
+            concerned.into_iter().filter_map(|id| Some((id, session.asks.get(&id)?.clone()))).collect();
+        Ok(Appended { events, head: self.last_seq, session: with_asks(session, asks) })
+    }
+
+    fn into_rows(self, id: SessionId) -> Result<Option<SessionPlan>, StoreError> {
+        let (State::Opened(session), Some(last_at), false) =
+            (self.state, self.last_at, self.events.is_empty())
+        else {
+            return Ok(None);
+        };
+        let rows = |ids: BTreeSet<InteractionId>| {
+            ids.into_iter()
+                .filter_map(|ask| Some(ask_row(id, &session, ask, session.asks.get(&ask)?)))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Some(SessionPlan {
+            head: head_row(id, &session, self.last_seq, last_at, self.hash)?,
+            opening: self.opened.map(|(opened, at)| opening_row(&opened, at)).transpose()?,
+            events: self.events,
+            new_asks: rows(self.new_asks)?,
+            changed_asks: rows(self.changed_asks)?,
+        }))
+    }
+}
+
+/// A copy of the session with these asks and no others.
+fn with_asks(session: &mut Session, asks: BTreeMap<InteractionId, Ask>) -> Session {
+    let all = std::mem::take(&mut session.asks);
+    let copy = Session { asks, ..session.clone() };
+    session.asks = all;
+    copy
+}
+
+/// The ask that an event changes.
+fn ask_of(body: &EventBody) -> Option<InteractionId> {
+    match body {
+        EventBody::InteractionRequest(request) => Some(request.interaction_id),
+        EventBody::InteractionResponse(response) => Some(response.interaction_id),
+        EventBody::InteractionUpdate(update) => Some(update.interaction_id),
+        EventBody::InteractionClosed(closed) => Some(closed.interaction_id),
+        EventBody::LateAnswer(late) => Some(late.interaction_id),
+        EventBody::SessionOpened(_)
+        | EventBody::UserMessage(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::SessionStatus(_)
+        | EventBody::Error(_)
+        | EventBody::Done(_) => None,
+    }
+}

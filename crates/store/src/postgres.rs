@@ -1,0 +1,172 @@
+//! PostgreSQL: any number of nodes on one database, whose clock they share.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdpoint_protocol::{SessionId, Timestamp};
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
+
+use crate::backend::{Backend, Item, Patience, WriteError, Written};
+use crate::db::{Db, Param, Row, Snapshot};
+use crate::store::Store;
+use crate::{StoreError, postgres_write, rebuild};
+
+/// A journal in PostgreSQL.
+pub type PostgresJournal = Store<Postgres>;
+
+/// A PostgreSQL database.
+#[derive(Debug)]
+pub struct Postgres {
+    pool: PgPool,
+}
+
+impl PostgresJournal {
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        Self::open_between(url, |backend| backend).await
+    }
+
+    /// With something between the batcher and the database.
+    pub async fn open_between(
+        url: &str,
+        between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::start(Postgres::connect(url).await?, between))
+    }
+
+    /// The connections, for maintenance by hand.
+    pub fn pool(&self) -> &PgPool {
+        &self.db.pool
+    }
+}
+
+/// What every connection is set to.
+///
+/// A commit is reported after it is on disk, whatever the server's default; stricter settings than `on` are left
+/// alone. Every query here finds rows by key, so that the plans which read whole tables are wrong even where
+/// statistics are missing and the planner takes a table for small.
+const SETTINGS: &str = "
+    SELECT set_config('synchronous_commit', 'on', false)
+     WHERE current_setting('synchronous_commit') IN ('off', 'local');
+    SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET jit = off";
+
+impl Postgres {
+    async fn connect(url: &str) -> Result<Self, StoreError> {
+        let mut options = PgConnectOptions::from_str(url)
+            .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
+        if options.get_application_name().is_none() {
+            options = options.application_name("holdpoint");
+        }
+        let pool = PgPoolOptions::new()
+            .max_connections(12)
+            .after_connect(|connection, _| {
+                Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(|_| ()) })
+            })
+            .connect_with(options)
+            .await?;
+        migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
+        let db = Self { pool };
+        rebuild::rebuild(&db).await?;
+        Ok(db)
+    }
+}
+
+/// A URL that can be shown: what stands before the host may be a password.
+fn without_secret(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        (_, _) => url.to_owned(),
+    }
+}
+
+fn migrations() -> Migrator {
+    let first = include_str!("../migrations/postgres/0001_journal.sql").into_sql_str();
+    Migrator::with_migrations(vec![Migration::new(1, "journal".into(), MigrationType::Simple, first, false)])
+}
+
+fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
+    let mut arguments = PgArguments::default();
+    for param in params {
+        let added = match param {
+            Param::Id(id) => arguments.add(id),
+            Param::MaybeId(id) => arguments.add(id),
+            Param::Int(number) => arguments.add(number),
+            Param::MaybeInt(number) => arguments.add(number),
+            Param::Text(text) => arguments.add(text),
+            Param::Bytes(bytes) => arguments.add(bytes),
+        };
+        added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
+    }
+    Ok(arguments)
+}
+
+fn rows(rows: Vec<sqlx::postgres::PgRow>) -> Vec<Row> {
+    rows.into_iter().map(Row::Postgres).collect()
+}
+
+#[async_trait]
+impl Backend for Postgres {
+    async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
+        let mut transaction = self.pool.begin().await?;
+        let written = postgres_write::write(&mut transaction, items, patience).await?;
+        match transaction.commit().await {
+            Ok(()) => Ok(written),
+            Err(error) => Err(WriteError::in_commit(error, &written)),
+        }
+    }
+}
+
+#[async_trait]
+impl Db for Postgres {
+    async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?))
+    }
+
+    async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        self.query(sql, params).await
+    }
+
+    async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError> {
+        let sql = AssertSqlSafe(format!("EXPLAIN {sql}"));
+        let rows = sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?;
+        let lines: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+        Ok(lines?.join("\n"))
+    }
+
+    async fn refold(&self, session: SessionId) -> Result<(), StoreError> {
+        let mut locked = PostgresSnapshot(self.pool.begin().await?);
+        locked.query(postgres_write::LOCK_HEAD, vec![Param::Id(session.uuid())]).await?;
+        let (head, asks) = rebuild::refolded(&mut locked, session).await?;
+        postgres_write::replace(&mut locked.0, &head, &asks).await?;
+        Ok(locked.0.commit().await?)
+    }
+
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        Ok(Box::new(PostgresSnapshot(self.pool.begin_with(begin).await?)))
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        let now = sqlx::query_scalar(postgres_write::NOW).fetch_one(&self.pool).await?;
+        Ok(Timestamp::from_micros(now))
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+struct PostgresSnapshot(Transaction<'static, sqlx::Postgres>);
+
+#[async_trait]
+impl Snapshot for PostgresSnapshot {
+    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&mut *self.0).await?))
+    }
+}

@@ -1,0 +1,137 @@
+//! What is read from the journal, and what to ask for.
+
+use std::time::Duration;
+
+use holdpoint_core::{Ask, Session};
+use holdpoint_protocol::{
+    AgentState, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId, PermissionMode,
+    PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
+};
+
+/// What an append led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Appended {
+    /// The new events; none if the command had happened already.
+    pub events: Vec<Event>,
+    /// The last event of the session.
+    pub head: Seq,
+    /// The session's state after it, with the asks that the command concerned.
+    pub session: Session,
+}
+
+/// A session as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    pub id: SessionId,
+    pub owner: OwnerId,
+    pub agent: String,
+    pub title: Option<String>,
+    pub cwd: Option<String>,
+    pub permission_mode: PermissionMode,
+    pub opened: SessionOpened,
+    pub head: Seq,
+    /// Without its asks.
+    pub state: Session,
+    pub opened_at: Timestamp,
+    pub changed_at: Timestamp,
+}
+
+/// A page of sessions, the newest first. Owners' own journals are left out.
+#[derive(Debug, Clone)]
+pub struct SessionQuery {
+    pub owner: OwnerId,
+    /// The last session of the page before: when it was opened, and its id.
+    pub before: Option<(Timestamp, SessionId)>,
+    pub limit: u32,
+}
+
+/// An ask with all that is known of it now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskRecord {
+    pub id: InteractionId,
+    pub session: SessionId,
+    pub ask: Ask,
+    /// The prompt that was shown last.
+    pub request: InteractionRequest,
+    /// The response that won a prompt last.
+    pub response: Option<InteractionResponse>,
+    pub session_title: Option<String>,
+    pub agent: String,
+    pub agent_state: AgentState,
+}
+
+/// A page of asks, the oldest first.
+#[derive(Debug, Clone)]
+pub struct AskQuery {
+    pub owner: OwnerId,
+    pub session: Option<SessionId>,
+    pub only: AskFilter,
+    /// The last ask of the page before: when it was opened, and its id.
+    pub after: Option<(Timestamp, InteractionId)>,
+    pub limit: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskFilter {
+    /// Those that a person can still answer or a tool still decides.
+    Live,
+    All,
+}
+
+/// The asks whose time ran out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueList {
+    pub due: Vec<DueAsk>,
+    /// How long from now, by the database's clock, until the next one is due.
+    pub next_in: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueAsk {
+    pub session: SessionId,
+    pub interaction: InteractionId,
+    pub prompt: PromptId,
+}
+
+/// A token, known by the SHA-256 of its secret. The secret itself is never stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRecord {
+    pub hash: [u8; 32],
+    pub owner: OwnerId,
+    pub role: Role,
+    pub name: String,
+    /// The one session that an agent's token is good for.
+    pub session: Option<SessionId>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A link that logs a browser in once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginLinkRecord {
+    pub hash: [u8; 32],
+    pub owner: OwnerId,
+    pub name: String,
+    pub expires_at: Timestamp,
+}
+
+/// What became of using a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkUse {
+    /// It was good, and now it is used up.
+    Ok {
+        owner: OwnerId,
+        name: String,
+    },
+    UsedAt(Timestamp),
+    Expired(Timestamp),
+    Unknown,
+}
+
+/// How the database would run one of our queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryPlan {
+    pub name: &'static str,
+    pub plan: String,
+}

@@ -1,0 +1,158 @@
+//! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
+
+use std::time::Duration;
+
+use holdpoint_core::{Ask, STATE_VERSION, Session, State, fold};
+use holdpoint_protocol::{
+    AgentState, AskState, Event, InteractionId, Seq, SessionId, SessionOpened, Timestamp,
+};
+
+use crate::StoreError;
+use crate::chain::{self, Hash, Salt};
+
+/// How long a tool that handles its own timeout has before the ask is closed over its head.
+const HANDLER_GRACE: Duration = Duration::from_secs(60);
+
+/// The agent of an owner's own journal, which is no conversation and is not listed.
+const OWNER_JOURNAL: &str = "owner";
+
+/// What to write for one session.
+#[derive(Debug)]
+pub(crate) struct SessionPlan {
+    pub(crate) head: HeadRow,
+    /// Set if the batch opens the session.
+    pub(crate) opening: Option<OpeningRow>,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) new_asks: Vec<AskRow>,
+    pub(crate) changed_asks: Vec<AskRow>,
+}
+
+#[derive(Debug)]
+pub(crate) struct HeadRow {
+    pub(crate) id: SessionId,
+    pub(crate) last_seq: Seq,
+    pub(crate) last_at: Timestamp,
+    pub(crate) hash: Hash,
+    pub(crate) state_version: u32,
+    pub(crate) state: Vec<u8>,
+    pub(crate) agent_state: Vec<u8>,
+    pub(crate) unfinished: bool,
+}
+
+/// What never changes about a session.
+#[derive(Debug)]
+pub(crate) struct OpeningRow {
+    pub(crate) owner: String,
+    pub(crate) agent: Vec<u8>,
+    pub(crate) title: Option<Vec<u8>>,
+    pub(crate) opened: Vec<u8>,
+    pub(crate) opened_at: Timestamp,
+    pub(crate) listed: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct EventRow {
+    pub(crate) line: chain::Line,
+    pub(crate) data: Vec<u8>,
+    pub(crate) salt: Salt,
+    pub(crate) hash: Hash,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct AskRow {
+    pub(crate) id: InteractionId,
+    pub(crate) session: SessionId,
+    pub(crate) owner: String,
+    pub(crate) live: bool,
+    pub(crate) opened_at: Timestamp,
+    pub(crate) due_at: Option<Timestamp>,
+    pub(crate) request_seq: Seq,
+    pub(crate) response_seq: Option<Seq>,
+    pub(crate) doc: Vec<u8>,
+}
+
+pub(crate) fn head_row(
+    id: SessionId,
+    session: &Session,
+    last_seq: Seq,
+    last_at: Timestamp,
+    hash: Hash,
+) -> Result<HeadRow, StoreError> {
+    Ok(HeadRow {
+        id,
+        last_seq,
+        last_at,
+        hash,
+        state_version: STATE_VERSION,
+        state: bytes(session)?,
+        agent_state: bytes(&session.agent)?,
+        unfinished: is_unfinished(session),
+    })
+}
+
+pub(crate) fn opening_row(opened: &SessionOpened, opened_at: Timestamp) -> Result<OpeningRow, StoreError> {
+    Ok(OpeningRow {
+        owner: opened.owner.as_str().to_owned(),
+        agent: opened.agent.clone().into_bytes(),
+        title: opened.title.clone().map(String::into_bytes),
+        opened: bytes(opened)?,
+        opened_at,
+        listed: opened.agent != OWNER_JOURNAL,
+    })
+}
+
+/// The row that stands for an ask.
+pub(crate) fn ask_row(
+    session_id: SessionId,
+    session: &Session,
+    id: InteractionId,
+    ask: &Ask,
+) -> Result<AskRow, StoreError> {
+    Ok(AskRow {
+        id,
+        session: session_id,
+        owner: session.owner.as_str().to_owned(),
+        live: ask.is_live(),
+        opened_at: ask.opened_at,
+        due_at: due_at(ask),
+        request_seq: ask.request_seq,
+        response_seq: ask.responses.last().map(|response| response.seq),
+        doc: bytes(ask)?,
+    })
+}
+
+/// When somebody must close the ask. One that its tool is deciding on closes by that decision alone.
+fn due_at(ask: &Ask) -> Option<Timestamp> {
+    let deadline = match ask.state {
+        AskState::Open | AskState::Queued => ask.deadline?,
+        AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => return None,
+    };
+    Some(if ask.has_handler { deadline.after(HANDLER_GRACE) } else { deadline })
+}
+
+/// Something must be looked after when a gateway starts. An ended session can still have a process to end.
+fn is_unfinished(session: &Session) -> bool {
+    let unended =
+        session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
+    session.alive.is_some() || !session.undelivered.is_empty() || unended
+}
+
+/// What a journal folds to, for a head whose state another version wrote.
+pub(crate) fn refolded(
+    id: SessionId,
+    hash: Hash,
+    events: &[Event],
+) -> Result<Option<(HeadRow, Vec<AskRow>)>, StoreError> {
+    let mut state = State::Unopened;
+    for event in events {
+        fold(&mut state, event);
+    }
+    let (State::Opened(session), Some(last)) = (state, events.last()) else { return Ok(None) };
+    let asks =
+        session.asks.iter().map(|(ask, doc)| ask_row(id, &session, *ask, doc)).collect::<Result<_, _>>()?;
+    Ok(Some((head_row(id, &session, last.seq, last.at, hash)?, asks)))
+}
+
+fn bytes(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::corrupt(error.to_string()))
+}

@@ -1,0 +1,103 @@
+//! The queries that both databases run. Each has an index that makes its cost follow what it returns.
+
+use uuid::Uuid;
+
+use crate::db::Param;
+
+pub(crate) const READ: &str =
+    "SELECT seq, id, at, type, data FROM events WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+/// With what the chain is computed from.
+pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash FROM events \
+    WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+/// Sessions whose state an older version folded, and how their head is locked.
+pub(crate) const OUTDATED: &str = "SELECT id FROM sessions WHERE state_version < $1 LIMIT 100";
+pub(crate) const NEWER: &str = "SELECT id, state_version FROM sessions WHERE state_version > $1 LIMIT 1";
+pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
+
+macro_rules! sessions {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at \
+             FROM sessions ",
+            $rest
+        )
+    };
+}
+
+pub(crate) const SESSION: &str = sessions!("WHERE id = $1");
+pub(crate) const SESSIONS: &str = sessions!(
+    "WHERE owner = $1 AND listed AND (opened_at, id) < ($2, $3) ORDER BY opened_at DESC, id DESC LIMIT $4"
+);
+pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished ORDER BY id");
+
+macro_rules! asks {
+    ($rest:literal) => {
+        concat!(
+            "SELECT a.id, a.session_id, a.doc, q.data AS request, r.data AS response, \
+             s.title, s.agent, s.agent_state \
+             FROM asks a \
+             JOIN events q ON q.session_id = a.session_id AND q.seq = a.request_seq \
+             LEFT JOIN events r ON r.session_id = a.session_id AND r.seq = a.response_seq \
+             JOIN sessions s ON s.id = a.session_id ",
+            $rest
+        )
+    };
+}
+
+pub(crate) const ASK: &str = asks!("WHERE a.id = $1");
+pub(crate) const LIVE_ASKS: &str = asks!(
+    "WHERE a.owner = $1 AND a.live = TRUE AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4"
+);
+pub(crate) const ALL_ASKS: &str =
+    asks!("WHERE a.owner = $1 AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4");
+pub(crate) const LIVE_ASKS_IN_SESSION: &str = asks!(
+    "WHERE a.session_id = $1 AND a.live = TRUE AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4"
+);
+pub(crate) const ALL_ASKS_IN_SESSION: &str =
+    asks!("WHERE a.session_id = $1 AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4");
+
+pub(crate) const LIVE_COUNT: &str = "SELECT count(*) AS n FROM asks WHERE owner = $1 AND live = TRUE";
+pub(crate) const DUE: &str =
+    "SELECT id, session_id, doc FROM asks WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORDER BY due_at LIMIT 1";
+
+/// An ask's row as it is stored, to be compared with what it should be.
+pub(crate) const ASK_ROWS: &str = "SELECT id, session_id, owner, live, opened_at, due_at, request_seq, \
+    response_seq, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
+
+pub(crate) const ADD_TOKEN: &str = "INSERT INTO tokens \
+    (hash, owner, role, name, session_id, created_at, expires_at, revoked_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+pub(crate) const TOKEN: &str = "SELECT hash, owner, role, name, session_id, created_at, expires_at, revoked_at \
+    FROM tokens WHERE hash = $1";
+pub(crate) const REVOKE_TOKEN: &str =
+    "UPDATE tokens SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL RETURNING revoked_at";
+pub(crate) const ADD_LINK: &str =
+    "INSERT INTO login_links (hash, owner, name, expires_at) VALUES ($1, $2, $3, $4)";
+/// One statement, so that of many who try one gets in.
+pub(crate) const USE_LINK: &str = "UPDATE login_links SET used_at = $2 \
+    WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING owner, name";
+pub(crate) const LINK: &str = "SELECT expires_at, used_at FROM login_links WHERE hash = $1";
+
+/// Every query whose cost must not grow with what is stored, with values to explain it for.
+pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
+    let id = || Param::Id(Uuid::nil());
+    let owner = || Param::Text("nobody".to_owned());
+    let page = |first: Param| vec![first, Param::Int(0), id(), Param::Int(50)];
+    vec![
+        ("read", READ, vec![id(), Param::Int(0), Param::Int(50)]),
+        ("session", SESSION, vec![id()]),
+        ("sessions", SESSIONS, page(owner())),
+        ("unfinished", UNFINISHED, Vec::new()),
+        ("ask", ASK, vec![id()]),
+        ("live asks", LIVE_ASKS, page(owner())),
+        ("all asks", ALL_ASKS, page(owner())),
+        ("live asks in session", LIVE_ASKS_IN_SESSION, page(id())),
+        ("all asks in session", ALL_ASKS_IN_SESSION, page(id())),
+        ("live count", LIVE_COUNT, vec![owner()]),
+        ("due", DUE, vec![Param::Int(0), Param::Int(50)]),
+        ("next due", NEXT_DUE, vec![Param::Int(0)]),
+    ]
+}

@@ -1,0 +1,205 @@
+//! SQLite: one file, or memory. One connection writes; a file is read through others meanwhile.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdpoint_protocol::{SessionId, Timestamp};
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
+
+use crate::backend::{Backend, Item, Patience, WriteError, Written};
+use crate::clock::{Clock, SystemClock, wide_awake};
+use crate::db::{Db, Param, Row, Snapshot};
+use crate::store::Store;
+use crate::{StoreError, rebuild, sqlite_write};
+
+/// A journal in SQLite.
+pub type SqliteJournal = Store<Sqlite>;
+
+/// A SQLite database.
+#[derive(Debug)]
+pub struct Sqlite {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    clock: Arc<dyn Clock>,
+    /// The clock is not the machine's, so it may stand still while the database works.
+    injected: bool,
+}
+
+impl SqliteJournal {
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let db = Sqlite::connect(url, Arc::new(SystemClock), false).await?;
+        Ok(Self::start(db, |backend| backend))
+    }
+
+    /// With a clock of the caller's. Calls keep the runtime busy, so that paused time stands still meanwhile.
+    pub async fn open_with_clock(url: &str, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::open_between(url, clock, |backend| backend).await
+    }
+
+    /// With something between the batcher and the database.
+    pub async fn open_between(
+        url: &str,
+        clock: Arc<dyn Clock>,
+        between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::start(wide_awake(Sqlite::connect(url, clock, true)).await?, between))
+    }
+
+    /// The connection that writes, for maintenance by hand.
+    pub fn pool(&self) -> &SqlitePool {
+        &self.db.writer
+    }
+}
+
+impl Sqlite {
+    async fn connect(url: &str, clock: Arc<dyn Clock>, injected: bool) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::from_str(url)
+            .map_err(|error| StoreError::BadUrl { url: url.to_owned(), why: error.to_string() })?
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5));
+        // A database in memory is gone with its connection.
+        let one = SqlitePoolOptions::new()
+            .min_connections(1)
+            .max_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false);
+        let writer = one.connect_with(options.clone()).await?;
+        migrations().run(&writer).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
+        let readers = if url.contains(":memory:") || url.contains("mode=memory") {
+            writer.clone()
+        } else {
+            let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
+            readers.connect_with(options.pragma("query_only", "ON")).await?
+        };
+        let db = Self { writer, readers, clock, injected };
+        rebuild::rebuild(&db).await?;
+        Ok(db)
+    }
+
+    async fn run(
+        &self,
+        pool: &SqlitePool,
+        sql: &'static str,
+        params: Vec<Param>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let call = async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(pool).await?)) };
+        self.awake(call).await
+    }
+
+    async fn awake<T>(&self, call: impl Future<Output = T> + Send) -> T {
+        if self.injected { wide_awake(call).await } else { call.await }
+    }
+}
+
+fn migrations() -> Migrator {
+    let first = include_str!("../migrations/sqlite/0001_journal.sql").into_sql_str();
+    Migrator::with_migrations(vec![Migration::new(1, "journal".into(), MigrationType::Simple, first, false)])
+}
+
+fn arguments(params: Vec<Param>) -> Result<SqliteArguments, StoreError> {
+    let mut arguments = SqliteArguments::default();
+    for param in params {
+        let added = match param {
+            Param::Id(id) => arguments.add(id),
+            Param::MaybeId(id) => arguments.add(id),
+            Param::Int(number) => arguments.add(number),
+            Param::MaybeInt(number) => arguments.add(number),
+            Param::Text(text) => arguments.add(text),
+            Param::Bytes(bytes) => arguments.add(bytes),
+        };
+        added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
+    }
+    Ok(arguments)
+}
+
+fn rows(rows: Vec<sqlx::sqlite::SqliteRow>) -> Vec<Row> {
+    rows.into_iter().map(Row::Sqlite).collect()
+}
+
+#[async_trait]
+impl Backend for Sqlite {
+    async fn write(&self, items: &[&Item], _patience: Patience) -> Result<Vec<Written>, WriteError> {
+        let call = async {
+            // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
+            let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+            let written = sqlite_write::write(&mut transaction, items, self.clock.now()).await?;
+            match transaction.commit().await {
+                Ok(()) => Ok(written),
+                Err(error) => Err(WriteError::in_commit(error, &written)),
+            }
+        };
+        self.awake(call).await
+    }
+}
+
+#[async_trait]
+impl Db for Sqlite {
+    async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        self.run(&self.readers, sql, params).await
+    }
+
+    async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        self.run(&self.writer, sql, params).await
+    }
+
+    async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError> {
+        let sql = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let query = sqlx::query_with(sql, arguments(params)?);
+        let rows = self.awake(query.fetch_all(&self.readers)).await?;
+        let lines: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get("detail")).collect();
+        Ok(lines?.join("\n"))
+    }
+
+    async fn refold(&self, session: SessionId) -> Result<(), StoreError> {
+        let transaction = self.awake(self.writer.begin_with("BEGIN IMMEDIATE")).await?;
+        let mut locked = SqliteSnapshot { transaction, injected: self.injected };
+        let (head, asks) = rebuild::refolded(&mut locked, session).await?;
+        self.awake(async {
+            sqlite_write::replace(&mut locked.transaction, &head, &asks).await?;
+            Ok(locked.transaction.commit().await?)
+        })
+        .await
+    }
+
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let transaction = self.awake(self.readers.begin()).await?;
+        Ok(Box::new(SqliteSnapshot { transaction, injected: self.injected }))
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    async fn close(&self) {
+        self.awake(async {
+            self.readers.close().await;
+            self.writer.close().await;
+        })
+        .await;
+    }
+}
+
+struct SqliteSnapshot {
+    transaction: Transaction<'static, sqlx::Sqlite>,
+    injected: bool,
+}
+
+#[async_trait]
+impl Snapshot for SqliteSnapshot {
+    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        let transaction = &mut *self.transaction;
+        let call =
+            async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(transaction).await?)) };
+        if self.injected { wide_awake(call).await } else { call.await }
+    }
+}

@@ -1,0 +1,214 @@
+//! A batch in SQLite: the heads and asks it needs, and the rows it leads to. The write lock is held already.
+
+use std::collections::{BTreeSet, HashMap};
+
+use holdpoint_protocol::{Event, InteractionId, SessionId, Timestamp};
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use crate::backend::{Item, WriteError, Written};
+use crate::db::Row;
+use crate::plan::{self, Loaded};
+use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
+use crate::{StoreError, decode, sql};
+
+/// Statements for up to this many rows are kept prepared.
+const KEPT: usize = 4;
+
+pub(crate) async fn write(
+    connection: &mut SqliteConnection,
+    items: &[&Item],
+    now: Timestamp,
+) -> Result<Vec<Written>, WriteError> {
+    let ids: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
+    let mut loaded =
+        Loaded { heads: HashMap::new(), asks: Vec::new(), found: found(connection, items).await? };
+    for row in select(connection, HEADS, ids.into_iter().map(SessionId::uuid).collect()).await? {
+        let (id, head) = decode::head(&row)?;
+        loaded.heads.insert(id, head);
+    }
+    let concerned = plan::concerned(items, &loaded.heads);
+    for row in select(connection, ASKS, concerned.into_iter().map(InteractionId::uuid).collect()).await? {
+        loaded.asks.push(decode::loaded_ask(&row)?);
+    }
+    let plan = plan::plan(items, loaded, now, rand::random)?;
+    insert_events(connection, plan.sessions.values().flat_map(|session| &session.events)).await?;
+    for SessionPlan { head, opening, new_asks, changed_asks, .. } in plan.sessions.values() {
+        match opening {
+            Some(opening) => insert_head(connection, head, opening).await?,
+            None => update_head(connection, head).await?,
+        }
+        for ask in new_asks {
+            insert_ask(connection, ask).await?;
+        }
+        for ask in changed_asks {
+            update_ask(connection, ask).await?;
+        }
+    }
+    Ok(plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect())
+}
+
+/// Puts another state and other asks in the place of a session's own.
+pub(crate) async fn replace(
+    connection: &mut SqliteConnection,
+    head: &HeadRow,
+    asks: &[AskRow],
+) -> Result<(), StoreError> {
+    update_head(connection, head).await?;
+    sqlx::query(sql::DROP_ASKS).bind(head.id.uuid()).execute(&mut *connection).await?;
+    for ask in asks {
+        insert_ask(connection, ask).await?;
+    }
+    Ok(())
+}
+
+/// Looks for items that a commit without a reply may have written.
+async fn found(
+    connection: &mut SqliteConnection,
+    items: &[&Item],
+) -> Result<HashMap<usize, Vec<Event>>, WriteError> {
+    let mut found = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(seq) = item.maybe_at else { continue };
+        let rows = sqlx::query(sql::READ)
+            .bind(item.session.uuid())
+            .bind(decode::number(seq) - 1)
+            .bind(plan::MOST_EVENTS)
+            .fetch_all(&mut *connection)
+            .await?;
+        let events =
+            rows.into_iter().map(|row| decode::event(&Row::Sqlite(row))).collect::<Result<_, _>>()?;
+        if let Some(events) = plan::written_by(item, events) {
+            found.insert(index, events);
+        }
+    }
+    Ok(found)
+}
+
+const HEADS: &str =
+    "SELECT id, last_seq, last_at, head_hash, state_version, state FROM sessions WHERE id IN (";
+const ASKS: &str = "SELECT id, session_id, doc FROM asks WHERE id IN (";
+
+async fn select(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    ids: Vec<uuid::Uuid>,
+) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::with_capacity(ids.len());
+    // SQLite takes 32,766 values at once.
+    for ids in ids.chunks(10_000) {
+        let mut query = QueryBuilder::<Sqlite>::new(sql);
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(")");
+        let some = query.build().persistent(ids.len() <= KEPT).fetch_all(&mut *connection).await?;
+        rows.extend(some.into_iter().map(Row::Sqlite));
+    }
+    Ok(rows)
+}
+
+async fn insert_events<'e>(
+    connection: &mut SqliteConnection,
+    events: impl Iterator<Item = &'e EventRow>,
+) -> Result<(), StoreError> {
+    let events: Vec<_> = events.collect();
+    for some in events.chunks(1_000) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO events (session_id, seq, id, at, type, data, salt, hash) ",
+        );
+        query.push_values(some, |mut row, event| {
+            row.push_bind(event.line.session.uuid())
+                .push_bind(decode::number(event.line.seq))
+                .push_bind(event.line.id.uuid())
+                .push_bind(event.line.at.micros())
+                .push_bind(event.line.event_type.as_str())
+                .push_bind(event.data.as_slice())
+                .push_bind(event.salt.as_slice())
+                .push_bind(event.hash.as_slice());
+        });
+        query.build().persistent(some.len() <= KEPT).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn insert_head(
+    connection: &mut SqliteConnection,
+    head: &HeadRow,
+    opening: &OpeningRow,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO sessions (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
+         agent_state, opened, opened_at, changed_at, listed, unfinished) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $6, $13, $14)",
+    )
+    .bind(head.id.uuid())
+    .bind(opening.owner.as_str())
+    .bind(opening.agent.as_slice())
+    .bind(opening.title.as_deref())
+    .bind(decode::number(head.last_seq))
+    .bind(head.last_at.micros())
+    .bind(head.hash.as_slice())
+    .bind(i64::from(head.state_version))
+    .bind(head.state.as_slice())
+    .bind(head.agent_state.as_slice())
+    .bind(opening.opened.as_slice())
+    .bind(opening.opened_at.micros())
+    .bind(opening.listed)
+    .bind(head.unfinished)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn update_head(connection: &mut SqliteConnection, head: &HeadRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE sessions SET last_seq = $2, last_at = $3, head_hash = $4, state_version = $5, state = $6, \
+         agent_state = $7, changed_at = $3, unfinished = $8 WHERE id = $1",
+    )
+    .bind(head.id.uuid())
+    .bind(decode::number(head.last_seq))
+    .bind(head.last_at.micros())
+    .bind(head.hash.as_slice())
+    .bind(i64::from(head.state_version))
+    .bind(head.state.as_slice())
+    .bind(head.agent_state.as_slice())
+    .bind(head.unfinished)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn insert_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(ask.id.uuid())
+    .bind(ask.session.uuid())
+    .bind(ask.owner.as_str())
+    .bind(ask.live)
+    .bind(ask.opened_at.micros())
+    .bind(ask.due_at.map(Timestamp::micros))
+    .bind(decode::number(ask.request_seq))
+    .bind(ask.response_seq.map(decode::number))
+    .bind(ask.doc.as_slice())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn update_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6 WHERE id = $1",
+    )
+    .bind(ask.id.uuid())
+    .bind(ask.live)
+    .bind(ask.due_at.map(Timestamp::micros))
+    .bind(decode::number(ask.request_seq))
+    .bind(ask.response_seq.map(decode::number))
+    .bind(ask.doc.as_slice())
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The journal over any of our databases: appends go to the batcher, reads are queries.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdpoint_core::Command;
+use holdpoint_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use uuid::Uuid;
+
+use crate::backend::Backend;
+use crate::batch::Queue;
+use crate::db::{Db, Param};
+use crate::{
+    AskFilter, AskQuery, AskRecord, ChainReport, DueAsk, DueList, Journal, LinkUse, LoginLinkRecord,
+    PendingAppend, QueryPlan, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, sql,
+    tokens,
+};
+
+/// A journal on the database `D`.
+#[derive(Debug)]
+pub struct Store<D> {
+    pub(crate) db: Arc<D>,
+    queue: Queue,
+}
+
+impl<D: Backend + 'static> Store<D> {
+    /// `between` may put something between the batcher and the database.
+    pub(crate) fn start(db: D, between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>) -> Self {
+        let db = Arc::new(db);
+        let backend: Arc<dyn Backend> = Arc::<D>::clone(&db);
+        Self { db, queue: Queue::start(between(backend)) }
+    }
+}
+
+#[async_trait]
+impl<D: Db + 'static> Journal for Store<D> {
+    fn append(&self, session: SessionId, command: Command) -> PendingAppend {
+        self.queue.append(session, command)
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
+        let params =
+            vec![Param::Id(session.uuid()), Param::Int(decode::number(after)), Param::Int(limit.into())];
+        self.db.query(sql::READ, params).await?.iter().map(decode::event).collect()
+    }
+
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        let rows = self.db.query(sql::SESSION, vec![Param::Id(id.uuid())]).await?;
+        rows.first().map(decode::session).transpose()
+    }
+
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError> {
+        let (at, id) =
+            query.before.map_or((i64::MAX, Uuid::max()), |(at, session)| (at.micros(), session.uuid()));
+        let owner = Param::Text(query.owner.to_string());
+        let params = vec![owner, Param::Int(at), Param::Id(id), Param::Int(query.limit.into())];
+        self.db.query(sql::SESSIONS, params).await?.iter().map(decode::session).collect()
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
+        self.db.query(sql::UNFINISHED, Vec::new()).await?.iter().map(decode::session).collect()
+    }
+
+    async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
+        let rows = self.db.query(sql::ASK, vec![Param::Id(id.uuid())]).await?;
+        rows.first().map(decode::ask).transpose()
+    }
+
+    async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError> {
+        let owner = || Param::Text(query.owner.to_string());
+        let (sql, within) = match (query.session, query.only) {
+            (None, AskFilter::Live) => (sql::LIVE_ASKS, owner()),
+            (None, AskFilter::All) => (sql::ALL_ASKS, owner()),
+            (Some(session), AskFilter::Live) => (sql::LIVE_ASKS_IN_SESSION, Param::Id(session.uuid())),
+            (Some(session), AskFilter::All) => (sql::ALL_ASKS_IN_SESSION, Param::Id(session.uuid())),
+        };
+        let (at, id) = query.after.map_or((i64::MIN, Uuid::nil()), |(at, ask)| (at.micros(), ask.uuid()));
+        let params = vec![within, Param::Int(at), Param::Id(id), Param::Int(query.limit.into())];
+        self.db.query(sql, params).await?.iter().map(decode::ask).collect()
+    }
+
+    async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
+        let rows = self.db.query(sql::LIVE_COUNT, vec![Param::Text(owner.to_string())]).await?;
+        let count = rows.first().map(|row| row.int("n")).transpose()?.unwrap_or_default();
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
+    async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
+        let now = self.db.now().await?;
+        let rows = self.db.query(sql::DUE, vec![Param::Int(now.micros()), Param::Int(limit.into())]).await?;
+        let mut due = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (session, interaction, ask) = decode::loaded_ask(row)?;
+            due.push(DueAsk { session, interaction, prompt: ask.prompt_id });
+        }
+        let rows = self.db.query(sql::NEXT_DUE, vec![Param::Int(now.micros())]).await?;
+        let next = rows.first().map(|row| decode::moment(row, "due_at")).transpose()?;
+        Ok(DueList { due, next_in: next.map(|at| at.since(now)) })
+    }
+
+    async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
+        audit::verify(self.db.snapshot().await?, session).await
+    }
+
+    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {
+        tokens::add(&*self.db, token).await
+    }
+
+    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError> {
+        tokens::find(&*self.db, hash).await
+    }
+
+    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        tokens::revoke(&*self.db, hash).await
+    }
+
+    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError> {
+        tokens::add_link(&*self.db, link).await
+    }
+
+    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
+        tokens::use_link(&*self.db, hash).await
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        self.db.now().await
+    }
+
+    async fn plans(&self) -> Result<Vec<QueryPlan>, StoreError> {
+        let mut plans = Vec::new();
+        for (name, sql, params) in sql::explained() {
+            plans.push(QueryPlan { name, plan: self.db.explain(sql, params).await? });
+        }
+        Ok(plans)
+    }
+
+    async fn close(&self) {
+        self.queue.close().await;
+        self.db.close().await;
+    }
+}

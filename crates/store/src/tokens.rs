@@ -1,0 +1,82 @@
+//! Who may do what: facts of a person, in plain tables.
+
+use holdpoint_protocol::{SessionId, api::Role};
+
+use crate::db::{Db, Param, Row};
+use crate::{LinkUse, LoginLinkRecord, StoreError, TokenRecord, decode, sql};
+
+pub(crate) async fn add(db: &dyn Db, token: TokenRecord) -> Result<(), StoreError> {
+    let params = vec![
+        Param::Bytes(token.hash.to_vec()),
+        Param::Text(token.owner.to_string()),
+        Param::Text(role_name(token.role).to_owned()),
+        Param::Text(token.name),
+        Param::MaybeId(token.session.map(SessionId::uuid)),
+        Param::Int(token.created_at.micros()),
+        Param::MaybeInt(token.expires_at.map(|at| at.micros())),
+        Param::MaybeInt(token.revoked_at.map(|at| at.micros())),
+    ];
+    db.execute(sql::ADD_TOKEN, params).await.map(|_| ())
+}
+
+pub(crate) async fn find(db: &dyn Db, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError> {
+    let rows = db.query(sql::TOKEN, vec![Param::Bytes(hash.to_vec())]).await?;
+    rows.first().map(token).transpose()
+}
+
+pub(crate) async fn revoke(db: &dyn Db, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    let now = db.now().await?;
+    let params = vec![Param::Bytes(hash.to_vec()), Param::Int(now.micros())];
+    Ok(!db.execute(sql::REVOKE_TOKEN, params).await?.is_empty())
+}
+
+pub(crate) async fn add_link(db: &dyn Db, link: LoginLinkRecord) -> Result<(), StoreError> {
+    let params = vec![
+        Param::Bytes(link.hash.to_vec()),
+        Param::Text(link.owner.to_string()),
+        Param::Text(link.name),
+        Param::Int(link.expires_at.micros()),
+    ];
+    db.execute(sql::ADD_LINK, params).await.map(|_| ())
+}
+
+pub(crate) async fn use_link(db: &dyn Db, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
+    let now = db.now().await?;
+    let params = vec![Param::Bytes(hash.to_vec()), Param::Int(now.micros())];
+    if let Some(row) = db.execute(sql::USE_LINK, params).await?.first() {
+        return Ok(LinkUse::Ok { owner: decode::owner(row)?, name: row.text("name")? });
+    }
+    let rows = db.query(sql::LINK, vec![Param::Bytes(hash.to_vec())]).await?;
+    let Some(row) = rows.first() else { return Ok(LinkUse::Unknown) };
+    Ok(match decode::maybe_moment(row, "used_at")? {
+        Some(used_at) => LinkUse::UsedAt(used_at),
+        None => LinkUse::Expired(decode::moment(row, "expires_at")?),
+    })
+}
+
+fn token(row: &Row) -> Result<TokenRecord, StoreError> {
+    let name = row.text("role")?;
+    let role = ROLES.into_iter().find(|role| role_name(*role) == name);
+    Ok(TokenRecord {
+        hash: decode::hash(row, "hash")?,
+        owner: decode::owner(row)?,
+        role: role.ok_or_else(|| StoreError::corrupt(format!("`{name}` is no role")))?,
+        name: row.text("name")?,
+        session: row.maybe_id("session_id")?.map(SessionId::from_uuid),
+        created_at: decode::moment(row, "created_at")?,
+        expires_at: decode::maybe_moment(row, "expires_at")?,
+        revoked_at: decode::maybe_moment(row, "revoked_at")?,
+    })
+}
+
+const ROLES: [Role; 5] = [Role::Person, Role::Viewer, Role::Agent, Role::Runner, Role::Admin];
+
+const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Person => "person",
+        Role::Viewer => "viewer",
+        Role::Agent => "agent",
+        Role::Runner => "runner",
+        Role::Admin => "admin",
+    }
+}

@@ -1,0 +1,158 @@
+//! Commands that the tests append.
+
+use std::time::Duration;
+
+use holdpoint_core::{Command, Output, Request, Respond, digest};
+use holdpoint_protocol::{
+    AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin,
+    OwnerId, PermissionMode, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened,
+    Surface, TextDelta, Timestamp, TurnId, UserMessage,
+};
+use holdpoint_store::Journal;
+use serde_json::{Map, Value, json};
+
+pub(crate) fn owner() -> OwnerId {
+    OwnerId::new("ada").expect("an owner")
+}
+
+pub(crate) fn opened(agent: &str, title: &str) -> SessionOpened {
+    SessionOpened {
+        owner: owner(),
+        agent: agent.to_owned(),
+        cwd: Some("/work".to_owned()),
+        title: Some(title.to_owned()),
+        permission_mode: PermissionMode::Default,
+        model: None,
+        system_prompt: None,
+        max_turns: None,
+        allowed_tools: Vec::new(),
+    }
+}
+
+/// A new session.
+pub(crate) async fn open(journal: &dyn Journal, title: &str) -> SessionId {
+    let session = SessionId::generate(&owner());
+    journal.append(session, Command::Open(opened("scripted", title))).await.expect("a new session");
+    session
+}
+
+pub(crate) fn say(text: &str) -> Command {
+    Command::Record(vec![text_delta(text)])
+}
+
+pub(crate) fn text_delta(text: &str) -> Output {
+    Output::Text(TextDelta {
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+        text: text.to_owned(),
+        parents: Vec::new(),
+    })
+}
+
+pub(crate) fn message(text: &str) -> Command {
+    Command::Message(UserMessage {
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+        text: text.to_owned(),
+        from: "ada".to_owned(),
+    })
+}
+
+/// A question of a program, under a key of its own.
+pub(crate) fn question(session: SessionId, key: &str) -> InteractionRequest {
+    let input = Value::Null;
+    InteractionRequest {
+        interaction_id: InteractionId::derive(session, key),
+        prompt_id: PromptId::generate(),
+        attempt: 1,
+        origin: Origin::Caller,
+        turn_id: None,
+        tool_call_id: None,
+        parents: Vec::new(),
+        tool_name: "deploy".to_owned(),
+        input_digest: digest(&input),
+        input,
+        body: AskBody::Question {
+            questions: vec![Question {
+                id: "q".to_owned(),
+                header: "Where".to_owned(),
+                question: format!("Where to, {key}?"),
+                options: Vec::new(),
+                multi_select: false,
+                allow_other: true,
+                secret: false,
+            }],
+        },
+        agent_says: None,
+        decision_reason: None,
+        error: None,
+        field_errors: Map::new(),
+        initial_values: Map::new(),
+        presentation: Presentation::Tool,
+        completed_view: None,
+        hold: Hold { after_ms: 600_000, then: HoldThen::Wait },
+        deadline: None,
+        can_park: false,
+        capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
+        may_have_run: false,
+        has_handler: false,
+    }
+}
+
+pub(crate) fn ask(request: &InteractionRequest) -> Command {
+    Command::Request(Box::new(Request {
+        request: request.clone(),
+        owner_grants: Vec::new(),
+        allowed_by: None,
+    }))
+}
+
+pub(crate) fn closing_at(mut request: InteractionRequest, deadline: Timestamp) -> InteractionRequest {
+    request.deadline = Some(deadline);
+    request
+}
+
+pub(crate) fn answer(request: &InteractionRequest, name: &str, key: &str, text: &str) -> Command {
+    let Value::Object(answers) = json!({ "q": text }) else { panic!("an object") };
+    Command::Respond(Box::new(Respond {
+        interaction_id: request.interaction_id,
+        prompt_id: request.prompt_id,
+        idempotency_key: key.to_owned(),
+        response: ResponseDraft::Submit { answers: Some(answers), input: None },
+        name: name.to_owned(),
+        surface: Surface::Web,
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+    }))
+}
+
+/// The whole journal, read in small pages.
+pub(crate) async fn read_all(journal: &dyn Journal, session: SessionId) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        let after = events.last().map_or(Seq::START, |event| event.seq);
+        let page = journal.read(session, after, 7).await.expect("a page");
+        if page.is_empty() {
+            return events;
+        }
+        events.extend(page);
+    }
+}
+
+/// Gapless from 1, and everything that is stored beside the events agrees with them.
+pub(crate) async fn check_sound(journal: &dyn Journal, session: SessionId) -> Vec<Event> {
+    let events = read_all(journal, session).await;
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(event.seq, Seq(index as u64 + 1));
+    }
+    let report = journal.verify(session).await.expect("a report");
+    assert_eq!(report.fault, None);
+    assert_eq!(report.events, events.len() as u64);
+    let record = journal.session(session).await.expect("a session").expect("this session");
+    assert_eq!(record.head, Seq(events.len() as u64));
+    events
+}
+
+pub(crate) async fn from_now(journal: &dyn Journal, milliseconds: u64) -> Timestamp {
+    journal.now().await.expect("the time").after(Duration::from_millis(milliseconds))
+}

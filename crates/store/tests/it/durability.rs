@@ -1,0 +1,216 @@
+//! What was acknowledged is there, once, whatever broke meanwhile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use holdpoint_core::Command;
+use holdpoint_protocol::{EventBody, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdpoint_store::{AppendError, EVENT_LIMIT, Journal, StoreError};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::commands::{answer, ask, check_sound, message, open, opened, owner, question, read_all, say};
+use crate::fixture::Fixture;
+
+pub(crate) async fn a_poisoned_item_fails_alone(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let sessions = [open(journal, "a").await, open(journal, "b").await];
+    fixture.poison("POISON").await;
+    let pending: Vec<_> = (0..100)
+        .map(|number| {
+            let words = if number == 37 { "POISON".to_owned() } else { number.to_string() };
+            journal.append(sessions[number % 2], say(&words))
+        })
+        .collect();
+    for (number, append) in pending.into_iter().enumerate() {
+        match (number, append.await) {
+            (37, Err(AppendError::Store(StoreError::Refused { .. }))) => {}
+            (37, other) => panic!("{other:?}"),
+            (_, result) => assert!(result.is_ok(), "{number}: {result:?}"),
+        }
+    }
+    assert_eq!(check_sound(journal, sessions[0]).await.len(), 51);
+    assert_eq!(check_sound(journal, sessions[1]).await.len(), 50);
+}
+
+/// Appends from many tasks; returns what was said to be written.
+async fn append_many(journal: &Arc<dyn Journal>, sessions: &[SessionId]) -> BTreeSet<(SessionId, Seq)> {
+    let mut appenders = JoinSet::new();
+    for appender in 0..16 {
+        let journal = Arc::clone(journal);
+        let session = sessions[appender % sessions.len()];
+        appenders.spawn(async move {
+            let mut written = Vec::new();
+            for number in 0..10 {
+                let appended = journal.append(session, say(&format!("{appender}.{number}"))).await;
+                let appended = appended.expect("appended in the end");
+                assert_eq!(appended.events.len(), 1);
+                written.push((session, appended.events[0].seq));
+            }
+            written
+        });
+    }
+    let mut all = BTreeSet::new();
+    while let Some(done) = appenders.join_next().await {
+        for place in done.expect("an appender") {
+            assert!(all.insert(place), "{place:?} was given twice");
+        }
+    }
+    all
+}
+
+async fn check_once(journal: &dyn Journal, sessions: &[SessionId], written: &BTreeSet<(SessionId, Seq)>) {
+    for session in sessions {
+        let events = check_sound(journal, *session).await;
+        let told = written.iter().filter(|(of, _)| of == session).count();
+        assert_eq!(events.len(), 1 + told, "lost or doubled");
+        let ids: BTreeSet<_> = events.iter().map(|event| event.id).collect();
+        assert_eq!(ids.len(), events.len());
+    }
+}
+
+pub(crate) async fn a_lost_reply_neither_loses_nor_doubles(fixture: &Fixture) {
+    let journal = fixture.losing().await;
+    let sessions = [open(&*journal, "a").await, open(&*journal, "b").await];
+    let written = append_many(&journal, &sessions).await;
+    assert_eq!(written.len(), 160);
+    check_once(&*journal, &sessions, &written).await;
+
+    // The same for answers: the one whose reply was lost has won, and is told so.
+    let request = question(sessions[0], "lost");
+    assert_eq!(journal.append(sessions[0], ask(&request)).await.expect("asked").events.len(), 1);
+    let won = journal.append(sessions[0], answer(&request, "ada", "k", "here")).await.expect("answered");
+    assert_eq!(won.events.len(), 1);
+    assert!(won.session.asks.contains_key(&request.interaction_id));
+    check_sound(&*journal, sessions[0]).await;
+    journal.close().await;
+}
+
+pub(crate) async fn a_lost_opening_opens_once(fixture: &Fixture) {
+    let journal = fixture.losing().await;
+    for number in 0..4 {
+        let session = SessionId::generate(&owner());
+        let (opening, message) = tokio::join!(
+            journal.append(session, Command::Open(opened("scripted", &number.to_string()))),
+            journal.append(session, message("hello")),
+        );
+        assert_eq!(opening.expect("opened").events[0].seq, Seq(1));
+        assert_eq!(message.expect("said").events[0].seq, Seq(2));
+        assert_eq!(check_sound(&*journal, session).await.len(), 2);
+    }
+    journal.close().await;
+}
+
+pub(crate) async fn a_broken_connection_neither_loses_nor_doubles(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let sessions = [open(&**journal, "a").await, open(&**journal, "b").await];
+    let breaking = async {
+        for _ in 0..5 {
+            tokio::time::sleep(std::time::Duration::from_millis(4)).await;
+            fixture.break_connections().await;
+        }
+    };
+    let (written, ()) = tokio::join!(append_many(journal, &sessions), breaking);
+    check_once(&**journal, &sessions, &written).await;
+}
+
+pub(crate) async fn everything_is_there_after_reopening(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "kept").await;
+    let request = question(session, "kept");
+    journal.append(session, ask(&request)).await.expect("asked");
+    journal.append(session, message("hello")).await.expect("said");
+    let events = check_sound(journal, session).await;
+    let (record, asked) =
+        (journal.session(session).await.expect("a session"), journal.ask(request.interaction_id).await);
+    let asked = asked.expect("an ask");
+    let Some(again) = fixture.reopened().await else { return };
+    assert_eq!(check_sound(&*again, session).await, events);
+    assert_eq!(again.session(session).await.expect("a session"), record);
+    assert_eq!(again.ask(request.interaction_id).await.expect("an ask"), asked);
+    again.append(session, answer(&request, "ada", "k", "here")).await.expect("still open");
+    again.close().await;
+}
+
+pub(crate) async fn a_state_of_an_older_version_is_folded_again(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "old").await;
+    let request = question(session, "old");
+    journal.append(session, ask(&request)).await.expect("asked");
+    let (events, before) =
+        (check_sound(journal, session).await, journal.session(session).await.expect("a look"));
+    fixture
+        .run(
+            "UPDATE sessions SET state_version = 0, state = x'00'; UPDATE asks SET live = 0, doc = x'00'",
+            "UPDATE sessions SET state_version = 0, state = '\\x00'; UPDATE asks SET live = false, doc = '\\x00'",
+        )
+        .await;
+    let Some(again) = fixture.reopened().await else { return };
+    assert_eq!(check_sound(&*again, session).await, events);
+    assert_eq!(again.session(session).await.expect("a look"), before);
+    assert_eq!(again.live_count(&owner()).await.expect("a number"), 1);
+    again.close().await;
+}
+
+pub(crate) async fn a_state_of_a_newer_version_is_left_alone(fixture: &Fixture) {
+    let session = open(&**fixture.journal(), "new").await;
+    let sql = "UPDATE sessions SET state_version = 1000000";
+    fixture.run(sql, sql).await;
+    let appended = fixture.journal().append(session, say("hello")).await;
+    assert!(matches!(appended, Err(AppendError::Store(StoreError::NewerVersion { .. }))), "{appended:?}");
+}
+
+pub(crate) async fn bytes_survive_as_they_were(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = SessionId::generate(&owner());
+    let title = "a\u{0}b \u{202e}\u{1f600}";
+    journal.append(session, Command::Open(opened("scripted", title))).await.expect("opened");
+    let input: Value = serde_json::from_str(
+        r#"{"b":18446744073709551615,"a":-9223372036854775808,"nul":"x\u0000y","e":1.7976931348623157e308,"key\u0000":[0.1,-0.0]}"#,
+    )
+    .expect("JSON");
+    let end = ToolCallEnd {
+        turn_id: TurnId::generate(),
+        tool_call_id: ToolCallId::new("toolu_1").expect("an id"),
+        input,
+    };
+    let outputs = vec![holdpoint_core::Output::ToolCallEnd(end.clone())];
+    let appended = journal.append(session, Command::Record(outputs)).await.expect("appended");
+    let events = check_sound(journal, session).await;
+    assert_eq!(events[1], appended.events[0]);
+    assert_eq!(
+        events[1].body.data_bytes().expect("bytes"),
+        EventBody::ToolCallEnd(end).data_bytes().expect("bytes")
+    );
+    let record = journal.session(session).await.expect("a session").expect("this session");
+    assert_eq!(record.title.as_deref(), Some(title));
+}
+
+pub(crate) async fn what_is_too_large_is_refused_alone(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "large").await;
+    let words = "x".repeat(EVENT_LIMIT);
+    let (before, large, after) = tokio::join!(
+        journal.append(session, say("before")),
+        journal.append(session, say(&words)),
+        journal.append(session, say(&words[..EVENT_LIMIT / 2])),
+    );
+    assert!(matches!(large, Err(AppendError::TooLarge { limit: EVENT_LIMIT, .. })), "{large:?}");
+    assert!(before.is_ok() && after.is_ok());
+    assert_eq!(check_sound(journal, session).await.len(), 3);
+}
+
+pub(crate) async fn closing_writes_what_is_queued(fixture: &Fixture) {
+    let journal = fixture.second().await;
+    let session = open(&*journal, "closing").await;
+    let pending: Vec<_> = (0..50).map(|number| journal.append(session, say(&number.to_string()))).collect();
+    if !Arc::ptr_eq(&journal, fixture.journal()) {
+        journal.close().await;
+        assert_eq!(read_all(&**fixture.journal(), session).await.len(), 51);
+        let late = journal.append(session, say("late")).await;
+        assert!(matches!(late, Err(AppendError::Closed)), "{late:?}");
+    }
+    for append in pending {
+        append.await.expect("written before it closed");
+    }
+}

@@ -1,0 +1,186 @@
+//! A database for one test.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use holdpoint_protocol::Seq;
+use holdpoint_store::backend::{Backend, Item, Patience, WriteError, Written, planned};
+use holdpoint_store::{Journal, PostgresJournal, SqliteJournal, SystemClock};
+use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+pub(crate) struct Fixture {
+    journal: Arc<dyn Journal>,
+    place: Place,
+}
+
+enum Place {
+    Memory { pool: SqlitePool },
+    File { url: String, pool: SqlitePool, _folder: TempDir },
+    Postgres { url: String, name: String, pool: PgPool },
+}
+
+impl Fixture {
+    pub(crate) async fn memory() -> Self {
+        let journal = SqliteJournal::open("sqlite::memory:").await.expect("a database in memory");
+        let place = Place::Memory { pool: journal.pool().clone() };
+        Self { journal: Arc::new(journal), place }
+    }
+
+    pub(crate) async fn file() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let url = format!("sqlite:{}", folder.path().join("journal.db").display());
+        let journal = SqliteJournal::open(&url).await.expect("a database in a file");
+        let place = Place::File { url, pool: journal.pool().clone(), _folder: folder };
+        Self { journal: Arc::new(journal), place }
+    }
+
+    /// A schema of its own on the server that the environment names.
+    pub(crate) async fn postgres() -> Self {
+        let server = std::env::var("HOLDPOINT_TEST_POSTGRES").unwrap_or_else(|_| {
+            panic!(
+                "these tests need PostgreSQL: run `just test`, or \
+                 `scripts/postgres with cargo nextest run -p holdpoint-store`"
+            )
+        });
+        let name = format!("test_{}", Uuid::now_v7().simple());
+        let pool = PgPool::connect(&server).await.expect("the server in HOLDPOINT_TEST_POSTGRES");
+        run_postgres(&pool, format!("CREATE SCHEMA {name}")).await;
+        pool.close().await;
+        let url = format!("{server}?options[search_path]={name}&application_name={name}");
+        let journal = PostgresJournal::open(&url).await.expect("a schema in PostgreSQL");
+        let place = Place::Postgres { url, name, pool: journal.pool().clone() };
+        Self { journal: Arc::new(journal), place }
+    }
+
+    pub(crate) fn journal(&self) -> &Arc<dyn Journal> {
+        &self.journal
+    }
+
+    /// Another journal on the same database, as another node has it. In memory there is only one.
+    pub(crate) async fn second(&self) -> Arc<dyn Journal> {
+        match &self.place {
+            Place::Memory { .. } => Arc::clone(&self.journal),
+            Place::File { url, .. } | Place::Postgres { url, .. } => {
+                holdpoint_store::open(url).await.expect("a second journal")
+            }
+        }
+    }
+
+    /// Another journal, which loses connections in COMMIT. In memory it has a database of its own.
+    pub(crate) async fn losing(&self) -> Arc<dyn Journal> {
+        let between = |inner| Arc::new(LosesReplies { inner, count: AtomicU32::new(0) }) as Arc<dyn Backend>;
+        let clock = Arc::new(SystemClock);
+        match &self.place {
+            Place::Memory { .. } => Arc::new(
+                SqliteJournal::open_between("sqlite::memory:", clock, between).await.expect("in memory"),
+            ),
+            Place::File { url, .. } => {
+                Arc::new(SqliteJournal::open_between(url, clock, between).await.expect("the same file"))
+            }
+            Place::Postgres { url, .. } => {
+                Arc::new(PostgresJournal::open_between(url, between).await.expect("the same schema"))
+            }
+        }
+    }
+
+    /// Closes the journal and opens the same database again. Nothing is left of one in memory.
+    pub(crate) async fn reopened(&self) -> Option<Arc<dyn Journal>> {
+        self.journal.close().await;
+        match &self.place {
+            Place::Memory { .. } => None,
+            Place::File { url, .. } | Place::Postgres { url, .. } => {
+                Some(holdpoint_store::open(url).await.expect("the same database"))
+            }
+        }
+    }
+
+    /// Changes the database behind the journal's back.
+    pub(crate) async fn run(&self, sqlite: &str, postgres: &str) {
+        match &self.place {
+            Place::Memory { pool } | Place::File { pool, .. } => {
+                sqlx::raw_sql(AssertSqlSafe(sqlite.to_owned())).execute(pool).await.expect(sqlite);
+            }
+            Place::Postgres { pool, .. } => run_postgres(pool, postgres.to_owned()).await,
+        }
+    }
+
+    /// From now on an event with these words in it is refused by the database.
+    pub(crate) async fn poison(&self, marker: &str) {
+        let sqlite = format!(
+            "CREATE TRIGGER poison BEFORE INSERT ON events \
+             WHEN instr(NEW.data, CAST('{marker}' AS BLOB)) > 0 \
+             BEGIN SELECT RAISE(ABORT, 'poisoned'); END"
+        );
+        let postgres = format!(
+            "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             IF position('{marker}'::bytea IN NEW.data) > 0 THEN RAISE EXCEPTION 'poisoned'; END IF; \
+             RETURN NEW; END $$; \
+             CREATE TRIGGER poison BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION poison()"
+        );
+        self.run(&sqlite, &postgres).await;
+    }
+
+    /// Breaks every connection that the journal has, where there are connections to break.
+    pub(crate) async fn break_connections(&self) {
+        if let Place::Postgres { name, .. } = &self.place {
+            let server = std::env::var("HOLDPOINT_TEST_POSTGRES").expect("set");
+            let pool = PgPool::connect(&server).await.expect("the server");
+            let sql = format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
+            );
+            run_postgres(&pool, sql).await;
+        }
+    }
+
+    /// The name of the index that serves a query must be in its plan, and nothing that reads a whole table.
+    pub(crate) fn check_plan(&self, name: &str, plan: &str, index: &str) {
+        let (primary, bad): (_, &[&str]) = match &self.place {
+            Place::Memory { .. } | Place::File { .. } => ("sqlite_autoindex_", &["SCAN", "TEMP B-TREE"]),
+            Place::Postgres { .. } => ("_pkey", &["Seq Scan", "Sort", "Hash", "Bitmap"]),
+        };
+        let index = if index == "primary key" { primary } else { index };
+        assert!(plan.contains(index), "`{name}` does not use {index}:\n{plan}");
+        for word in bad {
+            let whole_partial_index = *word == "SCAN" && index == "sessions_unfinished";
+            assert!(whole_partial_index || !plan.contains(word), "`{name}` has a {word}:\n{plan}");
+        }
+    }
+
+    pub(crate) async fn end(self) {
+        if let Place::Postgres { name, pool, .. } = &self.place
+            && !pool.is_closed()
+        {
+            run_postgres(pool, format!("DROP SCHEMA {name} CASCADE")).await;
+        }
+        self.journal.close().await;
+    }
+}
+
+async fn run_postgres(pool: &PgPool, sql: String) {
+    sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(pool).await.expect(&sql);
+}
+
+/// A connection that breaks in COMMIT, first before it is done, then after it was, and holds the third time.
+#[derive(Debug)]
+struct LosesReplies {
+    inner: Arc<dyn Backend>,
+    count: AtomicU32,
+}
+
+#[async_trait]
+impl Backend for LosesReplies {
+    async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
+        let lost = |planned| {
+            let source = Arc::new(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()));
+            Err(WriteError::Lost { planned, source })
+        };
+        match self.count.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => lost(items.iter().map(|_| Some(Seq(1))).collect()),
+            1 => lost(planned(&self.inner.write(items, patience).await?)),
+            _ => self.inner.write(items, patience).await,
+        }
+    }
+}

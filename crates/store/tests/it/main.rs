@@ -1,0 +1,83 @@
+//! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
+
+mod audit;
+mod commands;
+mod durability;
+mod fixture;
+mod order;
+mod paused;
+mod queries;
+mod settle;
+mod tokens;
+
+macro_rules! conformance {
+    ($($module:ident { $($case:ident,)* })*) => {
+        conformance!(@on memory, $($module { $($case,)* })*);
+        conformance!(@on file, $($module { $($case,)* })*);
+        conformance!(@on postgres, $($module { $($case,)* })*);
+    };
+    (@on $database:ident, $($module:ident { $($case:ident,)* })*) => {
+        mod $database {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let fixture = crate::fixture::Fixture::$database().await;
+                    crate::$module::$case(&fixture).await;
+                    fixture.end().await;
+                })*
+            })*
+        }
+    };
+}
+
+conformance! {
+    order {
+        seq_has_no_gap_under_many_appenders,
+        two_instances_append_to_the_same_sessions,
+        calls_are_decided_in_their_order,
+        replay_from_any_seq_is_the_journal,
+        time_never_runs_backwards,
+    }
+    settle {
+        one_of_a_hundred_answers_wins,
+        two_instances_have_one_winner,
+        the_same_key_gets_the_same_result,
+        asking_twice_is_one_ask,
+        an_ask_is_answered_in_its_own_session_only,
+        an_ask_id_of_another_session_cannot_be_taken,
+        what_is_refused_leaves_no_trace,
+    }
+    queries {
+        the_inbox_comes_in_pages,
+        an_ask_comes_with_its_prompt_and_its_answer,
+        sessions_come_in_pages_without_the_owners_journal,
+        deadlines_are_found_in_time,
+        what_needs_looking_after_is_found,
+        every_query_has_its_index,
+    }
+    durability {
+        a_poisoned_item_fails_alone,
+        a_lost_reply_neither_loses_nor_doubles,
+        a_lost_opening_opens_once,
+        a_broken_connection_neither_loses_nor_doubles,
+        everything_is_there_after_reopening,
+        a_state_of_an_older_version_is_folded_again,
+        a_state_of_a_newer_version_is_left_alone,
+        bytes_survive_as_they_were,
+        what_is_too_large_is_refused_alone,
+        closing_writes_what_is_queued,
+    }
+    audit {
+        a_changed_byte_is_found,
+        a_dropped_line_is_found,
+        a_dropped_tail_is_found,
+        a_swapped_pair_is_found,
+        a_changed_state_is_found,
+        a_changed_ask_is_found,
+    }
+    tokens {
+        a_token_is_found_until_it_is_revoked,
+        a_link_lets_one_of_twenty_in,
+        an_old_link_lets_nobody_in,
+    }
+}

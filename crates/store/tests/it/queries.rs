@@ -1,0 +1,198 @@
+//! What is open, what is due, and what needs looking after.
+
+use std::time::Duration;
+
+use holdpoint_core::{Command, Expire, ExpireCause, Resume};
+use holdpoint_protocol::{AgentState, Incarnation, OwnerId, Response, SessionId};
+use holdpoint_store::{AskFilter, AskQuery, Journal, SessionQuery};
+
+use crate::commands::{
+    answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question,
+};
+use crate::fixture::Fixture;
+
+async fn pages(
+    journal: &dyn Journal,
+    session: Option<SessionId>,
+    only: AskFilter,
+    limit: u32,
+) -> Vec<String> {
+    let (mut keys, mut after) = (Vec::new(), None);
+    loop {
+        let page =
+            journal.asks(AskQuery { owner: owner(), session, only, after, limit }).await.expect("a page");
+        let Some(last) = page.last() else { return keys };
+        after = Some((last.ask.opened_at, last.id));
+        assert!(page.len() <= limit as usize);
+        keys.extend(page.into_iter().map(|record| record.id.to_string()));
+    }
+}
+
+pub(crate) async fn the_inbox_comes_in_pages(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (one, two) = (open(journal, "one").await, open(journal, "two").await);
+    let (mut all, mut live, mut live_in_two) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..23 {
+        let session = if number % 2 == 0 { one } else { two };
+        let request = question(session, &format!("ask {number}"));
+        let opened_at = journal.append(session, ask(&request)).await.expect("asked").events[0].at;
+        let key = (opened_at, request.interaction_id);
+        all.push(key);
+        if number % 3 == 0 {
+            journal.append(session, answer(&request, "ada", "k", "here")).await.expect("answered");
+            continue;
+        }
+        live.push(key);
+        if session == two {
+            live_in_two.push(key);
+        }
+    }
+    let ids = |mut keys: Vec<_>| {
+        keys.sort();
+        keys.into_iter().map(|(_, id)| ToString::to_string(&id)).collect::<Vec<_>>()
+    };
+    assert_eq!(journal.live_count(&owner()).await.expect("a number"), live.len() as u64);
+    for limit in [1, 4, 100] {
+        assert_eq!(pages(journal, None, AskFilter::All, limit).await, ids(all.clone()));
+        assert_eq!(pages(journal, None, AskFilter::Live, limit).await, ids(live.clone()));
+        assert_eq!(pages(journal, Some(two), AskFilter::Live, limit).await, ids(live_in_two.clone()));
+    }
+    assert_eq!(pages(journal, Some(one), AskFilter::All, 5).await.len(), 12);
+    let stranger = OwnerId::new("eve").expect("an owner");
+    let query =
+        AskQuery { owner: stranger.clone(), session: None, only: AskFilter::All, after: None, limit: 9 };
+    assert!(journal.asks(query).await.expect("nothing").is_empty());
+    assert_eq!(journal.live_count(&stranger).await.expect("a number"), 0);
+}
+
+pub(crate) async fn an_ask_comes_with_its_prompt_and_its_answer(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "A title").await;
+    let request = question(session, "one");
+    journal.append(session, ask(&request)).await.expect("asked");
+    let record = journal.ask(request.interaction_id).await.expect("an ask").expect("this ask");
+    assert_eq!((record.session, record.id), (session, request.interaction_id));
+    assert_eq!(record.request, request);
+    assert_eq!(record.response, None);
+    assert_eq!(record.session_title.as_deref(), Some("A title"));
+    assert_eq!((record.agent.as_str(), record.agent_state), ("scripted", AgentState::Idle));
+
+    let answered =
+        journal.append(session, answer(&request, "ada", "k", "over there")).await.expect("answered");
+    let record = journal.ask(request.interaction_id).await.expect("an ask").expect("this ask");
+    assert_eq!(Some(&record.ask), answered.session.asks.get(&request.interaction_id));
+    let response = record.response.expect("a response").response;
+    let Response::Answer { answers } = response else { panic!("{response:?}") };
+    assert_eq!(answers[0].other.as_deref(), Some("over there"));
+}
+
+pub(crate) async fn sessions_come_in_pages_without_the_owners_journal(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let own = SessionId::derive(&owner(), "owner");
+    journal.append(own, Command::Open(opened("owner", "grants"))).await.expect("the owner's journal");
+    let mut expected = Vec::new();
+    for number in 0..7 {
+        expected.insert(0, open(journal, &number.to_string()).await);
+    }
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let page = journal.sessions(SessionQuery { owner: owner(), before, limit: 3 }).await.expect("a page");
+        let Some(last) = page.last() else { break };
+        before = Some((last.opened_at, last.id));
+        found.extend(page);
+    }
+    assert_eq!(found.iter().map(|record| record.id).collect::<Vec<_>>(), expected);
+    assert_eq!(found[0].title.as_deref(), Some("6"));
+    assert_eq!(found[0].opened, opened("scripted", "6"));
+    assert!(journal.session(own).await.expect("a look").is_some());
+}
+
+pub(crate) async fn deadlines_are_found_in_time(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "deadlines").await;
+    let none = journal.due(10).await.expect("a list");
+    assert_eq!((none.due.len(), none.next_in), (0, None));
+
+    let soon = closing_at(question(session, "soon"), from_now(journal, 1_500).await);
+    let later = closing_at(question(session, "later"), from_now(journal, 600_000).await);
+    // Its own tool goes first: it is due here a minute later.
+    let mut handled = closing_at(question(session, "handled"), from_now(journal, 100).await);
+    handled.has_handler = true;
+    let answered = closing_at(question(session, "answered"), from_now(journal, 600_000).await);
+    for request in [&later, &soon, &handled, &answered, &question(session, "never")] {
+        journal.append(session, ask(request)).await.expect("asked");
+    }
+    journal.append(session, answer(&answered, "ada", "k", "here")).await.expect("in time");
+    let list = journal.due(10).await.expect("a list");
+    assert!(list.due.is_empty() && list.next_in.is_some_and(|next| next <= Duration::from_millis(1_500)));
+
+    tokio::time::sleep(list.next_in.unwrap_or_default() + Duration::from_millis(1)).await;
+    let list = journal.due(10).await.expect("a list");
+    let due: Vec<_> = list.due.iter().map(|due| (due.session, due.interaction, due.prompt)).collect();
+    assert_eq!(due, [(session, soon.interaction_id, soon.prompt_id)]);
+    let next = list.next_in.expect("one more");
+    assert!(next > Duration::from_secs(30) && next <= Duration::from_secs(60), "{next:?}");
+
+    let expire = Expire {
+        interaction_id: soon.interaction_id,
+        prompt_id: soon.prompt_id,
+        cause: ExpireCause::Deadline,
+    };
+    journal.append(session, Command::Expire(expire)).await.expect("expired");
+    assert!(journal.due(10).await.expect("a list").due.is_empty());
+    check_sound(journal, session).await;
+}
+
+pub(crate) async fn what_needs_looking_after_is_found(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let ids = async || {
+        let records = journal.unfinished().await.expect("a list");
+        records.into_iter().map(|record| record.id).collect::<Vec<_>>()
+    };
+    let idle = open(journal, "idle").await;
+    let said = open(journal, "said").await;
+    let alive = open(journal, "alive").await;
+    journal.append(said, message("hello")).await.expect("a message");
+    let resume = Command::Resume(Resume { incarnation: Incarnation(1), pid: 1 });
+    journal.append(alive, resume).await.expect("a process");
+    let mut expected = [said, alive];
+    expected.sort();
+    assert_eq!(ids().await, expected);
+    journal.append(said, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    assert_eq!(ids().await, [alive]);
+    assert!(journal.session(idle).await.expect("a session").is_some());
+}
+
+pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    // Of a table with one row it does not matter how it is read.
+    let mut session = open(journal, "many").await;
+    for number in 0..60 {
+        if number % 3 == 0 {
+            session = open(journal, "many").await;
+        }
+        let request = closing_at(question(session, &number.to_string()), from_now(journal, 60_000).await);
+        journal.append(session, ask(&request)).await.expect("asked");
+        if number % 20 > 0 {
+            journal.append(session, answer(&request, "ada", "k", "here")).await.expect("answered");
+        }
+    }
+    let plans = async || journal.plans().await.expect("plans");
+    // With statistics and without them.
+    let without = plans().await;
+    fixture.run("ANALYZE", "ANALYZE sessions, events, asks").await;
+    for plan in without.into_iter().chain(plans().await) {
+        let index = match plan.name {
+            "read" | "session" | "ask" => "primary key",
+            "sessions" => "sessions_by_owner",
+            "unfinished" => "sessions_unfinished",
+            "live asks" | "live count" => "asks_live",
+            "all asks" => "asks_by_owner",
+            "live asks in session" => "asks_live_in_session",
+            "all asks in session" => "asks_by_session",
+            "due" | "next due" => "asks_due",
+            other => panic!("which index serves `{other}`?"),
+        };
+        fixture.check_plan(plan.name, &plan.plan, index);
+    }
+}
