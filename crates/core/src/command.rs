@@ -27,8 +27,8 @@ pub(crate) mod revoke;
 pub(crate) mod stay;
 
 use holdpoint_protocol::{
-    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp, TurnId,
-    UserMessage,
+    AgentState, AskBody, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp,
+    TurnId, UserMessage,
 };
 
 use crate::{
@@ -99,9 +99,12 @@ impl Command {
             | Self::Grant(_)
             | Self::Revoke { .. } => Vec::new(),
             Self::Request(request) => {
-                let mut asks: Vec<_> = session.undelivered.iter().copied().collect();
-                asks.push(request.request.interaction_id);
-                asks
+                let own = std::iter::once(request.request.interaction_id);
+                match request.request.body {
+                    // It may be the repeat of a call whose approval never arrived.
+                    AskBody::Approval { .. } => own.chain(session.undelivered.iter().copied()).collect(),
+                    AskBody::Question { .. } | AskBody::Form { .. } => own.collect(),
+                }
             }
             Self::Respond(respond) => vec![respond.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],

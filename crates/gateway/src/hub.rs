@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdpoint_protocol::api::InboxUpsert;
 use holdpoint_core::Session;
+use holdpoint_protocol::api::InboxUpsert;
 use holdpoint_protocol::{
     AgentState, AskChange, Closing, Event, EventBody, InteractionId, Origin, OwnerId, SessionId,
 };
@@ -78,8 +78,7 @@ pub(crate) fn changed_ask(body: &EventBody) -> Option<InteractionId> {
 
 /// Whether whoever hosts the session's agent has something to do about it.
 pub(crate) fn concerns_host(body: &EventBody, session: &Session) -> bool {
-    let of_agent =
-        |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
+    let of_agent = |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
     match body {
         EventBody::UserMessage(_) | EventBody::LateAnswer(_) | EventBody::Done(_) => true,
         EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),

@@ -10,6 +10,7 @@ mod gateway;
 mod grants;
 mod hub;
 mod inbox;
+mod refusal;
 mod respond;
 mod session;
 mod stream;

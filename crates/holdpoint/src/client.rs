@@ -168,7 +168,7 @@ async fn read<T: DeserializeOwned>(response: reqwest::Response) -> Result<T, Fai
 async fn problem(response: reqwest::Response) -> Failure {
     let status = response.status();
     match response.json::<Problem>().await {
-        Ok(problem) => Failure::Problem(Box::new(problem)),
+        Ok(problem) => Failure::Refused(Box::new(problem.refusal)),
         Err(_) => Failure::Strange(format!("status {status}")),
     }
 }

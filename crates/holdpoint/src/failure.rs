@@ -1,6 +1,6 @@
 //! What a command can end with, and the exit code that says so to a script.
 
-use holdpoint_protocol::{Code, Problem};
+use holdpoint_protocol::{Code, Refusal};
 
 use crate::text;
 
@@ -14,8 +14,8 @@ pub(crate) enum Failure {
     Io { what: String, source: std::io::Error },
     #[error("No gateway answers at {url}. Start one: holdpoint serve")]
     NoGateway { url: String },
-    #[error("{}", problem_words(.0))]
-    Problem(Box<Problem>),
+    #[error("{}", refusal_words(.0))]
+    Refused(Box<Refusal>),
     #[error("The gateway said something unexpected: {0}")]
     Strange(String),
     #[error("{0}")]
@@ -34,7 +34,7 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Config(_) => 2,
             Self::NotSent(_) => 5,
-            Self::Problem(problem) => match problem.code {
+            Self::Refused(refusal) => match refusal.code {
                 Code::Lost | Code::StalePrompt => 3,
                 Code::Dead => 4,
                 Code::Invalid | Code::KeyReused => 5,
@@ -49,7 +49,9 @@ impl Failure {
                 | Code::TooLarge
                 | Code::LinkUsed
                 | Code::Internal
-                | Code::Unavailable => 1,
+                | Code::Unavailable
+                | Code::InteractionOff
+                | Code::TooMany => 1,
             },
             Self::Io { .. }
             | Self::NoGateway { .. }
@@ -61,12 +63,12 @@ impl Failure {
     }
 }
 
-fn problem_words(problem: &Problem) -> String {
-    let mut words = text::safe_line(&problem.detail);
-    if let Some(winner) = &problem.winner {
+fn refusal_words(refusal: &Refusal) -> String {
+    let mut words = text::safe_line(&refusal.detail);
+    if let Some(winner) = &refusal.winner {
         words = crate::words::winner(winner);
     }
-    for (field, why) in &problem.field_errors {
+    for (field, why) in &refusal.field_errors {
         words.push_str(&format!("\n  {}: {}", text::safe_line(field), text::safe_line(why)));
     }
     words

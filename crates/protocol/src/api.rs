@@ -111,6 +111,8 @@ pub struct Interaction {
     /// The response that won the last prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<InteractionResponse>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responded_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -28,7 +28,7 @@ pub use ids::{
     Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PromptId, Seq,
     SessionId, ToolCallId, TurnId,
 };
-pub use problem::{Code, FieldErrors, Problem, Winner};
+pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, PermissionMode, Settlement};
 pub use time::{Timestamp, TimestampError};

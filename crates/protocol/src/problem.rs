@@ -10,17 +10,13 @@ use crate::{Decider, InteractionId, PromptId, Timestamp};
 /// Messages by question or field id.
 pub type FieldErrors = BTreeMap<String, String>;
 
+/// Why something was not done, on every transport alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
-    /// `about:blank`: the code says what it is.
-    #[serde(rename = "type")]
-    pub type_uri: String,
-    pub title: String,
-    pub status: u16,
+pub struct Refusal {
+    pub code: Code,
     /// What happened and what to do.
     pub detail: String,
-    pub code: Code,
     /// On `lost`: who was first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Winner>,
@@ -29,6 +25,25 @@ pub struct Problem {
     pub prompt_id: Option<PromptId>,
     #[serde(default, skip_serializing_if = "FieldErrors::is_empty")]
     pub field_errors: FieldErrors,
+}
+
+impl Refusal {
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), winner: None, prompt_id: None, field_errors: FieldErrors::new() }
+    }
+}
+
+/// A refusal as HTTP carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// `about:blank`: the code says what it is.
+    #[serde(rename = "type")]
+    pub type_uri: String,
+    pub title: String,
+    pub status: u16,
+    #[serde(flatten)]
+    pub refusal: Refusal,
 }
 
 /// Who answered first, from where and when.
@@ -75,4 +90,8 @@ pub enum Code {
     Internal,
     /// The gateway is starting or going away.
     Unavailable,
+    /// This client has switched answering off.
+    InteractionOff,
+    /// Too many requests at once from this token.
+    TooMany,
 }

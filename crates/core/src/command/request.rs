@@ -128,7 +128,10 @@ pub(super) fn flaw(request: &InteractionRequest) -> Option<String> {
         return Some("its digest is not that of its input".to_owned());
     }
     match &request.body {
-        AskBody::Approval { .. } => None,
+        // What would be done must be there to be read.
+        AskBody::Approval { .. } => {
+            request.input.is_null().then(|| "it does not say what would be done".to_owned())
+        }
         AskBody::Question { questions } => questions_flaw(questions),
         AskBody::Form { form } => form::flaw(form),
     }

@@ -120,6 +120,15 @@ fn a_digest_that_is_not_of_the_input_shown_is_refused() {
 }
 
 #[test]
+fn an_approval_of_nothing_is_not_shown() {
+    let mut world = World::running();
+    let mut empty = approval(1, 1);
+    empty.input = serde_json::Value::Null;
+    empty.input_digest = holdpoint_core::digest(&empty.input);
+    assert!(matches!(world.rejected(ask(empty)), Rejection::BadAsk { .. }));
+}
+
+#[test]
 fn a_rule_allows_by_name() {
     let mut world = World::running();
     let command = Command::Request(Box::new(Request {

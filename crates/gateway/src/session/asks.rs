@@ -128,11 +128,13 @@ impl SessionTask {
                     continue;
                 }
                 AskState::Queued | AskState::Closed { closing: Closing::AnsweredLate } => {
-                    Some(Resolution::Queued { message: self.words(&record).await?.unwrap_or(QUEUED.to_owned()) })
+                    Some(Resolution::Queued {
+                        message: self.words(&record).await?.unwrap_or(QUEUED.to_owned()),
+                    })
                 }
-                AskState::Closed { closing: Closing::Expired } => {
-                    Some(Resolution::Closed { message: self.words(&record).await?.unwrap_or(EXPIRED.to_owned()) })
-                }
+                AskState::Closed { closing: Closing::Expired } => Some(Resolution::Closed {
+                    message: self.words(&record).await?.unwrap_or(EXPIRED.to_owned()),
+                }),
                 // The agent withdrew it, or its turn was stopped: a dead ask is never answered.
                 AskState::Closed { closing: Closing::Cancelled } => None,
             };

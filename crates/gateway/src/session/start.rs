@@ -43,7 +43,8 @@ impl SessionTask {
     async fn start(&mut self, record: SessionRecord, at: ResumeAt) -> Result<(), GatewayError> {
         if self.fruitless_starts >= MAX_FRUITLESS_STARTS {
             self.fruitless_starts = 0;
-            let words = "The agent could not be started again: it went away each time before it took the answer.";
+            let words =
+                "The agent could not be started again: it went away each time before it took the answer.";
             return self.fail_turn(record.state.turn, words).await;
         }
         self.fruitless_starts += 1;
@@ -88,7 +89,8 @@ impl SessionTask {
             StopReason::Failed => {
                 // A message was used up: the next one is a new try.
                 self.fruitless_starts = 0;
-                let words = "The agent's process went away in the middle of its turn. Send a message to go on.";
+                let words =
+                    "The agent's process went away in the middle of its turn. Send a message to go on.";
                 self.fail_turn(Some(turn_id), words).await
             }
         }

@@ -45,9 +45,7 @@ impl ToolContext {
         loop {
             let record = self.needing_the_handler(id).await?;
             let (trigger, wanted) = match record.ask.state {
-                AskState::Submitted { .. } => {
-                    (Trigger::Response, handler.on_response(given(&record)?).await)
-                }
+                AskState::Submitted { .. } => (Trigger::Response, handler.on_response(given(&record)?).await),
                 AskState::Open => (Trigger::Timeout, handler.on_timeout().await),
                 // Decided without the handler: by a grant, or in an earlier life of this very call.
                 AskState::Settled { .. } => {

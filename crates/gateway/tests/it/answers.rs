@@ -118,9 +118,13 @@ async fn ten_asks_at_once_are_answered_in_any_order_each_with_its_own() {
     let results = talk.results().await;
     assert_eq!(results.len(), 10);
     for result in results {
-        let asked = asks.iter().position(|ask| ask.tool_call_id.as_ref() == Some(&result.tool_call_id)).unwrap();
+        let asked =
+            asks.iter().position(|ask| ask.tool_call_id.as_ref() == Some(&result.tool_call_id)).unwrap();
         let answers = &result.output["received"]["response"]["answers"];
-        assert_eq!(*answers, json!([{ "questionId": format!("q{asked}"), "other": format!("words for {asked}") }]));
+        assert_eq!(
+            *answers,
+            json!([{ "questionId": format!("q{asked}"), "other": format!("words for {asked}") }])
+        );
     }
     for ask in &asks {
         assert_eq!(talk.delivery(ask).await, Some(Delivery::Acknowledged));
@@ -157,7 +161,8 @@ async fn an_answer_whose_sender_goes_away_still_reaches_the_agent() {
             }
             tokio::task::yield_now().await;
         }
-        let state = talk.gateway.interaction(&crate::world::owner("ada"), ask.interaction_id).await.unwrap().state;
+        let state =
+            talk.gateway.interaction(&crate::world::owner("ada"), ask.interaction_id).await.unwrap().state;
         if state != AskState::Open {
             break;
         }

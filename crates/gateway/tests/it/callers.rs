@@ -1,1 +1,129 @@
+//! Any program asks, and fetches what was decided.
 
+use std::time::Duration;
+
+use holdpoint_core::Rejection;
+use holdpoint_gateway::{CallerAsk, Gateway, GatewayError, Person};
+use holdpoint_protocol::api::{AskCall, AskCallBody, Respond};
+use holdpoint_protocol::{AskState, Closing, Delivery, Question, ResponseDraft, Settlement, Surface};
+use serde_json::{Value, json};
+
+use crate::world::{PATIENCE, World, ada, answer, approve, owner, respond};
+
+fn program() -> Person {
+    Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
+}
+
+fn approval(key: &str, input: Value) -> AskCall {
+    AskCall {
+        session_id: None,
+        key: key.to_owned(),
+        tool_name: "deploy".to_owned(),
+        input,
+        body: AskCallBody::Approval { preview: None },
+        agent_says: None,
+        timeout_ms: None,
+    }
+}
+
+fn question(key: &str, words: &str) -> AskCall {
+    let question = Question {
+        id: "q".to_owned(),
+        header: "Q".to_owned(),
+        question: words.to_owned(),
+        options: Vec::new(),
+        multi_select: false,
+        allow_other: true,
+        secret: false,
+    };
+    AskCall { body: AskCallBody::Question { questions: vec![question] }, ..approval(key, Value::Null) }
+}
+
+async fn ask(gateway: &Gateway, call: AskCall) -> Result<holdpoint_protocol::api::Interaction, GatewayError> {
+    gateway.ask(&program(), CallerAsk::Own, call).await
+}
+
+#[tokio::test]
+async fn the_same_key_finds_the_same_ask_and_another_body_is_refused() {
+    let world = World::new().await;
+    let first = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
+    let again = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
+    assert_eq!(first, again);
+    for changed in [approval("k", json!({ "to": "staging" })), question("k", "Where?")] {
+        let refused = ask(&world.gateway, changed).await;
+        assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::AskChanged))), "{refused:?}");
+    }
+    // A question has no input: its words are what must not change.
+    ask(&world.gateway, question("q", "May I?")).await.unwrap();
+    ask(&world.gateway, question("q", "May I?")).await.unwrap();
+    let refused = ask(&world.gateway, question("q", "May I really?")).await;
+    assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::AskChanged))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn whoever_waits_is_woken_by_the_answer_and_fetching_acknowledges_it() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
+    let id = asked.request.interaction_id;
+    let gateway = world.gateway.clone();
+    let waiting = tokio::spawn(async move { gateway.wait_settled(&program(), id, PATIENCE * 2).await });
+    respond(&world.gateway, &asked.request, approve()).await.unwrap();
+    let settled = tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
+    assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
+    assert_eq!(settled.delivery, Some(Delivery::Accepted));
+    world.gateway.fetched(&settled).await.unwrap();
+    world.gateway.fetched(&settled).await.unwrap();
+    let fetched = world.gateway.interaction(&owner("ada"), id).await.unwrap();
+    assert_eq!(fetched.delivery, Some(Delivery::Acknowledged));
+    let replayed = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
+    assert_eq!(replayed.state, settled.state);
+}
+
+#[tokio::test]
+async fn patience_ends_without_an_answer_and_leaves_the_ask_open() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, question("k", "May I?")).await.unwrap();
+    let id = asked.request.interaction_id;
+    let waited = world.gateway.wait_settled(&program(), id, Duration::from_millis(10)).await.unwrap();
+    assert_eq!(waited.state, AskState::Open);
+}
+
+#[tokio::test]
+async fn a_callers_ask_closes_at_its_deadline() {
+    let world = World::new().await;
+    let call = AskCall { timeout_ms: Some(20), ..question("k", "May I?") };
+    let asked = ask(&world.gateway, call).await.unwrap();
+    let closed = world.gateway.wait_settled(&program(), asked.request.interaction_id, PATIENCE).await.unwrap();
+    assert_eq!(closed.state, AskState::Closed { closing: Closing::Expired });
+    // There is no agent to give a late answer to, and nothing breaks over it.
+    let late = respond(&world.gateway, &asked.request, answer(json!({ "q": "yes" }))).await.unwrap();
+    assert!(late.late);
+    world.gateway.stop().await;
+    let session = world.gateway.session(&owner("ada"), asked.session_id).await.unwrap();
+    assert_eq!(session.seq, late.seq);
+}
+
+#[tokio::test]
+async fn the_same_key_gets_the_same_receipt_and_never_another_answer() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, approval("k", json!({}))).await.unwrap();
+    let body = |response| Respond {
+        prompt_id: asked.request.prompt_id,
+        idempotency_key: "mine".to_owned(),
+        response,
+    };
+    let id = asked.request.interaction_id;
+    let first = world.gateway.respond(&ada(), id, body(approve())).await.unwrap();
+    let again = world.gateway.respond(&ada(), id, body(approve())).await.unwrap();
+    assert_eq!(first, again);
+    let other = world.gateway.respond(&ada(), id, body(ResponseDraft::Deny { reason: None })).await;
+    assert!(matches!(other, Err(GatewayError::Rejected(Rejection::KeyReused))), "{other:?}");
+}
+
+#[tokio::test]
+async fn a_program_has_no_agent_to_talk_to() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, approval("k", json!({}))).await.unwrap();
+    let refused = world.gateway.message(&ada(), asked.session_id, "hello".to_owned()).await;
+    assert!(matches!(refused, Err(GatewayError::NoAgent { .. })), "{refused:?}");
+}

@@ -172,7 +172,9 @@ async fn at_its_deadline_an_ask_closes_and_a_late_answer_becomes_a_message() {
     let receipt = talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
     assert!(receipt.late);
     actor.ends_turn().await;
-    assert!(matches!(actor.hears().await, Outgoing::Message { text } if text.contains("> Where do the orders go?")));
+    assert!(
+        matches!(actor.hears().await, Outgoing::Message { text } if text.contains("> Where do the orders go?"))
+    );
     actor.ends_turn().await;
     let first = talk.done().await;
     assert_ne!(talk.done().await.turn_id, first.turn_id);

@@ -1,0 +1,71 @@
+//! What a client is told when something was not done, whatever transport it came by.
+//!
+//! Words about our own insides go to the log, never to a client.
+
+use holdpoint_core::Rejection;
+use holdpoint_protocol::{Code, Refusal};
+
+use crate::GatewayError;
+
+impl From<&GatewayError> for Refusal {
+    fn from(error: &GatewayError) -> Self {
+        let words = sentence(&error.to_string());
+        match error {
+            GatewayError::NoSession | GatewayError::NoAsk => Self::new(Code::NotFound, words),
+            GatewayError::NoAgent { .. } | GatewayError::NoFolder { .. } | GatewayError::Start(_) => {
+                Self::new(Code::Invalid, words)
+            }
+            GatewayError::Rejected(rejection) => rejected(rejection, words),
+            GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
+            GatewayError::Closing => Self::new(Code::Unavailable, words),
+            GatewayError::Store(error) => {
+                tracing::error!(%error, "a request failed");
+                Self::new(
+                    Code::Internal,
+                    "Something failed on our side; it is in the log. Nothing was decided.",
+                )
+            }
+        }
+    }
+}
+
+fn rejected(rejection: &Rejection, words: String) -> Refusal {
+    match rejection {
+        Rejection::NotOpened | Rejection::UnknownAsk | Rejection::UnknownGrant => {
+            Refusal::new(Code::NotFound, words)
+        }
+        Rejection::Lost { winner } => {
+            Refusal { winner: Some((**winner).clone()), ..Refusal::new(Code::Lost, words) }
+        }
+        Rejection::StalePrompt { current } => {
+            Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
+        }
+        Rejection::Dead { .. } => Refusal::new(Code::Dead, words),
+        Rejection::Invalid { errors } => {
+            Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
+        }
+        Rejection::WrongAction { .. } | Rejection::BadAsk { .. } | Rejection::EmptyMessage => {
+            Refusal::new(Code::Invalid, words)
+        }
+        Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),
+        Rejection::AlreadyOpen
+        | Rejection::Ended
+        | Rejection::NothingToDecide
+        | Rejection::TooManyAttempts { .. }
+        | Rejection::NotDue
+        | Rejection::CannotPark { .. }
+        | Rejection::AlreadyAlive
+        | Rejection::StaleIncarnation
+        | Rejection::WrongAgentState { .. }
+        | Rejection::NoSuchTurn
+        | Rejection::NotDeliverable
+        | Rejection::GrantExists => Refusal::new(Code::Conflict, words),
+    }
+}
+
+fn sentence(words: &str) -> String {
+    let mut chars = words.chars();
+    let sentence: String =
+        chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect());
+    if sentence.ends_with('.') { sentence } else { sentence + "." }
+}
