@@ -1,5 +1,6 @@
 //! What a command can end with, and the exit code that says so to a script.
 
+use holdpoint_protocol::transport::TransportError;
 use holdpoint_protocol::{Code, Refusal};
 
 use crate::text;
@@ -12,8 +13,8 @@ pub(crate) enum Failure {
     Config(String),
     #[error("Could not {what}: {source}")]
     Io { what: String, source: std::io::Error },
-    #[error("No gateway answers at {url}. Start one: holdpoint serve")]
-    NoGateway { url: String },
+    #[error("No gateway answers. Start one: holdpoint serve ({why})")]
+    NoGateway { why: String },
     #[error("{}", refusal_words(.0))]
     Refused(Box<Refusal>),
     #[error("The gateway said something unexpected: {0}")]
@@ -74,12 +75,11 @@ fn refusal_words(refusal: &Refusal) -> String {
     words
 }
 
-impl From<reqwest::Error> for Failure {
-    fn from(error: reqwest::Error) -> Self {
-        if error.is_connect() {
-            let url = error.url().map_or_else(String::new, |url| url.origin().ascii_serialization());
-            return Self::NoGateway { url };
+impl From<TransportError> for Failure {
+    fn from(error: TransportError) -> Self {
+        match error {
+            TransportError::Refused(refusal) => Self::Refused(refusal),
+            TransportError::Unreachable(why) => Self::NoGateway { why },
         }
-        Self::Strange(error.to_string())
     }
 }

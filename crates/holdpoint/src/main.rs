@@ -3,9 +3,9 @@
 
 mod answer_flags;
 mod cli;
-mod client;
 mod commands;
 mod config;
+mod connect;
 mod failure;
 mod places;
 mod text;

@@ -48,6 +48,10 @@ pub struct Session {
     pub state: AgentState,
     /// How many asks wait for a person.
     pub open_asks: u32,
+    /// How many clients that can show asks watch it now.
+    pub interactive_clients: u32,
+    /// How many of them would answer.
+    pub enabled_clients: u32,
     pub opened_at: Timestamp,
     pub changed_at: Timestamp,
 }
@@ -247,6 +251,15 @@ pub enum ResumeKind {
     Ok,
     /// The cursor lies outside what is kept.
     Gap,
+}
+
+/// Switch answering on or off for one client of a person's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetInteractionMode {
+    /// The name that the client gave itself in `?client=` of its streams.
+    pub client: String,
+    pub mode: crate::transport::InteractionMode,
 }
 
 /// What one person may open from a terminal: a link that works once.

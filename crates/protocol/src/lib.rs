@@ -10,8 +10,10 @@ mod grant;
 mod ids;
 mod problem;
 mod response;
+pub mod socket;
 mod state;
 mod time;
+pub mod transport;
 
 pub use ask::{
     AskBody, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,

@@ -19,7 +19,7 @@ pub struct Refusal {
     pub detail: String,
     /// On `lost`: who was first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub winner: Option<Winner>,
+    pub winner: Option<Box<Winner>>,
     /// On `stale_prompt`: the prompt to answer instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_id: Option<PromptId>,

@@ -4,10 +4,12 @@
 //! An agent's token can become a `Reader` of its own session and an `Asker`, and never an `Answerer`.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use axum::http::request::Parts;
 use holdpoint_gateway::Person;
 use holdpoint_protocol::api::Role;
+use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{OwnerId, SessionId, Surface};
 
 use crate::App;
@@ -19,6 +21,9 @@ pub const COOKIE: &str = "holdpoint";
 /// Where a program says that a person sits at a terminal.
 const SURFACE_HEADER: &str = "holdpoint-surface";
 
+/// Where a client says that it only shows asks.
+const INTERACTION_HEADER: &str = "holdpoint-interaction";
+
 /// A valid token.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
@@ -28,7 +33,30 @@ pub(crate) struct Caller {
     session: Option<SessionId>,
 }
 
+/// What a caller may do over a socket, and the words where it may not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rights {
+    pub(crate) operate: Result<(), &'static str>,
+    pub(crate) answer: Result<(), &'static str>,
+}
+
+const MAY_NOT_OPERATE: &str = "This token may not start or stop agents. A person's token may.";
+const MAY_NOT_ANSWER: &str = "This token may not answer. A person's token may.";
+
 impl Caller {
+    /// A socket sees everything of its owner, so it is for people's screens.
+    pub(crate) fn rights(&self) -> Result<Rights, ApiError> {
+        match (self.role, self.session) {
+            (Role::Person | Role::Admin, None) => Ok(Rights { operate: Ok(()), answer: Ok(()) }),
+            (Role::Viewer, None) => Ok(Rights { operate: Err(MAY_NOT_OPERATE), answer: Err(MAY_NOT_ANSWER) }),
+            (Role::Person | Role::Admin | Role::Viewer, Some(_)) | (Role::Agent | Role::Runner, _) => {
+                Err(ApiError::Forbidden(
+                    "A socket is for people's screens. Programs ask with POST /v1/interactions.",
+                ))
+            }
+        }
+    }
+
     fn own_session(&self) -> SessionId {
         self.session.unwrap_or_else(|| holdpoint_gateway::callers_session(&self.person))
     }
@@ -135,6 +163,14 @@ fn presented(parts: &Parts) -> Option<(String, bool)> {
         .map(|(_, secret)| (secret.to_owned(), true))
 }
 
+/// Whether the client that sent this answers asks, by its own word.
+pub(crate) fn answers_here(headers: &HeaderMap) -> InteractionMode {
+    match headers.get(INTERACTION_HEADER).and_then(|value| value.to_str().ok()) {
+        Some("off") => InteractionMode::Off,
+        Some(_) | None => InteractionMode::On,
+    }
+}
+
 fn said_surface(parts: &Parts) -> Surface {
     match parts.headers.get(SURFACE_HEADER).and_then(|value| value.to_str().ok()) {
         Some("terminal") => Surface::Terminal,
@@ -157,9 +193,7 @@ impl FromRequestParts<App> for Operator {
         let caller = Caller::from_request_parts(parts, app).await?;
         match caller.role {
             Role::Person | Role::Admin => Ok(Self(caller.person)),
-            Role::Viewer | Role::Agent | Role::Runner => {
-                Err(ApiError::Forbidden("This token may not start or stop agents. A person's token may."))
-            }
+            Role::Viewer | Role::Agent | Role::Runner => Err(ApiError::Forbidden(MAY_NOT_OPERATE)),
         }
     }
 }
@@ -171,9 +205,7 @@ impl FromRequestParts<App> for Answerer {
         let caller = Caller::from_request_parts(parts, app).await?;
         match caller.role {
             Role::Person | Role::Admin => Ok(Self(caller.person)),
-            Role::Viewer | Role::Agent | Role::Runner => {
-                Err(ApiError::Forbidden("This token may not answer. A person's token may."))
-            }
+            Role::Viewer | Role::Agent | Role::Runner => Err(ApiError::Forbidden(MAY_NOT_ANSWER)),
         }
     }
 }

@@ -23,11 +23,18 @@ pub(crate) enum ApiError {
     LinkExpired,
     LinkUnknown,
     Gateway(GatewayError),
+    Refused(Box<Refusal>),
 }
 
 impl From<GatewayError> for ApiError {
     fn from(error: GatewayError) -> Self {
         Self::Gateway(error)
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
     }
 }
 
@@ -105,6 +112,7 @@ impl ApiError {
                 refusal(Code::Unauthenticated, "This link is not one of ours. New one: `holdpoint open`.")
             }
             Self::Gateway(error) => Refusal::from(error),
+            Self::Refused(refusal) => (**refusal).clone(),
         }
     }
 }

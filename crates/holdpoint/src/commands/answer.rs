@@ -3,14 +3,16 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use holdpoint_client::Http;
 use holdpoint_protocol::api::{Interaction, Receipt};
+use holdpoint_protocol::transport::Transport as _;
 use holdpoint_protocol::{AskBody, AskState, Delivery, Question, ResponseDraft, Scope};
 use serde_json::Value;
 
-use super::{find_ask, print_json};
+use super::{find_ask, print_json, respond};
 use crate::answer_flags::{AnswerFlags, submit};
 use crate::cli::Common;
-use crate::client::Client;
+use crate::connect::connect;
 use crate::failure::Failure;
 use crate::text::{safe_block, safe_line};
 use crate::words;
@@ -19,7 +21,7 @@ use crate::words;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Failure> {
-    let client = Client::connect(common)?;
+    let client = connect(common)?;
     let ask = find_ask(&client, &flags.id).await?;
     let response = match flags.response(&ask.request)? {
         Some(response) => response,
@@ -39,7 +41,7 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
             }
         }
     };
-    let receipt = client.respond(&ask, response).await?;
+    let receipt = respond(&client, &ask, response).await?;
     let after = confirmed(&client, &ask).await?;
     if common.json {
         return print_json(&after);
@@ -49,7 +51,7 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
 }
 
 /// The ask after the agent confirmed it, or after a while.
-pub(super) async fn confirmed(client: &Client, ask: &Interaction) -> Result<Interaction, Failure> {
+pub(super) async fn confirmed(client: &Http, ask: &Interaction) -> Result<Interaction, Failure> {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
         let now = client.interaction(ask.request.interaction_id).await?;

@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use holdpoint_client::Http;
 use holdpoint_protocol::api::{Interaction, OpenSession};
+use holdpoint_protocol::transport::Transport as _;
 use holdpoint_protocol::{AskState, PermissionMode, ResponseDraft, SessionId};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,9 +20,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
 use super::answer::{ask_person, confirmed, receipt_words, show};
-use super::{open, print_json};
+use super::{open, print_json, respond};
 use crate::cli::{Common, DemoFlags};
-use crate::client::Client;
 use crate::failure::Failure;
 use crate::places::Places;
 
@@ -48,7 +49,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
     let gateway = start(&dir, common.store.as_deref(), listen).await?;
     let token =
         places.read_token().ok_or_else(|| Failure::Strange("the gateway wrote no token".to_owned()))?;
-    let client = Client::new(gateway.url.clone(), token);
+    let client = Http::new(gateway.url.clone(), token).at_terminal();
     let session = begin(&client).await?;
     let terminal = std::io::stdin().is_terminal() && !common.json;
     if common.json {
@@ -66,7 +67,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
 }
 
 /// Opens the session the demo is about.
-async fn begin(client: &Client) -> Result<SessionId, Failure> {
+async fn begin(client: &Http) -> Result<SessionId, Failure> {
     let open = OpenSession {
         agent: "scripted".to_owned(),
         cwd: None,
@@ -77,8 +78,8 @@ async fn begin(client: &Client) -> Result<SessionId, Failure> {
         max_turns: None,
         allowed_tools: Vec::new(),
     };
-    let session = client.open_session(&open).await?.session_id;
-    client.message(session, "/demo").await?;
+    let session = client.open_session(open).await?.session_id;
+    client.message(session, "/demo".to_owned()).await?;
     Ok(session)
 }
 
@@ -123,7 +124,7 @@ enum Next {
 }
 
 impl Supervisor {
-    async fn run(mut self, client: &Client, session: SessionId, terminal: bool) -> Result<(), Failure> {
+    async fn run(mut self, client: &Http, session: SessionId, terminal: bool) -> Result<(), Failure> {
         let mut keys = if terminal { Some(keyboard()) } else { None };
         loop {
             let next = match keys.as_mut() {
@@ -186,7 +187,7 @@ fn keyboard() -> mpsc::Receiver<String> {
 
 /// Shows the next ask and takes an answer, unless a screen is faster.
 async fn converse(
-    client: &Client,
+    client: &Http,
     session: SessionId,
     keys: &mut mpsc::Receiver<String>,
 ) -> Result<Next, Failure> {
@@ -228,8 +229,8 @@ async fn converse(
     }
 }
 
-async fn send(client: &Client, ask: &Interaction, response: ResponseDraft) -> Result<(), Failure> {
-    match client.respond(ask, response).await {
+async fn send(client: &Http, ask: &Interaction, response: ResponseDraft) -> Result<(), Failure> {
+    match respond(client, ask, response).await {
         Ok(receipt) => println!("{}", receipt_words(&receipt, &confirmed(client, ask).await?)),
         Err(failure) => println!("✕ {failure}"),
     }
@@ -244,11 +245,11 @@ fn command(line: Option<&str>) -> Next {
     }
 }
 
-async fn next_ask(client: &Client, session: SessionId) -> Result<Option<Interaction>, Failure> {
-    Ok(client.inbox().await?.into_iter().find(|ask| ask.session_id == session))
+async fn next_ask(client: &Http, session: SessionId) -> Result<Option<Interaction>, Failure> {
+    Ok(client.whole_inbox().await?.into_iter().find(|ask| ask.session_id == session))
 }
 
-async fn until_asked(client: &Client, session: SessionId) {
+async fn until_asked(client: &Http, session: SessionId) {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         if let Ok(Some(_)) = next_ask(client, session).await {
@@ -258,7 +259,7 @@ async fn until_asked(client: &Client, session: SessionId) {
 }
 
 /// Waits until the ask is answered on another screen, and says how.
-async fn elsewhere(client: &Client, ask: &Interaction) -> Result<String, Failure> {
+async fn elsewhere(client: &Http, ask: &Interaction) -> Result<String, Failure> {
     loop {
         let now = client.wait(ask.request.interaction_id, LOOK_SECONDS).await?;
         if let Some(response) = &now.response {

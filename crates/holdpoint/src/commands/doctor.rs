@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::print_json;
 use crate::cli::Common;
-use crate::client::Client;
 use crate::config::Config;
+use crate::connect::connect;
 use crate::failure::Failure;
 use crate::places::{Places, readable_by_others};
 
@@ -53,11 +53,11 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
 
 async fn gateway(common: &Common) -> Check {
     let what = "gateway";
-    let client = match Client::connect(common) {
+    let client = match connect(common) {
         Ok(client) => client,
         Err(failure) => return Check { what, health: Health::Note, words: failure.to_string() },
     };
-    match client.healthy().await {
+    match client.ready().await.map_err(Failure::from) {
         Ok(()) => Check { what, health: Health::Good, words: client.url().to_owned() },
         Err(failure @ Failure::NoGateway { .. }) => {
             Check { what, health: Health::Note, words: failure.to_string() }

@@ -5,7 +5,7 @@ use holdpoint_protocol::{AgentState, Timestamp};
 
 use super::print_json;
 use crate::cli::Common;
-use crate::client::Client;
+use crate::connect::connect;
 use crate::failure::Failure;
 use crate::text::{safe_line, shortened};
 use crate::words;
@@ -14,8 +14,8 @@ use crate::words;
 const ASK_WIDTH: usize = 72;
 
 pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
-    let client = Client::connect(common)?;
-    let asks = client.inbox().await?;
+    let client = connect(common)?;
+    let asks = client.whole_inbox().await?;
     if common.json {
         return print_json(&asks);
     }
@@ -57,7 +57,7 @@ pub(super) fn row(ask: &Interaction, now: Timestamp) -> String {
 }
 
 pub(super) async fn sessions(common: &Common) -> Result<(), Failure> {
-    let sessions = Client::connect(common)?.sessions().await?.sessions;
+    let sessions = connect(common)?.sessions().await?.sessions;
     if common.json {
         return print_json(&sessions);
     }

@@ -9,10 +9,14 @@ mod serve;
 mod token;
 mod watch;
 
+use holdpoint_client::Http;
+use holdpoint_protocol::ResponseDraft;
+use holdpoint_protocol::api::Receipt;
+use holdpoint_protocol::api::{Interaction, Respond};
+use holdpoint_protocol::transport::Transport as _;
 use serde::Serialize;
 
 use crate::cli::{Command, Common};
-use crate::client::Client;
 use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::places::Places;
@@ -59,12 +63,12 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// The one ask that four digits or a whole id name.
-async fn find_ask(client: &Client, id: &str) -> Result<holdpoint_protocol::api::Interaction, Failure> {
+async fn find_ask(client: &Http, id: &str) -> Result<Interaction, Failure> {
     if let Ok(id) = id.parse() {
-        return client.interaction(id).await;
+        return Ok(client.interaction(id).await?);
     }
     let mut found: Vec<_> = client
-        .inbox()
+        .whole_inbox()
         .await?
         .into_iter()
         .filter(|ask| ask.request.interaction_id.to_string().ends_with(id) && !id.is_empty())
@@ -76,4 +80,14 @@ async fn find_ask(client: &Client, id: &str) -> Result<holdpoint_protocol::api::
         }
         (None, _) => Err(Failure::Usage(format!("No open ask ends in `{id}`. See: holdpoint inbox"))),
     }
+}
+
+/// Answers with a key of its own.
+async fn respond(client: &Http, ask: &Interaction, response: ResponseDraft) -> Result<Receipt, Failure> {
+    let body = Respond {
+        prompt_id: ask.request.prompt_id,
+        idempotency_key: uuid::Uuid::new_v4().to_string(),
+        response,
+    };
+    Ok(client.respond(ask.request.interaction_id, body).await?)
 }

@@ -2,14 +2,15 @@
 
 use std::process::{Command, Stdio};
 
+use holdpoint_client::Http;
 use serde_json::json;
 
 use crate::cli::Common;
-use crate::client::Client;
+use crate::connect::connect;
 use crate::failure::Failure;
 
 pub(super) async fn run(common: &Common, no_open: bool) -> Result<(), Failure> {
-    let client = Client::connect(common)?;
+    let client = connect(common)?;
     let link = link(&client).await?;
     if common.json {
         return super::print_json(&json!({ "link": link }));
@@ -23,7 +24,7 @@ pub(super) async fn run(common: &Common, no_open: bool) -> Result<(), Failure> {
 }
 
 /// A fresh single-use link. Its code is behind the `#`: browsers keep that to themselves.
-pub(super) async fn link(client: &Client) -> Result<String, Failure> {
+pub(super) async fn link(client: &Http) -> Result<String, Failure> {
     let link = client.login_link().await?;
     Ok(format!("{}/login#{}", client.url(), link.code))
 }

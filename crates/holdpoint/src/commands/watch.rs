@@ -1,30 +1,34 @@
 //! See asks and answers as they come.
 
+use holdpoint_client::{Frame, Http};
 use holdpoint_protocol::api::{InboxUpsert, Interaction};
-use holdpoint_protocol::{AskState, Event, EventBody, SessionId};
+use holdpoint_protocol::transport::Transport as _;
+use holdpoint_protocol::{AskState, Event, EventBody, Seq, SessionId};
 use serde::Deserialize;
 
 use super::list::{now, row};
 use crate::cli::Common;
-use crate::client::{Client, Frame};
+use crate::connect::connect;
 use crate::failure::Failure;
 use crate::text::{safe_block, safe_line, shortened};
 use crate::words;
 
 pub(super) async fn run(common: &Common, session: Option<&str>) -> Result<(), Failure> {
-    let client = Client::connect(common)?;
+    let client = connect(common)?;
     match session {
         None => inbox(common, &client).await,
         Some(given) => {
             let session = find(&client, given).await?;
-            let json = common.json;
-            let path = format!("/v1/sessions/{session}/events?after=0");
-            client.follow(&path, None, async |frame| print_event(&frame, json)).await
+            let mut frames = client.session_stream(session, Seq::START).await?;
+            while let Some(frame) = frames.next_frame().await? {
+                print_event(&frame, common.json)?;
+            }
+            Ok(())
         }
     }
 }
 
-async fn find(client: &Client, given: &str) -> Result<SessionId, Failure> {
+async fn find(client: &Http, given: &str) -> Result<SessionId, Failure> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }
@@ -40,53 +44,56 @@ struct Snapshot {
     interactions: Vec<Interaction>,
 }
 
-async fn inbox(common: &Common, client: &Client) -> Result<(), Failure> {
+async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     if !common.json {
         println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
     }
-    client
-        .follow("/v1/interactions/events", None, async |frame| {
-            if common.json {
-                println!("{}", frame.data);
-                return Ok(false);
+    let mut frames = client.inbox_stream().await?;
+    while let Some(frame) = frames.next_frame().await? {
+        if common.json {
+            println!("{}", frame.data);
+            continue;
+        }
+        match frame.name.as_str() {
+            "snapshot" => {
+                let snapshot: Snapshot = parse(&frame)?;
+                snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, now())));
             }
-            match frame.name.as_str() {
-                "snapshot" => {
-                    let snapshot: Snapshot = parse(&frame)?;
-                    snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, now())));
-                }
-                "upsert" => {
-                    let upsert: InboxUpsert = parse(&frame)?;
-                    let ask = client.interaction(upsert.interaction_id).await?;
-                    match &ask.response {
-                        Some(response) if ask.state != AskState::Open => {
-                            println!("{}   {}", row(&ask, now()), words::decider(&response.decider));
-                        }
-                        _ => println!("{}", row(&ask, now())),
-                    }
-                }
-                _ => {}
+            "upsert" => {
+                let upsert: InboxUpsert = parse(&frame)?;
+                println!("{}", changed(&client.interaction(upsert.interaction_id).await?));
             }
-            Ok(false)
-        })
-        .await
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The row of an ask, and who decided if somebody has.
+fn changed(ask: &Interaction) -> String {
+    match &ask.response {
+        Some(response) if ask.state != AskState::Open => {
+            format!("{}   {}", row(ask, now()), words::decider(&response.decider))
+        }
+        Some(_) | None => row(ask, now()),
+    }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(frame: &Frame) -> Result<T, Failure> {
     serde_json::from_str(&frame.data).map_err(|error| Failure::Strange(error.to_string()))
 }
 
-fn print_event(frame: &Frame, json: bool) -> Result<bool, Failure> {
+fn print_event(frame: &Frame, json: bool) -> Result<(), Failure> {
     if frame.name == "resume" {
-        return Ok(false);
+        return Ok(());
     }
     if json {
         println!("{}", frame.data);
-        return Ok(false);
+        return Ok(());
     }
     let event: Event = parse(frame)?;
     println!("{:>5}  {:<20} {}", event.seq, event.body.event_type().as_str(), gist(&event.body)?);
-    Ok(false)
+    Ok(())
 }
 
 /// What an event says, in one line.

@@ -7,8 +7,9 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
-use holdpoint_gateway::{EventStream, InboxFrame, InboxStream};
+use holdpoint_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
 use holdpoint_protocol::api::{EventPage, Interaction, Resume, ResumeKind};
+use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{Event, Problem, Seq, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
@@ -28,6 +29,11 @@ pub(super) struct Cursor {
     after: Option<u64>,
     /// How many events a JSON page has.
     limit: Option<u32>,
+    /// The name of this client among those of its person.
+    client: Option<String>,
+    /// `off`: this client shows asks and does not answer them.
+    #[param(value_type = Option<String>)]
+    interaction: Option<InteractionMode>,
 }
 
 impl Cursor {
@@ -68,9 +74,13 @@ pub(super) async fn session(
     } else {
         (now.seq, Resume { resume: ResumeKind::Gap, head: now.seq, snapshot: Some(now) })
     };
+    let mode = cursor.interaction.unwrap_or(InteractionMode::On);
+    let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    // It counts as a client that watches until the stream is dropped.
+    let watching = app.gateway.watching(owner, &client, mode, Watch::Session(id));
     let events = app.gateway.stream(owner, id, after).await?;
-    let frames = (Some(resume), events);
-    Ok(sse::stream(frames, app.gateway.shutdown_token(), next_event).into_response())
+    let tail = Tail { resume: Some(resume), events, _watching: watching };
+    Ok(sse::stream(tail, app.gateway.shutdown_token(), next_event).into_response())
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {
@@ -80,13 +90,18 @@ fn wants_json(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("application/json"))
 }
 
-async fn next_event(state: (Option<Resume>, EventStream)) -> Option<(Frame, (Option<Resume>, EventStream))> {
-    let (resume, mut events) = state;
-    if let Some(resume) = resume {
-        return Some((sse::frame("resume", &resume), (None, events)));
+struct Tail {
+    resume: Option<Resume>,
+    events: EventStream,
+    _watching: Watching,
+}
+
+async fn next_event(mut tail: Tail) -> Option<(Frame, Tail)> {
+    if let Some(resume) = tail.resume.take() {
+        return Some((sse::frame("resume", &resume), tail));
     }
-    let event = read(&mut events).await?;
-    Some((event_frame(&event, event.body.event_type().as_str(), &event), (None, events)))
+    let event = read(&mut tail.events).await?;
+    Some((event_frame(&event, event.body.event_type().as_str(), &event), tail))
 }
 
 /// The next event. A stream that cannot go on ends: the client comes back with its cursor.
@@ -109,17 +124,27 @@ struct Snapshot {
     interactions: Vec<Interaction>,
 }
 
-#[utoipa::path(get, path = "/v1/interactions/events", tag = "events",
+#[utoipa::path(get, path = "/v1/interactions/events", tag = "events", params(Cursor),
     responses(
         (status = 200, content_type = "text/event-stream", body = holdpoint_protocol::api::InboxUpsert,
             description = "`snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots."),
         (status = "default", body = Problem)))]
-pub(super) async fn inbox(State(app): State<App>, reader: Reader) -> Result<Response, ApiError> {
-    let inbox = app.gateway.inbox(reader.owner()?);
+pub(super) async fn inbox(
+    State(app): State<App>,
+    reader: Reader,
+    query: Result<Query<Cursor>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let Query(cursor) = query?;
+    let owner = reader.owner()?;
+    let mode = cursor.interaction.unwrap_or(InteractionMode::On);
+    let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    let watching = app.gateway.watching(owner, &client, mode, Watch::Inbox);
+    let inbox = (app.gateway.inbox(owner), watching);
     Ok(sse::stream(inbox, app.gateway.shutdown_token(), next_change).into_response())
 }
 
-async fn next_change(mut inbox: InboxStream) -> Option<(Frame, InboxStream)> {
+async fn next_change(watched: (InboxStream, Watching)) -> Option<(Frame, (InboxStream, Watching))> {
+    let (mut inbox, watching) = watched;
     let frame = match inbox.next().await {
         Ok(frame) => frame?,
         Err(error) => {
@@ -131,5 +156,5 @@ async fn next_change(mut inbox: InboxStream) -> Option<(Frame, InboxStream)> {
         InboxFrame::Snapshot(interactions) => sse::frame("snapshot", &Snapshot { interactions }),
         InboxFrame::Upsert(upsert) => sse::frame("upsert", &upsert),
     };
-    Some((frame, inbox))
+    Some((frame, (inbox, watching)))
 }

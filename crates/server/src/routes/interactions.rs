@@ -1,20 +1,21 @@
 //! Asks: the inbox, asking, looking and answering.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use holdpoint_gateway::{cursor, interaction_off};
 use holdpoint_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
-use holdpoint_protocol::{InteractionId, Origin, Problem, SessionId, Timestamp};
+use holdpoint_protocol::transport::InteractionMode;
+use holdpoint_protocol::{InteractionId, Origin, Problem, SessionId};
 use holdpoint_store::{AskFilter, AskQuery};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::App;
-use crate::auth::{Answerer, Asker, Reader};
+use crate::auth::{Answerer, Asker, Reader, answers_here};
 use crate::problem::ApiError;
 
 const PAGE: u32 = 50;
@@ -58,21 +59,9 @@ pub(super) async fn list(
         Which::All => AskFilter::All,
     };
     let limit = inbox.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
-    let after = inbox.after.as_deref().map(cursor::<InteractionId>).transpose()?;
+    let after = inbox.after.as_deref().map(cursor::parse).transpose()?;
     let query = AskQuery { owner: owner.clone(), session: inbox.session, only, after, limit };
-    let interactions = app.gateway.interactions(query).await?;
-    let full = interactions.len() == limit as usize;
-    let next = interactions.last().filter(|_| full);
-    let next = next.map(|last| format!("{}~{}", last.opened_at.micros(), last.request.interaction_id));
-    Ok(Json(InteractionPage { interactions, next }))
-}
-
-/// A place in a list, as `next` gave it.
-pub(super) fn cursor<T: FromStr>(text: &str) -> Result<(Timestamp, T), ApiError> {
-    let parsed = text
-        .split_once('~')
-        .and_then(|(micros, id)| Some((Timestamp::from_micros(micros.parse().ok()?), id.parse().ok()?)));
-    parsed.ok_or_else(|| ApiError::BadRequest("The cursor is not one that `next` gave.".to_owned()))
+    Ok(Json(app.gateway.page(query).await?))
 }
 
 #[utoipa::path(post, path = "/v1/interactions", tag = "interactions", request_body = AskCall,
@@ -131,6 +120,7 @@ fn seconds(text: &str) -> Result<Duration, ApiError> {
     params(("id" = InteractionId, Path)), request_body = Respond,
     responses(
         (status = 200, body = Receipt),
+        (status = 403, description = "answering is off for this client", body = Problem),
         (status = 409, description = "lost, or the prompt is stale", body = Problem),
         (status = 410, description = "the ask is closed", body = Problem),
         (status = 422, description = "the answer does not fit; fieldErrors says where", body = Problem),
@@ -138,9 +128,13 @@ fn seconds(text: &str) -> Result<Duration, ApiError> {
 pub(super) async fn respond(
     State(app): State<App>,
     Answerer(person): Answerer,
+    headers: HeaderMap,
     id: Result<Path<InteractionId>, PathRejection>,
     body: Result<Json<Respond>, JsonRejection>,
 ) -> Result<Json<Receipt>, ApiError> {
     let (Path(id), Json(body)) = (id?, body?);
+    if answers_here(&headers) == InteractionMode::Off {
+        return Err(interaction_off().into());
+    }
     Ok(Json(app.gateway.respond(&person, id, body).await?))
 }

@@ -5,8 +5,10 @@ mod grants;
 mod interactions;
 mod login;
 mod meta;
+mod presence;
 mod sessions;
 mod short;
+mod socket;
 
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -21,7 +23,8 @@ use crate::App;
     modifiers(&Tokens),
     security(("bearer" = []), ("cookie" = [])),
     components(schemas(holdpoint_protocol::Problem, holdpoint_protocol::Event, holdpoint_protocol::api::InboxUpsert,
-        holdpoint_protocol::api::Resume)),
+        holdpoint_protocol::api::Resume, holdpoint_protocol::socket::ClientFrame,
+        holdpoint_protocol::socket::ServerFrame)),
 )]
 struct Document;
 
@@ -46,6 +49,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(events::session))
         .routes(routes!(interactions::ask, interactions::list))
         .routes(routes!(events::inbox))
+        .routes(routes!(presence::set_mode))
+        .routes(routes!(socket::connect))
         .routes(routes!(interactions::show))
         .routes(routes!(interactions::respond))
         .routes(routes!(grants::list))

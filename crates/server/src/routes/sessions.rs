@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use holdpoint_gateway::cursor;
 use holdpoint_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
-use holdpoint_protocol::{Problem, SessionId, Timestamp};
+use holdpoint_protocol::{Problem, SessionId};
 use holdpoint_store::SessionQuery;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -46,16 +47,12 @@ pub(super) async fn list(
 ) -> Result<Json<SessionPage>, ApiError> {
     let Query(listing) = query?;
     let limit = listing.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
-    let before = listing.before.as_deref().map(super::interactions::cursor::<SessionId>).transpose()?;
+    let before = listing.before.as_deref().map(cursor::parse).transpose()?;
     let query = SessionQuery { owner: reader.owner()?.clone(), before, limit };
     let sessions = app.gateway.sessions(query).await?;
     let full = sessions.len() == limit as usize;
-    let next = sessions.last().filter(|_| full).map(|last| place(last.opened_at, last.session_id));
+    let next = sessions.last().filter(|_| full).map(|last| cursor::place(last.opened_at, last.session_id));
     Ok(Json(SessionPage { sessions, next }))
-}
-
-fn place(at: Timestamp, id: SessionId) -> String {
-    format!("{}~{id}", at.micros())
 }
 
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),

@@ -7,3 +7,4 @@ mod login;
 mod running;
 mod short;
 mod streams;
+mod transports;

@@ -1,0 +1,260 @@
+//! HTTP for calls, server-sent events for what happens.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use futures_util::{Stream, StreamExt as _};
+use holdpoint_protocol::api::{
+    AskCall, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted, OpenSession, Receipt,
+    Respond, SendMessage, Session, SessionPage, SetInteractionMode,
+};
+use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
+use holdpoint_protocol::{Event, InteractionId, Problem, Seq, SessionId};
+use reqwest::{Method, RequestBuilder, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::sse::{Frame, Frames};
+
+/// One client, with its token.
+#[derive(Debug, Clone)]
+pub struct Http {
+    http: reqwest::Client,
+    url: String,
+    token: String,
+    /// The name of this client among those of its person: what is switched off here stays on elsewhere.
+    client: String,
+    off: Arc<AtomicBool>,
+    surface: &'static str,
+}
+
+impl Http {
+    pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
+        Self {
+            http: reqwest::Client::new(),
+            url: url.into(),
+            token: token.into(),
+            client: uuid::Uuid::new_v4().simple().to_string(),
+            off: Arc::default(),
+            surface: "api",
+        }
+    }
+
+    /// Says that a person sits at a terminal.
+    #[must_use]
+    pub fn at_terminal(mut self) -> Self {
+        self.surface = "terminal";
+        self
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let mode = if self.off.load(Ordering::SeqCst) { "off" } else { "on" };
+        self.http
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(&self.token)
+            .header("holdpoint-surface", self.surface)
+            .header("holdpoint-interaction", mode)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, TransportError> {
+        let request = self.request(Method::GET, path).header("accept", "application/json");
+        read(request.send().await.map_err(unreachable)?).await
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, TransportError> {
+        read(self.request(Method::POST, path).json(body).send().await.map_err(unreachable)?).await
+    }
+
+    async fn stream(&self, path: &str) -> Result<FrameStream, TransportError> {
+        let request = self.request(Method::GET, path).header("accept", "text/event-stream");
+        let response = request.send().await.map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(refused(response).await);
+        }
+        let bytes =
+            response.bytes_stream().map(|chunk| chunk.map(|bytes| bytes.to_vec()).map_err(unreachable));
+        Ok(FrameStream { bytes: Box::pin(bytes), frames: Frames::default(), ready: VecDeque::new() })
+    }
+
+    /// The gateway answers, and its journal does.
+    pub async fn ready(&self) -> Result<(), TransportError> {
+        let response = self.request(Method::GET, "/readyz").send().await.map_err(unreachable)?;
+        if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
+    }
+
+    pub async fn sessions(&self) -> Result<SessionPage, TransportError> {
+        self.get("/v1/sessions").await
+    }
+
+    /// Every ask that can still be answered, oldest first.
+    pub async fn whole_inbox(&self) -> Result<Vec<Interaction>, TransportError> {
+        let mut asks = Vec::new();
+        let mut query = InboxQuery { limit: Some(200), ..InboxQuery::default() };
+        loop {
+            let page = self.inbox(query.clone()).await?;
+            asks.extend(page.interactions);
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return Ok(asks),
+            }
+        }
+    }
+
+    /// Waits until the ask is settled or closed, for a while.
+    pub async fn wait(&self, id: InteractionId, seconds: u32) -> Result<Interaction, TransportError> {
+        self.get(&format!("/v1/interactions/{id}?wait={seconds}s")).await
+    }
+
+    pub async fn login_link(&self) -> Result<LoginLink, TransportError> {
+        self.post("/v1/login-links", &serde_json::json!({})).await
+    }
+
+    /// The changes of the inbox, frame by frame.
+    pub async fn inbox_stream(&self) -> Result<FrameStream, TransportError> {
+        self.stream("/v1/interactions/events").await
+    }
+
+    /// A session's events, frame by frame, beginning with `resume`.
+    pub async fn session_stream(
+        &self,
+        session: SessionId,
+        after: Seq,
+    ) -> Result<FrameStream, TransportError> {
+        let mode = if self.off.load(Ordering::SeqCst) { "off" } else { "on" };
+        let path =
+            format!("/v1/sessions/{session}/events?after={after}&client={}&interaction={mode}", self.client);
+        self.stream(&path).await
+    }
+}
+
+#[async_trait]
+impl Transport for Http {
+    async fn open_session(&self, open: OpenSession) -> Result<Session, TransportError> {
+        self.post("/v1/sessions", &open).await
+    }
+
+    async fn session(&self, session: SessionId) -> Result<Session, TransportError> {
+        self.get(&format!("/v1/sessions/{session}")).await
+    }
+
+    async fn message(&self, session: SessionId, text: String) -> Result<MessageAccepted, TransportError> {
+        self.post(&format!("/v1/sessions/{session}/messages"), &SendMessage { text }).await
+    }
+
+    async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError> {
+        self.post(&format!("/v1/sessions/{session}/interrupt"), &serde_json::json!({})).await
+    }
+
+    async fn inbox(&self, query: InboxQuery) -> Result<InteractionPage, TransportError> {
+        let mut path = "/v1/interactions?state=open".to_owned();
+        if let Some(session) = query.session {
+            path.push_str(&format!("&session={session}"));
+        }
+        if let Some(after) = query.after {
+            path.push_str(&format!("&after={after}"));
+        }
+        if let Some(limit) = query.limit {
+            path.push_str(&format!("&limit={limit}"));
+        }
+        self.get(&path).await
+    }
+
+    async fn interaction(&self, id: InteractionId) -> Result<Interaction, TransportError> {
+        self.get(&format!("/v1/interactions/{id}")).await
+    }
+
+    async fn ask(&self, call: AskCall) -> Result<Interaction, TransportError> {
+        self.post("/v1/interactions", &call).await
+    }
+
+    async fn respond(&self, id: InteractionId, body: Respond) -> Result<Receipt, TransportError> {
+        self.post(&format!("/v1/interactions/{id}/respond"), &body).await
+    }
+
+    async fn subscribe(&self, session: SessionId, after: Seq) -> Result<Box<dyn EventFeed>, TransportError> {
+        Ok(Box::new(self.session_stream(session, after).await?))
+    }
+
+    async fn set_interaction_mode(&self, mode: InteractionMode) -> Result<(), TransportError> {
+        self.off.store(mode == InteractionMode::Off, Ordering::SeqCst);
+        let body = SetInteractionMode { client: self.client.clone(), mode };
+        let request = self.request(Method::POST, "/v1/interaction-mode").json(&body);
+        let response = request.send().await.map_err(unreachable)?;
+        if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
+    }
+}
+
+/// Frames of a stream, one by one.
+pub struct FrameStream {
+    bytes: Pin<Box<dyn Stream<Item = Result<Vec<u8>, TransportError>> + Send>>,
+    frames: Frames,
+    ready: VecDeque<Frame>,
+}
+
+impl std::fmt::Debug for FrameStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FrameStream").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}
+
+impl FrameStream {
+    pub async fn next_frame(&mut self) -> Result<Option<Frame>, TransportError> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Ok(Some(frame));
+            }
+            match self.bytes.next().await {
+                Some(chunk) => self.ready.extend(self.frames.take(&chunk?)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl EventFeed for FrameStream {
+    async fn next(&mut self) -> Result<Option<Event>, TransportError> {
+        loop {
+            match self.next_frame().await? {
+                None => return Ok(None),
+                Some(frame) if frame.name == "resume" => {}
+                Some(frame) => return parse(&frame.data).map(Some),
+            }
+        }
+    }
+}
+
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TransportError> {
+    serde_json::from_str(text)
+        .map_err(|error| TransportError::Unreachable(format!("it said `{text}`: {error}")))
+}
+
+async fn read<T: DeserializeOwned>(response: Response) -> Result<T, TransportError> {
+    if !response.status().is_success() {
+        return Err(refused(response).await);
+    }
+    parse(&response.text().await.map_err(unreachable)?)
+}
+
+async fn refused(response: Response) -> TransportError {
+    let status = response.status();
+    match response.json::<Problem>().await {
+        Ok(problem) => problem.refusal.into(),
+        Err(_) => TransportError::Unreachable(format!("it answered with status {status}")),
+    }
+}
+
+fn unreachable(error: reqwest::Error) -> TransportError {
+    TransportError::Unreachable(error.to_string())
+}

@@ -1,0 +1,11 @@
+//! Reaches a gateway over the network: the HTTP and the WebSocket transport.
+//!
+//! Both do what [`holdpoint_protocol::transport::Transport`] says, and nothing of the gateway is needed to use them.
+
+mod http;
+mod socket;
+mod sse;
+
+pub use http::Http;
+pub use socket::Socket;
+pub use sse::Frame;
