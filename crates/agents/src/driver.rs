@@ -44,6 +44,8 @@ pub struct Launch {
     pub max_turns: Option<u32>,
     pub allowed_tools: Vec<String>,
     pub resume: Option<ResumePoint>,
+    /// The name of this incarnation, for its process to carry.
+    pub life: String,
 }
 
 /// Where an agent goes on.

@@ -4,6 +4,7 @@
 //! This crate never decides, never touches the journal and never knows a person.
 
 mod driver;
+pub mod host;
 mod lines;
 mod process;
 pub mod scripted;

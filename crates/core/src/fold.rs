@@ -63,6 +63,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         owner: opened.owner.clone(),
         agent: AgentState::Idle,
         alive: None,
+        pid: None,
         incarnations: 0,
         agent_ref: None,
         turn: None,
@@ -182,11 +183,15 @@ impl Session {
         }
         match (status.incarnation, status.pid) {
             // With its process: it begins. Without: it ended.
-            (Some(incarnation), Some(_)) => {
+            (Some(incarnation), Some(pid)) => {
                 self.alive = Some(incarnation);
+                self.pid = Some(pid);
                 self.incarnations = incarnation.0;
             }
-            (Some(_), None) => self.alive = None,
+            (Some(_), None) => {
+                self.alive = None;
+                self.pid = None;
+            }
             (None, _) => {}
         }
     }

@@ -26,6 +26,8 @@ pub struct Session {
     pub agent: AgentState,
     /// The process that lives now.
     pub alive: Option<Incarnation>,
+    /// The number of its process, to be looked for before another one is started.
+    pub pid: Option<u32>,
     /// How many processes there were.
     pub incarnations: u32,
     /// The agent's own name for the conversation.

@@ -20,6 +20,8 @@ pub enum GatewayError {
     TooLarge { bytes: usize, limit: usize },
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error("process {pid} of an earlier life of the agent would not end: end it, then send a message")]
+    StillAlive { pid: u32 },
     #[error("the gateway is going away: try again in a moment")]
     Closing,
     #[error(transparent)]

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holdpoint_agents::Driver;
 use holdpoint_core::{Cancel, CancelScope, Command};
 use holdpoint_protocol::api::{
-    Interaction, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
+    Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
 };
+use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{
     Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
     Surface, TurnId, UserMessage,
@@ -19,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::hub::Hub;
+use crate::presence::{Presence, Watch, Watching};
 use crate::session::{SessionHandle, SessionTask};
-use crate::{EventStream, GatewayError, InboxStream, deadlines, grants, hub, view};
+use crate::{EventStream, GatewayError, InboxStream, cursor, deadlines, grants, hub, view};
 
 /// What the gateway needs to be told.
 #[derive(Debug, Clone)]
@@ -54,6 +56,7 @@ pub(crate) struct Inner {
     pub(crate) config: GatewayConfig,
     drivers: Vec<Arc<dyn Driver>>,
     hub: Hub,
+    presence: Arc<Presence>,
     sessions: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Told when an ask with a deadline was opened.
     pub(crate) new_deadline: Notify,
@@ -73,6 +76,7 @@ impl Gateway {
             config,
             drivers,
             hub: Hub::default(),
+            presence: Arc::default(),
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
             shutdown: CancellationToken::new(),
@@ -131,12 +135,33 @@ impl Gateway {
     }
 
     pub async fn session(&self, owner: &OwnerId, id: SessionId) -> Result<SessionView, GatewayError> {
-        self.record(owner, id).await.map(view::session)
+        let record = self.record(owner, id).await?;
+        Ok(self.shown(record))
     }
 
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionView>, GatewayError> {
         let records = self.inner.journal.sessions(query).await?;
-        Ok(records.into_iter().map(view::session).collect())
+        Ok(records.into_iter().map(|record| self.shown(record)).collect())
+    }
+
+    fn shown(&self, record: SessionRecord) -> SessionView {
+        let audience = self.inner.presence.audience(&record.owner, record.id);
+        view::session(record, audience)
+    }
+
+    /// Counts a client among those who watch, until the result is dropped.
+    pub fn watching(&self, owner: &OwnerId, client: &str, mode: InteractionMode, watch: Watch) -> Watching {
+        self.inner.presence.watch(owner, client, mode, watch)
+    }
+
+    /// A client that watches switches answering on or off.
+    pub fn set_interaction_mode(&self, owner: &OwnerId, client: &str, mode: InteractionMode) {
+        self.inner.presence.set_mode(owner, client, mode);
+    }
+
+    /// Whether somebody who would answer watches this session now.
+    pub fn interaction_available(&self, owner: &OwnerId, session: SessionId) -> bool {
+        self.inner.presence.audience(owner, session).enabled > 0
     }
 
     /// A person's message: it waits for its turn, and answers no ask.
@@ -213,6 +238,15 @@ impl Gateway {
     pub fn inbox(&self, owner: &OwnerId) -> InboxStream {
         let live = self.inner.hub.watch_owner(owner);
         InboxStream::new(Arc::clone(&self.inner.journal), owner.clone(), live, self.shutdown_token())
+    }
+
+    /// One page of asks, and where the next one begins.
+    pub async fn page(&self, query: AskQuery) -> Result<InteractionPage, GatewayError> {
+        let limit = query.limit as usize;
+        let interactions = self.interactions(query).await?;
+        let last = interactions.last().filter(|_| interactions.len() == limit);
+        let next = last.map(|last| cursor::place(last.opened_at, last.request.interaction_id));
+        Ok(InteractionPage { interactions, next })
     }
 
     pub async fn interactions(&self, query: AskQuery) -> Result<Vec<Interaction>, GatewayError> {

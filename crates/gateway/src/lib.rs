@@ -4,12 +4,15 @@
 //! A channel here only wakes somebody up to read again: none of them carries a decision.
 
 mod ask;
+pub mod cursor;
 mod deadlines;
+mod direct;
 mod error;
 mod gateway;
 mod grants;
 mod hub;
 mod inbox;
+mod presence;
 mod refusal;
 mod respond;
 mod session;
@@ -18,9 +21,11 @@ mod tools;
 mod view;
 
 pub use ask::{CallerAsk, callers_session};
+pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
 pub use inbox::{InboxFrame, InboxStream};
+pub use presence::{Watch, Watching};
 pub use stream::EventStream;
 pub use tools::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,

@@ -17,6 +17,7 @@ impl From<&GatewayError> for Refusal {
             }
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
+            GatewayError::StillAlive { .. } => Self::new(Code::Conflict, words),
             GatewayError::Closing => Self::new(Code::Unavailable, words),
             GatewayError::Store(error) => {
                 tracing::error!(%error, "a request failed");
@@ -35,7 +36,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal::new(Code::NotFound, words)
         }
         Rejection::Lost { winner } => {
-            Refusal { winner: Some((**winner).clone()), ..Refusal::new(Code::Lost, words) }
+            Refusal { winner: Some(winner.clone()), ..Refusal::new(Code::Lost, words) }
         }
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }

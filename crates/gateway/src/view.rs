@@ -4,6 +4,8 @@ use holdpoint_protocol::AgentState;
 use holdpoint_protocol::api::{Interaction, Session};
 use holdpoint_store::{AskRecord, SessionRecord};
 
+use crate::presence::Audience;
+
 pub(crate) fn interaction(record: AskRecord) -> Interaction {
     let parked = match record.agent_state {
         AgentState::Parking | AgentState::Parked => true,
@@ -28,7 +30,7 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
     }
 }
 
-pub(crate) fn session(record: SessionRecord) -> Session {
+pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
     Session {
         session_id: record.id,
         agent: record.opened.agent,
@@ -38,6 +40,8 @@ pub(crate) fn session(record: SessionRecord) -> Session {
         seq: record.head,
         state: record.state.agent,
         open_asks: u32::try_from(record.state.live.len()).unwrap_or(u32::MAX),
+        interactive_clients: audience.interactive,
+        enabled_clients: audience.enabled,
         opened_at: record.opened_at,
         changed_at: record.changed_at,
     }

@@ -73,6 +73,12 @@ pub(crate) enum Command {
     Doctor,
     /// Print the settings in force
     Config,
+    /// The process that an agent runs under
+    #[command(hide = true, disable_help_flag = true)]
+    AgentHost {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// The agent of the demo
     #[command(hide = true, disable_help_flag = true)]
     ScriptedAgent {
@@ -89,6 +95,9 @@ pub(crate) struct ServeFlags {
     /// Allow listening beyond this machine
     #[arg(long)]
     pub(crate) allow_remote: bool,
+    /// Stop when the standard input ends: with whoever started it
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
 }
 
 #[derive(Debug, Clone, Args)]

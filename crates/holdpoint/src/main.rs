@@ -29,13 +29,16 @@ All take --json. More: holdpoint help <command>";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The agent of the demo is a process like any other, and needs no runtime of ours.
     let Some(command) = cli.command else {
         println!("{OVERVIEW}");
         return ExitCode::SUCCESS;
     };
+    // Agents and their hosts are processes of their own, and need no runtime of ours.
     if let Command::ScriptedAgent { args } = command {
         return holdpoint_agents::scripted::run(args);
+    }
+    if let Command::AgentHost { args } = command {
+        return holdpoint_agents::host::run(args);
     }
     match run(cli.common, command) {
         Ok(()) => ExitCode::SUCCESS,

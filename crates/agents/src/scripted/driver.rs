@@ -6,11 +6,13 @@ use async_trait::async_trait;
 use holdpoint_protocol::Capabilities;
 
 use super::convert;
+use crate::host::Host;
 use crate::process::{self, Spawn};
 use crate::{Agent, Driver, DriverCapabilities, Launch, ResumeAt, StartError};
 
 #[derive(Debug, Clone)]
 pub struct ScriptedDriver {
+    host: Host,
     program: Vec<String>,
     state_dir: PathBuf,
     refuse_parking: bool,
@@ -19,14 +21,14 @@ pub struct ScriptedDriver {
 impl ScriptedDriver {
     /// `program` is the command, with its arguments, that leads to [`super::run`]. The agent keeps its
     /// conversations in `state_dir`.
-    pub fn new(program: Vec<String>, state_dir: PathBuf) -> Self {
+    pub fn new(host: Host, program: Vec<String>, state_dir: PathBuf) -> Self {
         // The agent runs in the session's folder, where a relative path would mean something else.
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let program = program.into_iter().enumerate().map(|(at, word)| {
             let is_path = at == 0 && word.contains(std::path::MAIN_SEPARATOR);
             if is_path { absolute(Path::new(&word)).to_string_lossy().into_owned() } else { word }
         });
-        Self { program: program.collect(), state_dir: absolute(&state_dir), refuse_parking: false }
+        Self { host, program: program.collect(), state_dir: absolute(&state_dir), refuse_parking: false }
     }
 
     /// The same agent, but it always stays when it is told to park.
@@ -63,7 +65,7 @@ impl Driver for ScriptedDriver {
             command.push("--refuse-parking".to_owned());
         }
         process::spawn(Spawn {
-            command,
+            command: self.host.command(&launch.life, command),
             cwd: launch.cwd,
             env: Vec::new(),
             hint: "it is part of Holdpoint; install Holdpoint again",

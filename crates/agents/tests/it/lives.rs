@@ -130,6 +130,7 @@ async fn a_conversation_that_is_gone_is_named() {
         max_turns: None,
         allowed_tools: Vec::new(),
         resume,
+        life: "ses/1".to_owned(),
     };
     let agent = driver(folder.path()).start(launch).await.unwrap();
     let mut life = Life { agent, agent_ref: String::new() };
@@ -149,8 +150,8 @@ async fn the_end_of_its_input_is_no_refusal() {
     let holdpoint_agents::Agent { mut events, input, .. } = life.agent;
     drop(input);
     let last = tokio::time::timeout(crate::PATIENCE, events.recv()).await.unwrap();
-    let quietly = AgentExit { parked: false, code: Some(0), stderr: String::new() };
-    assert_eq!(last, Some(AgentEvent::Exited(quietly)), "it goes without a word");
+    let killed = AgentExit { parked: false, code: None, stderr: String::new() };
+    assert_eq!(last, Some(AgentEvent::Exited(killed)), "it is killed before it can say a word");
     let point = ResumePoint { agent_ref, at: ResumeAt::OpenAsks };
     let mut life = Life::launch(&driver(folder.path()), folder.path(), Some(point)).await;
     assert_eq!(life.ask().await, ask);

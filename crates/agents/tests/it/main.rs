@@ -1,12 +1,14 @@
 //! The scripted agent as a real process, spoken to as the gateway speaks to it.
 
 mod asks;
+mod host;
 mod lives;
 mod talk;
 
 use std::path::Path;
 use std::time::Duration;
 
+use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
 use holdpoint_agents::{
     Agent, AgentEvent, AgentExit, Ask, Driver as _, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
@@ -23,7 +25,8 @@ fn call(id: &str) -> ToolCallId {
 
 fn driver(folder: &Path) -> ScriptedDriver {
     let program = env!("CARGO_BIN_EXE_holdpoint-scripted-agent").to_owned();
-    ScriptedDriver::new(vec![program], folder.join("state"))
+    let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    ScriptedDriver::new(host, vec![program], folder.join("state"))
 }
 
 /// One life of an agent's process.
@@ -46,6 +49,7 @@ impl Life {
             max_turns: None,
             allowed_tools: Vec::new(),
             resume,
+            life: "ses/1".to_owned(),
         };
         let agent = driver.start(launch).await.expect("it starts");
         let mut life = Self { agent, agent_ref: String::new() };

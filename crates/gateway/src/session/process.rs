@@ -13,7 +13,7 @@ use holdpoint_agents::{
 };
 use holdpoint_core::{Command, Resume};
 use holdpoint_protocol::{
-    Incarnation, InteractionId, MessageId, OwnerId, PermissionMode, ToolCallId, TurnId,
+    Incarnation, InteractionId, MessageId, OwnerId, PermissionMode, SessionId, ToolCallId, TurnId,
 };
 use holdpoint_store::SessionRecord;
 use tokio::time::Instant;
@@ -67,6 +67,7 @@ impl Process {
     ) -> Result<Option<Self>, GatewayError> {
         let driver = gateway.driver(&record.opened.agent)?;
         let opened = record.opened;
+        let incarnation = Incarnation(record.state.incarnations + 1);
         let launch = Launch {
             cwd: opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from),
             permission_mode: opened.permission_mode,
@@ -74,10 +75,10 @@ impl Process {
             system_prompt: opened.system_prompt,
             max_turns: opened.max_turns,
             allowed_tools: opened.allowed_tools,
+            life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
         let agent = driver.start(launch).await?;
-        let incarnation = Incarnation(record.state.incarnations + 1);
         // If this is refused, the agent is dropped, and its process with it.
         let resume = Command::Resume(Resume { incarnation, pid: agent.pid });
         let turn = gateway.append(record.id, resume).await?.session.turn;
@@ -143,4 +144,9 @@ impl Process {
     pub(super) fn kill(&self) {
         self.agent.input.kill();
     }
+}
+
+/// The name that a process of this incarnation carries.
+pub(crate) fn life(session: SessionId, incarnation: Incarnation) -> String {
+    format!("{session}/{}", incarnation.0)
 }

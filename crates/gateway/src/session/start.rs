@@ -1,12 +1,14 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
-use holdpoint_agents::{AgentExit, ResumeAt};
+use holdpoint_agents::{AgentExit, ResumeAt, host};
 use holdpoint_core::{Command, Exit, Finish, Output, Session};
-use holdpoint_protocol::{AgentState, Delivery, Origin, SessionError, StopReason, TurnId};
+use holdpoint_protocol::{
+    AgentState, Delivery, Incarnation, Origin, SessionError, SessionId, StopReason, TurnId,
+};
 use holdpoint_store::SessionRecord;
 
 use super::SessionTask;
-use super::process::Process;
+use super::process::{Process, life};
 use crate::GatewayError;
 use crate::ask::CALLER;
 
@@ -22,6 +24,7 @@ impl SessionTask {
         }
         // Nobody else hosts it, so it went with the gateway that did.
         if let Some(incarnation) = record.state.alive {
+            see_it_gone(record.id, incarnation, record.state.pid).await?;
             let message = Some("the gateway that hosted it is gone".to_owned());
             return self.gone(Exit { incarnation, parked: false, message }, StopReason::Failed).await;
         }
@@ -121,4 +124,16 @@ impl SessionTask {
         }
         Ok(false)
     }
+}
+
+/// Two lives of an agent never overlap: what is left of the last one goes before another begins.
+async fn see_it_gone(
+    session: SessionId,
+    incarnation: Incarnation,
+    pid: Option<u32>,
+) -> Result<(), GatewayError> {
+    let Some(pid) = pid else { return Ok(()) };
+    let life = life(session, incarnation);
+    let gone = tokio::task::spawn_blocking(move || host::end(pid, &life)).await;
+    if gone.unwrap_or(false) { Ok(()) } else { Err(GatewayError::StillAlive { pid }) }
 }

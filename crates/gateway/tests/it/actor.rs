@@ -127,6 +127,12 @@ impl Actor {
         self.side.input.try_recv().is_err()
     }
 
+    /// Returns when all that it said before is dealt with, timers and all.
+    pub(crate) async fn is_heard(&self, talk: &mut Talk) {
+        self.says(AgentEvent::Error { message: "do you hear me?".to_owned() }).await;
+        talk.error().await;
+    }
+
     pub(crate) async fn asks(&self, call: &str) {
         self.says(AgentEvent::Ask(Box::new(question(call)))).await;
     }

@@ -93,7 +93,8 @@ async fn a_callers_ask_closes_at_its_deadline() {
     let world = World::new().await;
     let call = AskCall { timeout_ms: Some(20), ..question("k", "May I?") };
     let asked = ask(&world.gateway, call).await.unwrap();
-    let closed = world.gateway.wait_settled(&program(), asked.request.interaction_id, PATIENCE).await.unwrap();
+    let closed =
+        world.gateway.wait_settled(&program(), asked.request.interaction_id, PATIENCE).await.unwrap();
     assert_eq!(closed.state, AskState::Closed { closing: Closing::Expired });
     // There is no agent to give a late answer to, and nothing breaks over it.
     let late = respond(&world.gateway, &asked.request, answer(json!({ "q": "yes" }))).await.unwrap();

@@ -32,8 +32,7 @@ async fn a_session_grant_settles_the_next_identical_call_and_no_other() {
     talk.say(&format!("{LS_TWICE}\napprove Bash {{\"command\":\"ls -a\"}}")).await;
     let ask = talk.ask().await;
     let AskBody::Approval { offered_scopes, .. } = &ask.body else { panic!("an approval") };
-    let rule =
-        Rule::ExactInput { tool_name: "Bash".to_owned(), input_digest: ask.input_digest.clone() };
+    let rule = Rule::ExactInput { tool_name: "Bash".to_owned(), input_digest: ask.input_digest.clone() };
     let offered: Vec<_> = offered_scopes.iter().map(|offered| (offered.scope, &offered.rule)).collect();
     assert_eq!(offered, [(Scope::Once, &rule), (Scope::Session, &rule)]);
     talk.respond(&ask, scoped(Scope::Session)).await;

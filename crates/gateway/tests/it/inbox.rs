@@ -1,5 +1,6 @@
 //! The inbox: a snapshot, then changes; whoever falls behind gets a new snapshot.
 
+use futures_util::future::join_all;
 use holdpoint_gateway::{CallerAsk, Gateway, InboxFrame, InboxStream};
 use holdpoint_protocol::api::{AskCall, Interaction};
 use holdpoint_protocol::{AskState, InteractionId, Settlement};
@@ -8,7 +9,8 @@ use serde_json::json;
 use crate::world::{PATIENCE, World, ada, approve, owner, respond};
 
 async fn ask(gateway: &Gateway, n: usize) -> Interaction {
-    let call = json!({ "key": format!("key {n}"), "toolName": "deploy", "kind": "approval", "input": { "n": n } });
+    let call =
+        json!({ "key": format!("key {n}"), "toolName": "deploy", "kind": "approval", "input": { "n": n } });
     let call: AskCall = serde_json::from_value(call).unwrap();
     gateway.ask(&ada(), CallerAsk::Own, call).await.unwrap()
 }
@@ -46,15 +48,13 @@ async fn whoever_falls_behind_gets_a_new_snapshot() {
     let world = World::new().await;
     let mut inbox = world.gateway.inbox(&owner("ada"));
     assert!(snapshot(&mut inbox).await.is_empty());
-    let mut last = None;
-    for n in 0..300 {
-        let asked = ask(&world.gateway, n).await;
-        if n < 299 {
-            respond(&world.gateway, &asked.request, approve()).await.unwrap();
-        }
-        last = Some(asked.request.interaction_id);
+    let asked = join_all((0..300).map(|n| ask(&world.gateway, n))).await;
+    let (last, answered) = asked.split_last().unwrap();
+    for result in join_all(answered.iter().map(|ask| respond(&world.gateway, &ask.request, approve()))).await
+    {
+        result.unwrap();
     }
-    assert_eq!(snapshot(&mut inbox).await, [last.unwrap()]);
+    assert_eq!(snapshot(&mut inbox).await, [last.request.interaction_id]);
     // Nothing older follows it.
     let newest = ask(&world.gateway, 300).await;
     let frame = next(&mut inbox).await;

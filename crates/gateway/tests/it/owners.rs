@@ -2,7 +2,7 @@
 
 use holdpoint_gateway::{CallerAsk, GatewayError, Person};
 use holdpoint_protocol::api::Respond;
-use holdpoint_protocol::{SessionId, Seq, Surface};
+use holdpoint_protocol::{Seq, SessionId, Surface};
 use holdpoint_store::{AskFilter, AskQuery, SessionQuery};
 
 use crate::world::{World, ada, approve, owner};
@@ -32,12 +32,12 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     does_not_exist!(NoSession, gateway.stream(&his, session, Seq(0)).await);
     does_not_exist!(NoAsk, gateway.interaction(&his, id).await);
     does_not_exist!(NoAsk, gateway.wait_settled(&bob(), id, std::time::Duration::ZERO).await);
-    let body =
-        Respond { prompt_id: ask.prompt_id, idempotency_key: "k".to_owned(), response: approve() };
+    let body = Respond { prompt_id: ask.prompt_id, idempotency_key: "k".to_owned(), response: approve() };
     does_not_exist!(NoAsk, gateway.respond(&bob(), id, body).await);
     let call = ask.tool_call_id.as_ref().unwrap().as_str();
     does_not_exist!(NoSession, gateway.open_ask_of_call(&his, session, call).await);
-    let query = AskQuery { owner: his.clone(), session: Some(session), only: AskFilter::All, after: None, limit: 9 };
+    let query =
+        AskQuery { owner: his.clone(), session: Some(session), only: AskFilter::All, after: None, limit: 9 };
     does_not_exist!(NoSession, gateway.interactions(query.clone()).await);
     assert!(gateway.interactions(AskQuery { session: None, ..query }).await.unwrap().is_empty());
     assert!(gateway.sessions(SessionQuery { owner: his, before: None, limit: 9 }).await.unwrap().is_empty());

@@ -47,8 +47,7 @@ async fn words_and_tool_calls_keep_their_order() {
             _ => None,
         })
         .collect();
-    let expected =
-        ["one two", "(hm)", "start", "\"a\"", "\"text\"", "three", "start", "\"b\"", "\"no\""];
+    let expected = ["one two", "(hm)", "start", "\"a\"", "\"text\"", "three", "start", "\"b\"", "\"no\""];
     assert_eq!(order, expected);
 }
 
@@ -75,7 +74,8 @@ async fn replay_from_any_cursor_and_the_live_tail_are_the_journal() {
     // Each begins at another place while the agent works, some ahead of what there is.
     for after in (0..1_000).step_by(100) {
         talk.next().await;
-        let (gateway, watching) = (world.gateway.clone(), Talk::watch(&world.gateway, talk.session, Seq(0)).await);
+        let (gateway, watching) =
+            (world.gateway.clone(), Talk::watch(&world.gateway, talk.session, Seq(0)).await);
         readers.push((after, tokio::spawn(async move { read_turn(&gateway, &watching, Seq(after)).await })));
     }
     talk.completed().await;

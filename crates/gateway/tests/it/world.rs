@@ -68,7 +68,9 @@ impl World {
 }
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {
-    ScriptedDriver::new(vec![scripted_agent().display().to_string()], folder.path().join("agent"))
+    let program = scripted_agent().display().to_string();
+    let host = holdpoint_agents::host::Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    ScriptedDriver::new(host, vec![program], folder.path().join("agent"))
 }
 
 fn scripted_agent() -> PathBuf {
@@ -216,11 +218,11 @@ impl Talk {
 
     /// The process that was started last.
     pub(crate) fn pid(&self) -> u32 {
-        let pids = self.seen.iter().filter_map(|event| match &event.body {
+        let mut pids = self.seen.iter().filter_map(|event| match &event.body {
             EventBody::SessionStatus(status) => status.pid,
             _ => None,
         });
-        pids.last().expect("a process was started")
+        pids.next_back().expect("a process was started")
     }
 
     pub(crate) async fn respond(&self, ask: &InteractionRequest, draft: ResponseDraft) -> Receipt {

@@ -16,10 +16,11 @@ use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
 use super::answer::{ask_person, confirmed, receipt_words, show};
+use super::serve::wait_for_signal;
 use super::{open, print_json, respond};
 use crate::cli::{Common, DemoFlags};
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ const LOOK_SECONDS: u32 = 20;
 /// The gateway's process.
 struct Gateway {
     child: Child,
+    /// While it is open, the gateway runs. Waiting for the child must not close it.
+    _input: ChildStdin,
     url: String,
     pid: u32,
 }
@@ -91,13 +94,15 @@ async fn start(dir: &Path, store: Option<&str>, listen: SocketAddr) -> Result<Ga
     if let Some(store) = store {
         command.arg("--store").arg(store);
     }
-    // A gateway of its own group would outlive a closed terminal.
+    // It ends with us, however we end: its input is ours.
     let mut child = command
-        .stdin(Stdio::null())
+        .arg("--until-stdin-ends")
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .map_err(io("start the gateway"))?;
+    let input = child.stdin.take().ok_or_else(|| Failure::Strange("the gateway has no input".to_owned()))?;
     let stdout =
         child.stdout.take().ok_or_else(|| Failure::Strange("the gateway has no output".to_owned()))?;
     let mut lines = BufReader::new(stdout).lines();
@@ -106,7 +111,7 @@ async fn start(dir: &Path, store: Option<&str>, listen: SocketAddr) -> Result<Ga
         line.ok_or_else(|| Failure::Strange("the gateway did not start; its words are above".to_owned()))?;
     let announced: Announced = serde_json::from_str(&line)
         .map_err(|error| Failure::Strange(format!("the gateway said `{line}`: {error}")))?;
-    Ok(Gateway { child, url: announced.url, pid: announced.pid })
+    Ok(Gateway { child, _input: input, url: announced.url, pid: announced.pid })
 }
 
 struct Supervisor {
@@ -137,7 +142,7 @@ impl Supervisor {
                 None => {
                     tokio::select! {
                         _ = self.gateway.child.wait() => Next::Kill,
-                        _ = tokio::signal::ctrl_c() => Next::Quit,
+                        () = wait_for_signal() => Next::Quit,
                     }
                 }
             };

@@ -35,8 +35,8 @@ pub(crate) async fn run(common: Common, command: Command) -> Result<(), Failure>
         }
         Command::Doctor => doctor::run(&common).await,
         Command::Config => print_config(&common),
-        // It runs before there is a runtime.
-        Command::ScriptedAgent { .. } => Ok(()),
+        // They run before there is a runtime.
+        Command::ScriptedAgent { .. } | Command::AgentHost { .. } => Ok(()),
     }
 }
 

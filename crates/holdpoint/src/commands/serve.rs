@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdpoint_agents::Driver;
+use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
 use holdpoint_gateway::{Gateway, GatewayConfig};
 use holdpoint_protocol::api::Role;
@@ -53,7 +54,10 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
     let server_config = ServerConfig { allowed_hosts: config.allowed_hosts };
     let server = holdpoint_server::serve(listener, gateway.clone(), &server_config);
     let stop = async {
-        wait_for_signal().await;
+        tokio::select! {
+            () = wait_for_signal() => {}
+            () = stdin_ended(), if flags.until_stdin_ends => {}
+        }
         gateway.stop().await;
     };
     let (served, ()) = tokio::join!(server, stop);
@@ -94,12 +98,25 @@ async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -
 fn drivers(places: &Places) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
-    let command = vec![program.to_string_lossy().into_owned(), "scripted-agent".to_owned()];
+    let program = program.to_string_lossy().into_owned();
+    let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    Ok(vec![Arc::new(ScriptedDriver::new(command, state))])
+    Ok(vec![Arc::new(ScriptedDriver::new(host, command, state))])
 }
 
-async fn wait_for_signal() {
+/// A thread of its own waits for it: it must not keep us from ending.
+async fn stdin_ended() {
+    let (ended, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        // An error is an end, too.
+        drop(std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()));
+        let _nobody_may_wait = ended.send(());
+    });
+    drop(told.await);
+}
+
+pub(super) async fn wait_for_signal() {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {

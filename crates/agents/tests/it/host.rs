@@ -1,0 +1,74 @@
+//! The host: an agent dies with its gateway, and never sees its input close.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use holdpoint_agents::host;
+
+/// An agent that does what real ones do when their input closes: it goes on, and says what nobody said.
+const TELLTALE: &str = "echo ready; cat > /dev/null; echo refused > told; sleep 60";
+
+fn hosted(folder: &Path, life: &str, script: &str) -> Child {
+    use std::os::unix::process::CommandExt as _;
+    Command::new(env!("CARGO_BIN_EXE_holdpoint-scripted-agent"))
+        .args(["agent-host", "--life", life, "--", "sh", "-c", script])
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("it starts")
+}
+
+fn wait_until_ready(child: &mut Child) {
+    use std::io::BufRead as _;
+    let stdout = child.stdout.as_mut().expect("its output");
+    let mut line = String::new();
+    std::io::BufReader::new(stdout).read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+}
+
+#[test]
+fn the_agent_is_killed_before_it_can_see_its_input_close() {
+    for round in 0..30 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = hosted(folder.path(), "ses/1", TELLTALE);
+        wait_until_ready(&mut child);
+        // The gateway is gone: nobody holds the other end any more.
+        drop(child.stdin.take());
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), None, "the host dies with its group");
+        assert!(!folder.path().join("told").exists(), "round {round}: the agent took the end for an answer");
+    }
+}
+
+#[test]
+fn the_agents_own_end_is_passed_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (script, code) in [("exit 7", Some(7)), ("exit 0", Some(0)), ("kill -9 $$", None)] {
+        let mut child = hosted(folder.path(), "ses/1", script);
+        // Waiting would close it, and that is the gateway's end.
+        let _input = child.stdin.take();
+        assert_eq!(child.wait().expect("it ends").code(), code, "{script}");
+    }
+}
+
+#[test]
+fn a_life_is_told_from_a_stranger_and_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = hosted(folder.path(), "ses_a/1", "echo ready; sleep 60 & sleep 60");
+    wait_until_ready(&mut child);
+    let pid = child.id();
+    assert!(host::is_alive(pid, "ses_a/1"));
+    assert!(!host::is_alive(pid, "ses_a/2"), "the same number, another life");
+    assert!(host::end(pid, "ses_a/2"), "a stranger is left alone");
+    assert!(host::is_alive(pid, "ses_a/1"));
+    // Somebody must take note of its end, as its parent would.
+    let reaper = std::thread::spawn(move || child.wait());
+    let begin = Instant::now();
+    assert!(host::end(pid, "ses_a/1"));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(!host::is_alive(pid, "ses_a/1"));
+    reaper.join().expect("it ends").expect("with a status");
+}
