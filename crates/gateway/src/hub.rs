@@ -15,7 +15,7 @@ use holdpoint_store::Appended;
 use tokio::sync::broadcast;
 
 /// How many events a reader may lag behind before it reads from the journal instead.
-const BUFFER: usize = 256;
+const BUFFER: usize = 64;
 /// A channel costs some ten kilobytes: this many without a watcher are no matter.
 const FIRST_SWEEP: usize = 64;
 

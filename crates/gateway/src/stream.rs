@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-/// How many events one read fetches.
-const PAGE: u32 = 256;
+/// How many events one read fetches: what a client that does not read can keep in memory.
+const PAGE: u32 = 32;
 
 #[derive(Debug)]
 pub struct EventStream {

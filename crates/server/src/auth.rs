@@ -3,6 +3,8 @@
 //! A route says what it needs by the type it takes: a [`Reader`], an [`Operator`], an [`Answerer`] or an [`Asker`].
 //! An agent's token can become a `Reader` of its own session and an `Asker`, and never an `Answerer`.
 
+use std::time::Instant;
+
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
@@ -135,7 +137,9 @@ impl FromRequestParts<App> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let (secret, from_browser) = presented(parts).ok_or(ApiError::NoToken)?;
         let journal = app.gateway.journal();
-        let record = journal.token(&hash(&secret)).await?.ok_or(ApiError::NoToken)?;
+        let hash = hash(&secret);
+        app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
+        let record = journal.token(&hash).await?.ok_or(ApiError::NoToken)?;
         let expired = match record.expires_at {
             Some(expiry) => journal.now().await? >= expiry,
             None => false,

@@ -5,6 +5,7 @@
 
 mod auth;
 mod guard;
+mod limit;
 mod page;
 mod problem;
 mod routes;
@@ -38,6 +39,7 @@ pub(crate) struct App {
     pub(crate) gateway: Gateway,
     pub(crate) hosts: Arc<guard::AllowedHosts>,
     pub(crate) openapi: Arc<str>,
+    pub(crate) limits: Arc<limit::Limits>,
 }
 
 /// The OpenAPI document, from the code.
@@ -52,6 +54,7 @@ pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> R
         gateway,
         hosts: Arc::new(guard::AllowedHosts::new(address, &config.allowed_hosts)),
         openapi: document.to_json().unwrap_or_default().into(),
+        limits: Arc::default(),
     };
     api.merge(page::routes())
         .fallback(problem::not_found)

@@ -1,8 +1,10 @@
 //! Errors as HTTP answers: problem details (RFC 9457), from one place.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use holdpoint_gateway::GatewayError;
 use holdpoint_protocol::{Code, Problem, Refusal, Timestamp};
@@ -17,6 +19,8 @@ pub(crate) enum ApiError {
     Forbidden(&'static str),
     BadRequest(String),
     TooLarge,
+    /// Too many requests; how long to wait.
+    TooMany(Duration),
     NotFound,
     MethodNotAllowed,
     LinkUsed(Timestamp),
@@ -99,6 +103,7 @@ impl ApiError {
             Self::Forbidden(what) => refusal(Code::Forbidden, what),
             Self::BadRequest(why) => refusal(Code::BadRequest, why),
             Self::TooLarge => refusal(Code::TooLarge, "The body is larger than 1 MiB."),
+            Self::TooMany(_) => refusal(Code::TooMany, "Too many requests with this token. Wait a moment."),
             Self::NotFound => refusal(Code::NotFound, "There is nothing here."),
             Self::MethodNotAllowed => {
                 refusal(Code::MethodNotAllowed, "This address does not take this method.")
@@ -153,6 +158,12 @@ impl IntoResponse for ApiError {
         };
         let headers =
             [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
-        (status, headers, Json(body)).into_response()
+        let mut response = (status, headers, Json(body)).into_response();
+        if let Self::TooMany(wait) = self {
+            // Whole seconds, as the header wants them: never less than it takes.
+            let seconds = HeaderValue::from(wait.as_secs() + 1);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }

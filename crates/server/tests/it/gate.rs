@@ -64,3 +64,25 @@ async fn the_page_allows_no_foreign_script() {
         assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{policy}");
     }
 }
+
+#[tokio::test]
+async fn a_flood_from_one_token_is_told_to_wait_and_another_token_is_served() {
+    let running = Running::start().await;
+    let flood = running.client(Role::Viewer, "flood").await;
+    let ana = running.client(Role::Person, "ana").await;
+    let mut limited = None;
+    for _ in 0..40 {
+        let burst = (0..100).map(|_| flood.request(Method::GET, "/healthz").send());
+        for response in futures_util::future::join_all(burst).await {
+            let response = response.expect("an answer");
+            if response.status() == 429 {
+                limited = Some(response.headers()["retry-after"].to_str().expect("text").to_owned());
+            }
+        }
+        if limited.is_some() {
+            break;
+        }
+    }
+    assert_eq!(limited.as_deref(), Some("1"), "4,000 requests at once are a flood");
+    assert_eq!(ana.get("/v1/me").await.0, 200);
+}

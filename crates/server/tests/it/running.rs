@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
 use holdpoint_gateway::{Gateway, GatewayConfig};
 use holdpoint_protocol::OwnerId;
@@ -29,7 +30,8 @@ impl Running {
     pub(crate) async fn start() -> Self {
         let state = TempDir::new().expect("a folder");
         let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
-        let driver = ScriptedDriver::new(vec![scripted_agent()], state.path().to_owned());
+        let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
+        let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig { hold: GatewayConfig::DEFAULT_HOLD };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
