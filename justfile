@@ -1,6 +1,6 @@
 set positional-arguments
 
-proof := "cargo run --release --locked -p holdpoint-show --"
+proof := env("CARGO_TARGET_DIR", "target") / "release/holdpoint-show"
 
 # List the recipes.
 default:
@@ -38,21 +38,33 @@ ci:
 show:
     @just --list --unsorted --list-heading '' | grep -E '^ +show-'
 
+# Both at once: the shows run the binary that lies beside them.
+_shows:
+    cargo build --release --locked -p holdpoint -p holdpoint-show
+
 # Answer all kinds of asks over HTTP, kill the gateway with one open, go on after the restart.
-show-demo:
+show-demo: _shows
     {{ proof }} demo
 
 # Many clients answer one ask at once; exactly one wins.
-show-first-answer:
+show-first-answer: _shows
     scripts/postgres with {{ proof }} first-answer
 
 # Every route refuses a missing token, a wrong role, a foreign Host or Origin, a wrong content type.
-show-routes:
+show-routes: _shows
     {{ proof }} routes
 
 # Latency of ask, answer, inbox and replay as the journal grows to 100,000 asks.
-show-growth:
+show-growth: _shows
     scripts/postgres with {{ proof }} growth
+
+# A client that reconnects 1,000 times while 50,000 events flow has seen each exactly once.
+show-reconnect: _shows
+    {{ proof }} reconnect
+
+# 1,000 clients that never read and an agent that never stops: memory bounded, others served.
+show-flood: _shows
+    {{ proof }} flood
 
 # The short ones, which CI runs.
 show-ci: show-demo show-first-answer show-routes

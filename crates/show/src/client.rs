@@ -1,0 +1,189 @@
+//! The API, as any program uses it.
+
+use std::time::Duration;
+
+use holdpoint_protocol::api::{EventPage, Interaction, InteractionPage, Receipt, Respond, Session};
+use holdpoint_protocol::{Event, EventBody, Problem, ResponseDraft, Seq, ToolResult};
+use reqwest::header::ACCEPT;
+use reqwest::{RequestBuilder, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::{Result, ensure};
+
+const PAUSE: Duration = Duration::from_millis(25);
+/// How often it looks before it gives up: half a minute.
+const LOOKS: u32 = 1_200;
+const EVENTS_PER_PAGE: usize = 1_000;
+
+/// One token on one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: String,
+}
+
+/// What became of an answer that was well formed.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    Won(Box<Receipt>),
+    Refused(Box<Problem>),
+}
+
+impl Client {
+    pub(crate) fn new(url: &str, token: &str) -> Result<Self> {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .timeout(Duration::from_secs(30))
+            .pool_max_idle_per_host(1)
+            .build()?;
+        Ok(Self { http, url: url.to_owned(), token: token.to_owned() })
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        read(self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token)).await
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        read(self.http.post(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body)).await
+    }
+
+    pub(crate) async fn open_session(&self) -> Result<Session> {
+        self.post("/v1/sessions", &json!({ "agent": "scripted" })).await
+    }
+
+    pub(crate) async fn say(&self, session: &str, text: &str) -> Result<()> {
+        let _accepted: Value =
+            self.post(&format!("/v1/sessions/{session}/messages"), &json!({ "text": text })).await?;
+        Ok(())
+    }
+
+    /// Waits until this many asks of the session are open.
+    pub(crate) async fn open_asks(&self, session: &str, count: usize) -> Result<Vec<Interaction>> {
+        let mut seen = 0;
+        for _ in 0..LOOKS {
+            let page: InteractionPage =
+                self.get(&format!("/v1/interactions?state=open&session={session}")).await?;
+            if page.interactions.len() == count {
+                return Ok(page.interactions);
+            }
+            seen = page.interactions.len();
+            sleep(PAUSE).await;
+        }
+        Err(format!("{seen} asks are open in {session}, not {count}").into())
+    }
+
+    /// Waits until the one open ask of the session is of this kind.
+    pub(crate) async fn open_ask(&self, session: &str, kind: &str) -> Result<Interaction> {
+        let asks = self.open_asks(session, 1).await?;
+        let ask = asks.into_iter().next().ok_or("no ask is open")?;
+        ensure!(
+            ask.request.body.kind() == kind,
+            "the open ask is no {kind} but a {}",
+            ask.request.body.kind()
+        );
+        Ok(ask)
+    }
+
+    /// Answers under a key of its own.
+    pub(crate) async fn respond(&self, ask: &Interaction, response: ResponseDraft) -> Result<Answered> {
+        let body = Respond {
+            prompt_id: ask.request.prompt_id,
+            idempotency_key: Uuid::new_v4().to_string(),
+            response,
+        };
+        let path = format!("{}/v1/interactions/{}/respond", self.url, ask.request.interaction_id);
+        let response = self.http.post(path).bearer_auth(&self.token).json(&body).send().await?;
+        if response.status() == StatusCode::OK {
+            Ok(Answered::Won(response.json().await?))
+        } else {
+            Ok(Answered::Refused(response.json().await?))
+        }
+    }
+
+    /// Answers, and fails if that does not win.
+    pub(crate) async fn win(&self, ask: &Interaction, response: ResponseDraft) -> Result<Receipt> {
+        match self.respond(ask, response).await? {
+            Answered::Won(receipt) => Ok(*receipt),
+            Answered::Refused(problem) => {
+                Err(format!("the only answer was refused: {}", problem.refusal.detail).into())
+            }
+        }
+    }
+
+    /// The whole journal of a session, checked to have no gap.
+    pub(crate) async fn journal(&self, session: &str) -> Result<Vec<Event>> {
+        let mut events: Vec<Event> = Vec::new();
+        loop {
+            let after = events.last().map_or(Seq::START, |event| event.seq);
+            let url =
+                format!("{}/v1/sessions/{session}/events?after={after}&limit={EVENTS_PER_PAGE}", self.url);
+            let request = self.http.get(url).bearer_auth(&self.token).header(ACCEPT, "application/json");
+            let page: EventPage = read(request).await?;
+            let full = page.events.len() == EVENTS_PER_PAGE;
+            events.extend(page.events);
+            if !full {
+                break;
+            }
+        }
+        for (index, event) in events.iter().enumerate() {
+            ensure!(event.seq == Seq(index as u64 + 1), "event {} is at place {}", event.seq, index + 1);
+        }
+        Ok(events)
+    }
+
+    /// Waits for the end of the session's only turn.
+    pub(crate) async fn done(&self, session: &str) -> Result<Vec<Event>> {
+        for _ in 0..LOOKS {
+            let events = self.journal(session).await?;
+            if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
+                return Ok(events);
+            }
+            sleep(PAUSE).await;
+        }
+        Err(format!("the turn of {session} did not end").into())
+    }
+
+    /// Waits until the gateway answers.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        for _ in 0..LOOKS {
+            let request = self.http.get(format!("{}/readyz", self.url)).bearer_auth(&self.token);
+            if request.send().await.is_ok_and(|response| response.status().is_success()) {
+                return Ok(());
+            }
+            sleep(PAUSE).await;
+        }
+        Err(format!("the gateway did not come back at {}", self.url).into())
+    }
+}
+
+async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
+    let response = request.send().await?;
+    let (status, url) = (response.status(), response.url().clone());
+    let text = response.text().await?;
+    ensure!(status.is_success(), "{url} answered {status}: {text}");
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// What the agent says it was given for this ask.
+pub(crate) fn received<'e>(events: &'e [Event], ask: &Interaction) -> Result<&'e ToolResult> {
+    let call = ask.request.tool_call_id.as_ref().ok_or("the ask belongs to no tool call")?;
+    let mut results =
+        events.iter().filter_map(|event| result_of(&event.body)).filter(|r| r.tool_call_id == *call);
+    let result = results.next().ok_or_else(|| format!("the agent got nothing for {call}"))?;
+    ensure!(results.next().is_none(), "the agent got {call} twice");
+    Ok(result)
+}
+
+fn result_of(body: &EventBody) -> Option<&ToolResult> {
+    if let EventBody::ToolResult(result) = body { Some(result) } else { None }
+}
+
+/// The ask's answer as the agent must get it: this settlement, this response, and the input it was about.
+pub(crate) fn expected(ask: &Interaction, settlement: &str, response: &Value) -> Value {
+    json!({ "outcome": "settled", "settlement": settlement, "response": response, "input": ask.request.input })
+}

@@ -1,0 +1,72 @@
+//! Databases that a show has for itself and leaves nothing of.
+
+use std::fmt;
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        })
+    }
+}
+
+/// An empty database: a file, or a schema on the server that the environment names.
+#[derive(Debug)]
+pub(crate) enum Database {
+    Sqlite { folder: TempDir },
+    Postgres { server: String, schema: String },
+}
+
+impl Database {
+    pub(crate) async fn new(kind: Kind) -> Result<Self> {
+        match kind {
+            Kind::Sqlite => Ok(Self::Sqlite { folder: TempDir::new()? }),
+            Kind::Postgres => {
+                let server = std::env::var("HOLDPOINT_TEST_POSTGRES").map_err(
+                    |_| "this show needs PostgreSQL: run it with `just`, or with `scripts/postgres with …`",
+                )?;
+                let schema = format!("show_{}", Uuid::now_v7().simple());
+                run(&server, format!("CREATE SCHEMA {schema}")).await?;
+                Ok(Self::Postgres { server, schema })
+            }
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Sqlite { folder } => format!("sqlite:{}", folder.path().join("holdpoint.db").display()),
+            Self::Postgres { server, schema } => format!("{server}?options[search_path]={schema}"),
+        }
+    }
+
+    /// Takes it away. A file goes by itself; a schema that is left behind is on a server made for the show.
+    pub(crate) async fn remove(self) -> Result<()> {
+        match self {
+            Self::Sqlite { folder } => Ok(folder.close()?),
+            Self::Postgres { server, schema } => run(&server, format!("DROP SCHEMA {schema} CASCADE")).await,
+        }
+    }
+}
+
+async fn run(server: &str, sql: String) -> Result<()> {
+    let mut connection = PgConnection::connect(server).await?;
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
+    Ok(connection.close().await?)
+}

@@ -1,0 +1,158 @@
+//! Many clients answer one ask at once; exactly one wins, on every store.
+
+mod race;
+mod shuffled;
+
+use std::time::Instant;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use holdpoint_protocol::api::Interaction;
+use holdpoint_protocol::{EventBody, InteractionId};
+use serde_json::json;
+
+use crate::client::{Client, received};
+use crate::database::{Database, Kind};
+use crate::gateway_process::{GatewayProcess, TokenFor};
+use crate::latency::Latencies;
+use crate::{Result, ensure};
+use race::{Contender, Race};
+
+const CLIENTS: usize = 100;
+/// Ten tokens: each may make a thousand calls a second.
+const PEOPLE: [&str; 10] = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gil", "Hana", "Ivo", "Jo"];
+/// Races, and how many clients each has. All with a hundred clients would be 200,000 requests.
+const RACES: [(usize, usize); 2] = [(20, CLIENTS), (1_980, 100)];
+/// Asks that are opened before they are raced for.
+const BATCH: usize = 100;
+
+pub(crate) async fn show() -> Result<String> {
+    let mut won = 0;
+    for kind in Kind::ALL {
+        let database = Database::new(kind).await?;
+        let gateway = GatewayProcess::serve(Some(&database.url())).await?;
+        won += one_store(kind, &gateway).await?;
+        gateway.stop().await?;
+        database.remove().await?;
+        println!();
+    }
+    let races: usize = RACES.iter().map(|(races, _)| races).sum::<usize>() * Kind::ALL.len();
+    ensure!(won == races, "{races} races had {won} winners");
+    let (first, clients) = RACES[0];
+    let (rest, fewer) = RACES[1];
+    Ok(format!(
+        "1 of {CLIENTS} won and {} lost, 10 shuffled answers were right, and {races} races had {won} winners \
+         (per store: {first} races of {clients} clients, {rest} of {fewer})",
+        CLIENTS - 1
+    ))
+}
+
+async fn one_store(kind: Kind, gateway: &GatewayProcess) -> Result<usize> {
+    let person = gateway.person()?;
+    let mut contenders = Vec::with_capacity(CLIENTS);
+    let mut tokens = Vec::new();
+    for name in PEOPLE {
+        tokens.push((name, gateway.token(name, TokenFor::Person).await?));
+    }
+    for (name, token) in tokens.iter().cycle().take(CLIENTS) {
+        contenders.push(Contender { name, client: Client::new(&gateway.url, token)? });
+    }
+    one_agent(kind, &person, &contenders).await?;
+    let right = shuffled::answer_ten(&person).await?;
+    println!(
+        "{kind}: {right} open asks of one agent answered in shuffled order, each answer where it belongs"
+    );
+    many_races(kind, gateway, &person, &contenders).await
+}
+
+/// A hundred clients, one ask, and an agent that waits for it.
+async fn one_agent(kind: Kind, person: &Client, contenders: &[Contender]) -> Result<()> {
+    let session = person.open_session().await?.session_id.to_string();
+    person.say(&session, r#"approve Bash {"command":"make release"}"#).await?;
+    let ask = person.open_ask(&session, "approval").await?;
+    let race = Race::run(contenders, &ask).await?;
+    let events = person.done(&session).await?;
+    let responses =
+        events.iter().filter(|event| matches!(event.body, EventBody::InteractionResponse(_))).count();
+    ensure!(responses == 1, "the journal has {responses} responses to one ask");
+    let got = &received(&events, &ask)?.output["received"]["response"];
+    ensure!(
+        got["action"] == race.action,
+        "{} won with {}, and the agent got {got}",
+        race.winner,
+        race.action
+    );
+    let (winner, action) = (race.winner, race.action);
+    println!(
+        "{kind}: {} clients at once: one 200 ({winner}, {action}), {} x 409 that name {winner}; one \
+         interaction_response in the journal, and the agent got it",
+        contenders.len(),
+        race.losers,
+    );
+    Ok(())
+}
+
+async fn many_races(
+    kind: Kind,
+    gateway: &GatewayProcess,
+    person: &Client,
+    contenders: &[Contender],
+) -> Result<usize> {
+    let mut won = 0;
+    for (races, clients) in RACES {
+        let begin = Instant::now();
+        let mut latencies = Latencies::default();
+        for batch in 0..races.div_ceil(BATCH) {
+            let count = BATCH.min(races - batch * BATCH);
+            for race in one_batch(gateway, person, &contenders[..clients], count).await? {
+                latencies.add(race.took);
+                won += 1;
+            }
+        }
+        println!(
+            "{kind}: {races} races of {clients} clients, {races} winners, in {:.1} s; the winning answer took {latencies}",
+            begin.elapsed().as_secs_f64()
+        );
+    }
+    Ok(won)
+}
+
+/// A program asks many times; each ask is raced for, and the program fetches what was decided.
+async fn one_batch(
+    gateway: &GatewayProcess,
+    person: &Client,
+    contenders: &[Contender],
+    count: usize,
+) -> Result<Vec<Race>> {
+    let session = person.open_session().await?.session_id.to_string();
+    let token = gateway.token("racer", TokenFor::Agent(&session)).await?;
+    let agent = Client::new(&gateway.url, &token)?;
+    let asks: Vec<Interaction> =
+        stream::iter(0..count).map(|number| open(&agent, number)).buffered(16).try_collect().await?;
+    let mut races = Vec::with_capacity(count);
+    for ask in &asks {
+        races.push(Race::run(contenders, ask).await?);
+    }
+    let responses = person.journal(&session).await?;
+    for (ask, race) in asks.iter().zip(&races) {
+        let id = ask.request.interaction_id;
+        let count = responses.iter().filter(|event| responds_to(&event.body, id)).count();
+        ensure!(count == 1, "the journal has {count} responses to {id}");
+        let fetched: Interaction = agent.get(&format!("/v1/interactions/{id}?wait=10s")).await?;
+        race.check_fetched(&fetched)?;
+    }
+    Ok(races)
+}
+
+async fn open(agent: &Client, number: usize) -> Result<Interaction> {
+    let ask = json!({
+        "key": format!("race {number}"),
+        "toolName": "deploy",
+        "kind": "approval",
+        "input": { "step": number },
+    });
+    agent.post("/v1/interactions", &ask).await
+}
+
+fn responds_to(body: &EventBody, ask: InteractionId) -> bool {
+    if let EventBody::InteractionResponse(response) = body { response.interaction_id == ask } else { false }
+}

@@ -1,0 +1,197 @@
+//! A gateway as a process of its own: started by its binary, ended by its id.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::client::Client;
+use crate::{Result, ensure};
+
+/// How long the process may take to say where it listens, and to go.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOG: &str = "log.txt";
+
+#[derive(Debug)]
+pub(crate) struct GatewayProcess {
+    /// Gone when it was stopped.
+    child: Option<Child>,
+    lines: mpsc::UnboundedReceiver<Value>,
+    folder: TempDir,
+    store: Option<String>,
+    pub(crate) url: String,
+    /// The first line of its output.
+    pub(crate) started: Value,
+}
+
+/// What a new token is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TokenFor<'a> {
+    Person,
+    Viewer,
+    /// An agent, and the session it asks in.
+    Agent(&'a str),
+}
+
+impl GatewayProcess {
+    /// `holdpoint serve` on a free port. Without a store it has a file in its own folder.
+    pub(crate) async fn serve(store: Option<&str>) -> Result<Self> {
+        Self::start("serve", &[], store).await
+    }
+
+    /// `holdpoint demo` on a free port.
+    pub(crate) async fn demo() -> Result<Self> {
+        Self::start("demo", &["--no-open"], None).await
+    }
+
+    async fn start(verb: &str, more: &[&str], store: Option<&str>) -> Result<Self> {
+        let folder = TempDir::new()?;
+        let mut command = Command::new(program()?);
+        command
+            .arg(verb)
+            .arg("--dir")
+            .arg(folder.path())
+            .args(["--listen", "127.0.0.1:0", "--json"])
+            .args(more);
+        if let Some(store) = store {
+            command.args(["--store", store]);
+        }
+        let log = File::create(folder.path().join(LOG))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let (sender, mut lines) = mpsc::unbounded_channel();
+        let stdout = child.stdout.take().ok_or("the gateway has no output")?;
+        tokio::spawn(forward(stdout, sender));
+        let Ok(Some(started)) = timeout(PATIENCE, lines.recv()).await else {
+            return Err(format!("`holdpoint {verb}` did not start: {}", log_end(folder.path())).into());
+        };
+        let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
+        let store = store.map(str::to_owned);
+        Ok(Self { child: Some(child), lines, folder, store, url, started })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The person whose gateway it is.
+    pub(crate) fn person(&self) -> Result<Client> {
+        let token = std::fs::read_to_string(self.folder().join("token"))?;
+        Client::new(&self.url, token.trim())
+    }
+
+    /// Makes a token with the binary, as an administrator does.
+    pub(crate) async fn token(&self, name: &str, whose: TokenFor<'_>) -> Result<String> {
+        let mut command = Command::new(program()?);
+        command.arg("token").arg("--dir").arg(self.folder()).args(["--name", name, "--role"]);
+        match whose {
+            TokenFor::Person => command.arg("person"),
+            TokenFor::Viewer => command.arg("viewer"),
+            TokenFor::Agent(session) => command.args(["agent", "--session", session]),
+        };
+        if let Some(store) = &self.store {
+            command.args(["--store", store]);
+        }
+        let output = command.stdin(Stdio::null()).output().await?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "`holdpoint token` failed: {words}");
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    /// The next line of its output that has this field.
+    pub(crate) async fn line_with(&mut self, field: &str) -> Result<Value> {
+        let deadline = Instant::now() + PATIENCE;
+        while let Ok(Some(line)) = tokio::time::timeout_at(deadline, self.lines.recv()).await {
+            if line.get(field).is_some() {
+                return Ok(line);
+            }
+        }
+        Err(format!("no line with `{field}` came: {}", log_end(self.folder())).into())
+    }
+
+    /// Asks it to go, and waits until it is gone.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        if let Some(pid) = child.id() {
+            signal("-TERM", pid)?;
+        }
+        match timeout(PATIENCE, child.wait()).await {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                child.kill().await?;
+                Err("the gateway did not go when it was asked to".into())
+            }
+        }
+    }
+}
+
+impl Drop for GatewayProcess {
+    /// On the way out of a show that failed. Asked to go, a supervisor takes its gateway with it.
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        let Some(pid) = child.id() else { return };
+        if signal("-TERM", pid).is_err() {
+            return;
+        }
+        for _ in 0..100 {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Kills the process, and waits until it is gone.
+pub(crate) async fn kill(pid: u32) -> Result<()> {
+    signal("-KILL", pid)?;
+    for _ in 0..200 {
+        if !is_alive(pid) {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    Err(format!("process {pid} is still there after kill -9").into())
+}
+
+/// A process that ended and was not waited for yet is not alive.
+fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+}
+
+fn signal(name: &str, pid: u32) -> Result<()> {
+    let status = std::process::Command::new("kill").arg(name).arg(pid.to_string()).status()?;
+    ensure!(status.success(), "kill {name} {pid} failed");
+    Ok(())
+}
+
+/// The `holdpoint` that was built with this program.
+fn program() -> Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name("holdpoint");
+    ensure!(path.exists(), "{} is not there: run `cargo build --release -p holdpoint`", path.display());
+    Ok(path)
+}
+
+async fn forward(stdout: ChildStdout, lines: mpsc::UnboundedSender<Value>) {
+    let mut stdout = BufReader::new(stdout).lines();
+    while let Ok(Some(line)) = stdout.next_line().await {
+        // Whoever read them may be gone; the pipe is emptied all the same.
+        if let Ok(value) = serde_json::from_str(&line) {
+            let _nobody = lines.send(value);
+        }
+    }
+}
+
+fn log_end(folder: &Path) -> String {
+    let log = std::fs::read_to_string(folder.join(LOG)).unwrap_or_default();
+    let lines: Vec<_> = log.lines().collect();
+    lines[lines.len().saturating_sub(10)..].join("\n")
+}

@@ -1,0 +1,56 @@
+//! Shows what Holdpoint promises, on the real thing. Each show can fail, and prints its figure last.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
+
+mod client;
+mod database;
+mod demo;
+mod first_answer;
+mod flood;
+mod gateway_process;
+mod growth;
+mod latency;
+mod reconnect;
+mod routes;
+
+use std::process::ExitCode;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
+
+/// Fails the show with these words unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($words:tt)+) => {
+        if !$condition {
+            return Err(format!($($words)+).into());
+        }
+    };
+}
+pub(crate) use ensure;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let shown = match name.as_str() {
+        "demo" => demo::show().await,
+        "first-answer" => first_answer::show().await,
+        "routes" => routes::show().await,
+        "growth" => growth::show().await,
+        "reconnect" => reconnect::show().await,
+        "flood" => flood::show().await,
+        _ => {
+            eprintln!("usage: holdpoint-show demo | first-answer | routes | growth | reconnect | flood");
+            return ExitCode::from(2);
+        }
+    };
+    match shown {
+        Ok(figure) => {
+            println!("show-{name}: {figure}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("show-{name}: FAILED: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Every route of the OpenAPI document refuses whoever should not get in, and lets in who should.
+
+mod call;
+mod prepared;
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::Code;
+use serde_json::Value;
+
+use crate::database::{Database, Kind};
+use crate::gateway_process::GatewayProcess;
+use crate::{Result, ensure};
+use call::{Caller, Route, Wrong};
+use prepared::Prepared;
+
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+pub(crate) async fn show() -> Result<String> {
+    let database = Database::new(Kind::Sqlite).await?;
+    let gateway = GatewayProcess::serve(Some(&database.url())).await?;
+    let prepared = Prepared::new(&gateway, &database.url()).await?;
+    let mut routes = routes(&prepared.person.get("/openapi.json").await?)?;
+    routes.sort_by_key(Route::order);
+
+    let before = prepared.fingerprint().await?;
+    let mut table = BTreeMap::new();
+    let mut calls = 0;
+    for route in &routes {
+        let mut cells: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for wrong in route.wrongs() {
+            let cell = refused(&prepared, route, wrong).await?;
+            cells.entry(wrong.column()).or_default().push(cell);
+            calls += 1;
+        }
+        table.insert(route.to_string(), cells);
+    }
+    let after = prepared.fingerprint().await?;
+    ensure!(before == after, "a refused call changed something: {before} became {after}");
+
+    // The same calls with nothing wrong: what was refused was refused for what was wrong with it.
+    for route in &routes {
+        let (status, body) = prepared.call(route, Caller::Right, None).await?;
+        ensure!(route.lets_in(status), "{route} refuses the right caller: {status} {body}");
+        let cells = table.entry(route.to_string()).or_default();
+        cells.entry("right caller").or_default().push(status.to_string());
+    }
+    print_table(&table);
+    gateway.stop().await?;
+    database.remove().await?;
+    Ok(format!("{} routes, {calls} calls, {calls} refused", routes.len()))
+}
+
+/// What the document lists.
+fn routes(document: &Value) -> Result<Vec<Route>> {
+    let paths = document["paths"].as_object().ok_or("the document has no paths")?;
+    let mut routes = Vec::new();
+    for (path, methods) in paths {
+        for method in METHODS.iter().filter(|method| methods.get(**method).is_some()) {
+            routes.push(Route { method: method.to_uppercase().parse()?, path: path.clone() });
+        }
+    }
+    ensure!(!routes.is_empty(), "the document lists no routes");
+    Ok(routes)
+}
+
+/// Makes the call, and fails unless it is refused for what is wrong with it.
+async fn refused(prepared: &Prepared, route: &Route, wrong: Wrong) -> Result<String> {
+    let (status, body) = prepared.call(route, wrong.caller(), Some(wrong)).await?;
+    let code: Option<Code> = serde_json::from_value(body["code"].clone()).ok();
+    let (wanted, why) = wrong.refusal();
+    ensure!(
+        status == wanted && code == Some(why),
+        "{route} with {} answered {status} {body}, not {wanted} {why:?}",
+        wrong.words()
+    );
+    Ok(format!("{status} {}", wrong.words()))
+}
+
+fn print_table(table: &BTreeMap<String, BTreeMap<&str, Vec<String>>>) {
+    const COLUMNS: [&str; 6] = ["token", "role", "host", "origin", "body", "right caller"];
+    for (route, cells) in table {
+        println!("{route}");
+        for column in COLUMNS {
+            if let Some(cells) = cells.get(column) {
+                println!("    {column:<13} {}", cells.join(", "));
+            }
+        }
+    }
+    println!(
+        "\nAny valid token may read /v1/me, /openapi.json, /healthz and /readyz: there a revoked token stands in for"
+    );
+    println!(
+        "the wrong role. /v1/login takes a code in place of a token: there no code and a wrong code are refused.\n"
+    );
+}

@@ -1,0 +1,143 @@
+//! A route, and what can be wrong with a call of it.
+
+use std::fmt;
+
+use holdpoint_protocol::Code;
+use reqwest::Method;
+
+/// Any valid token may read these.
+const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
+const LOGIN: &str = "/v1/login";
+const SOCKET: &str = "/v1/ws";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+/// Whose token a call carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// A person, or for the login the right code.
+    Right,
+    Nobody,
+    Unknown,
+    Revoked,
+    Viewer,
+    /// The agent of the session in the path.
+    OwnAgent,
+    /// The agent of another session.
+    OtherAgent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Caller(Caller),
+    Host,
+    Origin,
+    ContentType,
+}
+
+impl Route {
+    /// What destroys what others need comes last.
+    pub(crate) fn order(&self) -> (u8, String) {
+        let rank = match (&self.method, self.path.as_str()) {
+            (&Method::GET, _) => 0,
+            (&Method::POST, path) if !path.ends_with("/interrupt") => 1,
+            (&Method::POST, _) => 2,
+            (_, path) if !path.starts_with("/v1/sessions") => 3,
+            (_, _) => 4,
+        };
+        (rank, self.path.clone())
+    }
+
+    pub(crate) fn is_login(&self) -> bool {
+        self.path == LOGIN
+    }
+
+    pub(crate) fn is_socket(&self) -> bool {
+        self.path == SOCKET
+    }
+
+    /// The status with which the right caller is let in.
+    pub(crate) fn lets_in(&self, status: u16) -> bool {
+        if self.is_socket() { status == 101 } else { (200..300).contains(&status) }
+    }
+
+    /// Everything that this route must refuse.
+    pub(crate) fn wrongs(&self) -> Vec<Wrong> {
+        let mut callers = vec![Caller::Nobody, Caller::Unknown];
+        if self.method != Method::GET && !self.is_login() {
+            callers.extend([Caller::Viewer, Caller::OtherAgent]);
+            // An agent may ask in its own session, and do nothing else.
+            if self.path != "/v1/interactions" {
+                callers.push(Caller::OwnAgent);
+            }
+        } else if FOR_ANY_TOKEN.contains(&self.path.as_str()) {
+            callers.push(Caller::Revoked);
+        } else if !self.is_login() {
+            callers.push(Caller::OtherAgent);
+        }
+        let mut wrongs: Vec<_> = callers.into_iter().map(Wrong::Caller).collect();
+        wrongs.extend([Wrong::Host, Wrong::Origin]);
+        if self.method == Method::POST {
+            wrongs.push(Wrong::ContentType);
+        }
+        wrongs
+    }
+}
+
+impl Wrong {
+    pub(crate) const fn caller(self) -> Caller {
+        match self {
+            Self::Caller(caller) => caller,
+            Self::Host | Self::Origin | Self::ContentType => Caller::Right,
+        }
+    }
+
+    /// The status and the code of the refusal.
+    pub(crate) const fn refusal(self) -> (u16, Code) {
+        match self {
+            Self::Caller(Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right) => {
+                (403, Code::Forbidden)
+            }
+            Self::Caller(Caller::Nobody | Caller::Unknown | Caller::Revoked) => (401, Code::Unauthenticated),
+            Self::Host | Self::Origin => (403, Code::ForeignOrigin),
+            Self::ContentType => (415, Code::UnsupportedMediaType),
+        }
+    }
+
+    pub(crate) const fn column(self) -> &'static str {
+        match self {
+            Self::Caller(Caller::Nobody | Caller::Unknown) => "token",
+            Self::Caller(
+                Caller::Revoked | Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right,
+            ) => "role",
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::ContentType => "body",
+        }
+    }
+
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Caller(Caller::Right) => "the right token",
+            Self::Caller(Caller::Nobody) => "none",
+            Self::Caller(Caller::Unknown) => "unknown",
+            Self::Caller(Caller::Revoked) => "revoked",
+            Self::Caller(Caller::Viewer) => "viewer",
+            Self::Caller(Caller::OwnAgent) => "its own agent",
+            Self::Caller(Caller::OtherAgent) => "another session's agent",
+            Self::Host => "foreign",
+            Self::Origin => "foreign",
+            Self::ContentType => "text/plain",
+        }
+    }
+}

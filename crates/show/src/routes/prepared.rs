@@ -1,0 +1,226 @@
+//! A gateway with one of everything, so that a refusal is never merely "not found".
+
+use holdpoint_core::{Command, digest};
+use holdpoint_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
+use holdpoint_protocol::{Grant, GrantId, PermissionMode, Rule, Scope, SessionId, SessionOpened};
+use reqwest::header::{
+    CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::call::{Caller, Route, Wrong};
+use crate::client::Client;
+use crate::gateway_process::{GatewayProcess, TokenFor};
+use crate::{Result, ensure};
+
+const ASKS: &str = r#"together
+approve Bash {"command":"make one"}
+approve Bash {"command":"make two"}
+approve Bash {"command":"make three"}
+ask Store: Where? | SQLite | PostgreSQL
+end"#;
+/// Looks like a token and is none.
+const UNKNOWN: &str = "hp_0000000000000000000000000000000000000000000000000000000000000000";
+/// Any sixteen bytes.
+const SOCKET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
+
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) person: Client,
+    http: reqwest::Client,
+    url: String,
+    tokens: Tokens,
+    session: String,
+    /// One ask for each route that answers.
+    asks: Vec<Interaction>,
+    grant: GrantId,
+    code: String,
+}
+
+#[derive(Debug)]
+struct Tokens {
+    person: String,
+    viewer: String,
+    own_agent: String,
+    other_agent: String,
+    revoked: String,
+}
+
+impl Prepared {
+    pub(crate) async fn new(gateway: &GatewayProcess, store: &str) -> Result<Self> {
+        let person = gateway.person()?;
+        let session = person.open_session().await?.session_id;
+        let other = person.open_session().await?.session_id.to_string();
+        person.say(&session.to_string(), ASKS).await?;
+        let asks = person.open_asks(&session.to_string(), 4).await?;
+        let tokens = Tokens {
+            person: gateway.token("Ada", TokenFor::Person).await?,
+            viewer: gateway.token("Vic", TokenFor::Viewer).await?,
+            own_agent: gateway.token("own", TokenFor::Agent(&session.to_string())).await?,
+            other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
+            revoked: gateway.token("gone", TokenFor::Person).await?,
+        };
+        let grant = plant(store, session, &asks[0], &tokens.revoked).await?;
+        let link: LoginLink = person.post("/v1/login-links", &json!({})).await?;
+        Ok(Self {
+            person,
+            http: reqwest::Client::builder().no_proxy().build()?,
+            url: gateway.url.clone(),
+            tokens,
+            session: session.to_string(),
+            asks,
+            grant,
+            code: link.code,
+        })
+    }
+
+    /// What a refused call must not change.
+    pub(crate) async fn fingerprint(&self) -> Result<String> {
+        let session: Session = self.person.get(&format!("/v1/sessions/{}", self.session)).await?;
+        let sessions: SessionPage = self.person.get("/v1/sessions").await?;
+        let open: InteractionPage = self.person.get("/v1/interactions?state=open").await?;
+        let grants: GrantPage = self.person.get("/v1/grants").await?;
+        Ok(format!(
+            "{} sessions, the first at event {} ({:?}), {} open asks, {} grants",
+            sessions.sessions.len(),
+            session.seq,
+            session.state,
+            open.interactions.len(),
+            grants.grants.len()
+        ))
+    }
+
+    /// Makes the call and returns the status and, of a refusal, the body.
+    pub(crate) async fn call(
+        &self,
+        route: &Route,
+        caller: Caller,
+        wrong: Option<Wrong>,
+    ) -> Result<(u16, Value)> {
+        let mut request =
+            self.http.request(route.method.clone(), format!("{}{}", self.url, self.fill(route)?));
+        if route.method == Method::POST {
+            let kind = if wrong == Some(Wrong::ContentType) { "text/plain" } else { "application/json" };
+            request = request.header(CONTENT_TYPE, kind).body(self.body(route, caller)?.to_string());
+        }
+        if let (Some(token), false) = (self.token(caller), route.is_login()) {
+            request = request.bearer_auth(token);
+        }
+        if route.is_socket() {
+            request = request.header(CONNECTION, "upgrade").header(UPGRADE, "websocket");
+            request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, SOCKET_KEY);
+        }
+        if wrong == Some(Wrong::Host) {
+            request = request.header(HOST, "holdpoint.example");
+        }
+        if wrong == Some(Wrong::Origin) {
+            request = request.header(ORIGIN, "https://holdpoint.example");
+        }
+        let response = request.send().await?;
+        let status = response.status();
+        // A stream that was let in does not end; that it was is all there is to know.
+        let let_in = status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS;
+        let body = if let_in { Value::Null } else { response.json().await? };
+        Ok((status.as_u16(), body))
+    }
+
+    fn token(&self, caller: Caller) -> Option<&str> {
+        match caller {
+            Caller::Right => Some(&self.tokens.person),
+            Caller::Nobody => None,
+            Caller::Unknown => Some(UNKNOWN),
+            Caller::Revoked => Some(&self.tokens.revoked),
+            Caller::Viewer => Some(&self.tokens.viewer),
+            Caller::OwnAgent => Some(&self.tokens.own_agent),
+            Caller::OtherAgent => Some(&self.tokens.other_agent),
+        }
+    }
+
+    /// The path with ids of things that exist.
+    fn fill(&self, route: &Route) -> Result<String> {
+        let path = &route.path;
+        let id = if path.contains("/sessions/") {
+            self.session.clone()
+        } else if path.contains("/interactions/") {
+            self.asks[0].request.interaction_id.to_string()
+        } else if path.contains("/grants/") {
+            self.grant.to_string()
+        } else {
+            String::new()
+        };
+        let filled = path.replace("{id}", &id);
+        ensure!(!filled.contains('{') && !filled.contains("//"), "{route}: this show has no id to fill in");
+        Ok(filled)
+    }
+
+    /// A body that the right caller is not refused for.
+    fn body(&self, route: &Route, caller: Caller) -> Result<Value> {
+        let call = |number: usize| self.asks[number].request.tool_call_id.clone();
+        Ok(match route.path.as_str() {
+            "/v1/sessions" => json!({ "agent": "scripted" }),
+            "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
+            "/v1/sessions/{id}/interrupt" | "/v1/login-links" => json!({}),
+            "/v1/interaction-mode" => json!({ "client": "show", "mode": "on" }),
+            "/v1/interactions" => {
+                json!({ "sessionId": self.session, "key": "one", "toolName": "deploy", "kind": "approval", "input": { "to": "staging" } })
+            }
+            "/v1/interactions/{id}/respond" => {
+                json!({ "promptId": self.asks[0].request.prompt_id, "idempotencyKey": "one", "action": "approve" })
+            }
+            "/v1/login" => match caller {
+                Caller::Right => json!({ "code": self.code }),
+                Caller::Nobody => json!({}),
+                Caller::Unknown
+                | Caller::Revoked
+                | Caller::Viewer
+                | Caller::OwnAgent
+                | Caller::OtherAgent => json!({ "code": UNKNOWN }),
+            },
+            "/api/sessions/{id}/approve" => json!({ "toolCallId": call(1) }),
+            "/api/sessions/{id}/deny" => json!({ "toolCallId": call(2) }),
+            "/api/sessions/{id}/submit-answers" => {
+                json!({ "toolCallId": call(3), "answers": { "store": "SQLite" } })
+            }
+            _ => return Err(format!("{route}: this show has no body for it").into()),
+        })
+    }
+}
+
+/// What no route makes: an always-grant, and a token that was revoked.
+async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str) -> Result<GrantId> {
+    let journal = holdpoint_store::open(store).await?;
+    let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
+    let grant = Grant {
+        grant_id: GrantId::from_answer(ask.request.interaction_id),
+        rule: Rule::ExactInput {
+            tool_name: "Bash".to_owned(),
+            input_digest: digest(&json!({ "command": "ls" })),
+        },
+        scope: Scope::Always,
+        given_by: "Ada".to_owned(),
+        interaction_id: ask.request.interaction_id,
+        given_at: journal.now().await?,
+        expires_at: None,
+    };
+    let grant_id = grant.grant_id;
+    let own = SessionId::derive(&owner, "owner");
+    let opened = SessionOpened {
+        owner,
+        agent: "owner".to_owned(),
+        cwd: None,
+        title: None,
+        permission_mode: PermissionMode::Default,
+        model: None,
+        system_prompt: None,
+        max_turns: None,
+        allowed_tools: Vec::new(),
+    };
+    journal.append(own, Command::Open(opened)).await?;
+    journal.append(own, Command::Grant(grant)).await?;
+    let was_good = journal.revoke_token(&Sha256::digest(revoked.as_bytes()).into()).await?;
+    ensure!(was_good, "the token to be revoked is not in the store");
+    journal.close().await;
+    Ok(grant_id)
+}
