@@ -7,6 +7,7 @@ mod ask;
 pub mod cursor;
 mod deadlines;
 mod direct;
+mod erase;
 mod error;
 mod gateway;
 mod grants;
@@ -29,5 +30,5 @@ pub use presence::{Watch, Watching};
 pub use stream::EventStream;
 pub use tools::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
-    ToolResponse,
+    ToolResponse, WhenNobody,
 };

@@ -69,6 +69,9 @@ pub(crate) enum Command {
         #[arg(long)]
         session: Option<String>,
     },
+    /// Prove that nobody changed the journal, hand it to somebody else, or erase a session from it
+    #[command(subcommand)]
+    Audit(Audit),
     /// Check that everything is in order
     Doctor,
     /// Print the settings in force
@@ -85,6 +88,38 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Check every session, or one: its chain, what was signed, and what is stored beside it
+    Verify {
+        /// A session, by its id or the end of it
+        session: Option<String>,
+        /// Whose signatures count: a public key or a file with one, in place of this machine's own. May be repeated
+        #[arg(long)]
+        key: Vec<String>,
+        /// Check an export in place of the journal
+        #[arg(long, conflicts_with = "session")]
+        file: Option<PathBuf>,
+    },
+    /// Write all sessions, or one, as lines of JSON that anybody can check
+    Export {
+        /// A session, by its id or the end of it
+        session: Option<String>,
+        /// Where to, in place of the standard output
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// Sign where all journals stand now, without waiting for the gateway to do it
+    Checkpoint,
+    /// Drop what was said in an ended session. That it was said, and that you erased it, is kept
+    Erase {
+        /// The session, by its id or the end of it
+        session: String,
+    },
+    /// Print the public key that checks what this machine signed
+    Key,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     #[error("{0}")]
     NotSent(String),
     #[error("{0}")]
+    NotDone(String),
+    #[error("{0}")]
     Unhealthy(String),
 }
 
@@ -59,6 +61,7 @@ impl Failure {
             | Self::Strange(_)
             | Self::Store(_)
             | Self::Gateway(_)
+            | Self::NotDone(_)
             | Self::Unhealthy(_) => 1,
         }
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod answer_flags;
+mod checkpoints;
 mod cli;
 mod commands;
 mod config;
@@ -24,7 +25,7 @@ Agents stop here and wait for you.
   inbox           what waits for you
   answer <id>     approve, deny or reply
   watch           see asks and answers as they come
-  open sessions serve token doctor config
+  open sessions serve token audit doctor config
 All take --json. More: holdpoint help <command>";
 
 fn main() -> ExitCode {

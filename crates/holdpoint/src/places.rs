@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use holdpoint_store::{AuditKey, Notary};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -68,6 +69,44 @@ impl Places {
         self.data.join("scripted")
     }
 
+    /// What was signed, beside the database and not in it.
+    pub(crate) fn checkpoints_file(&self) -> PathBuf {
+        self.data.join("checkpoints.log")
+    }
+
+    fn audit_key_file(&self) -> PathBuf {
+        self.config.join("audit.key")
+    }
+
+    /// The key that signs, if this machine has one.
+    pub(crate) fn audit_key(&self) -> Result<Option<AuditKey>, Failure> {
+        let path = self.audit_key_file();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => AuditKey::from_secret_text(&text)
+                .map(Some)
+                .map_err(|error| Failure::Config(format!("{}: {error}", path.display()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Failure::Io { what: format!("read {}", path.display()), source }),
+        }
+    }
+
+    /// Signs with this machine's key, which is made if there is none.
+    pub(crate) fn notary(&self) -> Result<Notary, Failure> {
+        let path = self.audit_key_file();
+        let io = |source| Failure::Io { what: format!("write the key to {}", path.display()), source };
+        let key = match self.audit_key()? {
+            Some(key) => key,
+            None => {
+                let key = AuditKey::generate();
+                // Never over another one: what it signed could not be checked any more.
+                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
+                key
+            }
+        };
+        Ok(Notary::new(key, self.checkpoints_file()))
+    }
+
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.data.join("gateway.lock")
     }
@@ -101,12 +140,16 @@ impl Places {
     }
 }
 
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+fn private() -> std::fs::OpenOptions {
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    options
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = private().create(true).truncate(true).open(path)?;
     set_mode(path, 0o600)?;
     writeln!(file, "{text}")
 }

@@ -1,118 +1,96 @@
-//! Checks a journal against itself: the chain of its hashes, and what is stored beside it.
+//! Checks a journal against itself, against what was signed about it, and against what is stored beside it.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, VecDeque};
 
 use holdpoint_core::{Session, State, fold};
-use holdpoint_protocol::{InteractionId, Seq, SessionId, Timestamp};
+use holdpoint_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
 
-use crate::chain::{self, Hash};
+use crate::chain;
 use crate::db::{Param, Row, Snapshot};
 use crate::plan::Head;
 use crate::rows::{self, AskRow};
-use crate::{StoreError, decode, sql};
+use crate::walk::{Content, Walk};
+use crate::{ChainReport, Checkpoint, Fault, PublicKey, StoreError, decode, sql};
 
-/// How many events are read at a time.
-const PAGE: i64 = 500;
+/// How many events or checkpoints are read at a time.
+pub(crate) const PAGE: i64 = 500;
 
-/// What a check of one journal found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChainReport {
-    pub session: SessionId,
-    /// How many events were good.
-    pub events: u64,
-    /// The hash of the last good one.
-    pub hash: [u8; 32],
-    /// The first thing that is wrong.
-    pub fault: Option<Fault>,
-}
-
-impl ChainReport {
-    pub fn is_sound(&self) -> bool {
-        self.fault.is_none()
-    }
-}
-
-/// What is wrong with a journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    NoSuchSession,
-    /// A line is missing, or stands in another's place.
-    Missing {
-        seq: Seq,
-    },
-    /// A line was changed.
-    Changed {
-        seq: Seq,
-    },
-    /// A line cannot be read.
-    Unreadable {
-        seq: Seq,
-        why: String,
-    },
-    /// A line is older than the one before it.
-    Backwards {
-        seq: Seq,
-    },
-    /// The head says that the journal ends elsewhere than it does.
-    Head {
-        head: Seq,
-        last: Seq,
-    },
-    /// The head's hash or time is not that of the last line.
-    HeadChanged {
-        seq: Seq,
-    },
-    /// The stored state is not what the journal folds to.
-    State {
-        seq: Seq,
-    },
-    /// The stored ask is missing, or is not what the journal folds to, or the journal knows nothing of it.
-    Ask {
-        id: InteractionId,
-    },
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchSession => f.write_str("there is no such session"),
-            Self::Missing { seq } => write!(f, "event {seq} is missing"),
-            Self::Changed { seq } => write!(f, "event {seq} was changed, or its place"),
-            Self::Unreadable { seq, why } => write!(f, "event {seq} cannot be read: {why}"),
-            Self::Backwards { seq } => write!(f, "event {seq} is older than the one before it"),
-            Self::Head { head, last } => write!(f, "the journal ends at {last}, its head says {head}"),
-            Self::HeadChanged { seq } => write!(f, "the head is not that of event {seq}"),
-            Self::State { seq } => write!(f, "the stored state is not what the events to {seq} come to"),
-            Self::Ask { id } => write!(f, "the stored ask {id} is not what the events come to"),
-        }
-    }
-}
-
+/// `keys` are those whose signatures count; `None` leaves signatures unchecked.
 pub(crate) async fn verify(
-    mut snapshot: Box<dyn Snapshot>,
+    snapshot: &mut dyn Snapshot,
     session: SessionId,
+    keys: Option<&[PublicKey]>,
 ) -> Result<ChainReport, StoreError> {
-    let mut walk = Walk { session, last: Seq::START, at: None, hash: chain::START, state: State::Unopened };
-    let fault = walk.check(&mut *snapshot).await?;
-    Ok(ChainReport { session, events: walk.last.0, hash: walk.hash, fault })
+    let mut audit = Audit { walk: Walk::new(session, keys), state: State::Unopened, opened: None };
+    let fault = audit.check(snapshot).await?;
+    Ok(audit.walk.report(fault))
 }
 
-struct Walk {
-    session: SessionId,
-    last: Seq,
-    at: Option<Timestamp>,
-    hash: Hash,
+/// What the database says against a checkpoint that was kept elsewhere.
+pub(crate) async fn contradiction(
+    snapshot: &mut dyn Snapshot,
+    kept: &Checkpoint,
+) -> Result<Option<Fault>, StoreError> {
+    let Checkpoint { session, number, seq, .. } = *kept;
+    let id = || Param::Id(session.uuid());
+    let rows = snapshot.query(sql::CHECKPOINT, vec![id(), Param::Int(decode::count(number))]).await?;
+    if let Some(row) = rows.first()
+        && decode::checkpoint(row).is_ok_and(|stored| stored == *kept)
+    {
+        return Ok(None);
+    }
+    // The row was tampered with. What it was to hide says more than that.
+    let Some(head) = snapshot.query(sql::SESSION, vec![id()]).await?.pop() else {
+        return Ok(Some(Fault::NoSuchSession));
+    };
+    let at = vec![id(), Param::Int(decode::number(seq) - 1), Param::Int(1)];
+    let found = snapshot.query(sql::READ_CHAIN, at).await?.pop();
+    let hash = found.filter(|row| decode::seq(row, "seq").is_ok_and(|found| found == seq));
+    let hash = hash.map(|row| decode::hash(&row, "hash").ok());
+    Ok(Some(match hash {
+        None => Fault::Cut { last: decode::seq(&head, "last_seq")?, signed: seq },
+        Some(hash) if hash != Some(kept.hash) => Fault::Rewritten { seq },
+        Some(_) => Fault::CheckpointMissing { number, seq },
+    }))
+}
+
+struct Audit<'k> {
+    walk: Walk<'k>,
     state: State,
+    opened: Option<(SessionOpened, Timestamp)>,
 }
 
-impl Walk {
+impl Audit<'_> {
     async fn check(&mut self, snapshot: &mut dyn Snapshot) -> Result<Option<Fault>, StoreError> {
-        let session = Param::Id(self.session.uuid());
-        let heads = snapshot.query(sql::SESSION, vec![session.clone()]).await?;
+        let session = || Param::Id(self.walk.session.uuid());
+        let heads = snapshot.query(sql::SESSION, vec![session()]).await?;
         let Some(head) = heads.first() else { return Ok(Some(Fault::NoSuchSession)) };
+        let openings = snapshot.query(sql::OPENING, vec![session()]).await?;
+        let asks = vec![session()];
+        if let Err(fault) = self.check_lines(snapshot).await? {
+            return Ok(Some(fault));
+        }
+        if let Err(fault) = self.walk.end().and_then(|()| self.check_head(head)) {
+            return Ok(Some(fault));
+        }
+        if self.walk.is_erased() {
+            // Nothing is left that the stored state could be compared with.
+            return Ok(self.check_erasure(head)?.err());
+        }
+        if !openings.first().is_some_and(|row| self.is_opening(row)) {
+            return Ok(Some(Fault::Opening));
+        }
+        let asks = snapshot.query(sql::ASK_ROWS, asks).await?;
+        let asks = asks.iter().map(decode::ask_row).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.check_asks(asks)?.err())
+    }
+
+    /// Every event, and every checkpoint when the walk has come to its event.
+    async fn check_lines(&mut self, snapshot: &mut dyn Snapshot) -> Result<Result<(), Fault>, StoreError> {
+        let session = Param::Id(self.walk.session.uuid());
+        let mut signed = Signed::new();
         loop {
-            let after = Param::Int(decode::number(self.last));
+            let after = Param::Int(decode::number(self.walk.last));
             let rows =
                 snapshot.query(sql::READ_CHAIN, vec![session.clone(), after, Param::Int(PAGE)]).await?;
             if rows.is_empty() {
@@ -120,54 +98,90 @@ impl Walk {
             }
             for row in &rows {
                 if let Err(fault) = self.step(row) {
-                    return Ok(Some(fault));
+                    return Ok(Err(fault));
+                }
+                while let Some(next) = signed.peek(snapshot, &session).await?
+                    && next.seq == self.walk.last
+                {
+                    if let Err(fault) = self.walk.checkpoint(next) {
+                        return Ok(Err(fault));
+                    }
+                    signed.page.pop_front();
                 }
             }
         }
-        if let Err(fault) = self.check_head(head) {
-            return Ok(Some(fault));
-        }
-        let asks = snapshot.query(sql::ASK_ROWS, vec![session]).await?;
-        let asks = asks.iter().map(decode::ask_row).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.check_asks(asks)?.err())
+        // One about an event that the journal has not.
+        Ok(match signed.peek(snapshot, &session).await? {
+            Some(left) => self.walk.checkpoint(left),
+            None => Ok(()),
+        })
     }
 
     fn step(&mut self, row: &Row) -> Result<(), Fault> {
-        let seq = self.last.next();
+        let seq = self.walk.last.next();
         let unreadable = |error: StoreError| Fault::Unreadable { seq, why: error.to_string() };
-        if decode::seq(row, "seq").map_err(unreadable)? != seq {
-            return Err(Fault::Missing { seq });
+        let line = decode::line(self.walk.session, row).map_err(unreadable)?;
+        let stored = decode::hash(row, "hash").map_err(unreadable)?;
+        let (salt, data) = (row.bytes("salt").map_err(unreadable)?, row.bytes("data").map_err(unreadable)?);
+        match row.maybe_bytes("data_hash").map_err(unreadable)? {
+            // Data beside the hash that stands for it would be shown, and not be checked.
+            Some(_) if !data.is_empty() || !salt.is_empty() => Err(Fault::Changed { seq: line.seq }),
+            Some(hash) => {
+                let hash = hash.try_into().map_err(|_| Fault::Changed { seq: line.seq })?;
+                self.walk.event(line, Content::Erased(hash), &stored)
+            }
+            None => {
+                self.walk.event(line, Content::Kept { salt: &salt, data: &data }, &stored)?;
+                self.fold(&line, &data).map_err(unreadable)
+            }
         }
-        let event = decode::event(row).map_err(unreadable)?;
-        let salt = row.bytes("salt").map_err(unreadable)?.try_into().map_err(|_| Fault::Changed { seq })?;
-        let data = chain::data_hash(&salt, &row.bytes("data").map_err(unreadable)?);
-        let event_type = event.body.event_type();
-        let line = chain::Line { id: event.id, session: self.session, seq, at: event.at, event_type };
-        let hash = chain::link(&self.hash, line, &data);
-        if decode::hash(row, "hash").map_err(unreadable)? != hash {
-            return Err(Fault::Changed { seq });
+    }
+
+    fn fold(&mut self, line: &chain::Line, data: &[u8]) -> Result<(), StoreError> {
+        let body = decode::body(line.event_type, data)?;
+        if let (EventBody::SessionOpened(opened), None) = (&body, &self.opened) {
+            self.opened = Some((opened.clone(), line.at));
         }
-        if self.at.is_some_and(|before| event.at < before) {
-            return Err(Fault::Backwards { seq });
-        }
-        fold(&mut self.state, &event);
-        (self.last, self.at, self.hash) = (seq, Some(event.at), hash);
+        fold(&mut self.state, &Event { id: line.id, seq: line.seq, at: line.at, body });
         Ok(())
     }
 
     fn check_head(&self, row: &Row) -> Result<(), Fault> {
-        let seq = self.last;
+        let seq = self.walk.last;
         let Ok((_, head)) = decode::head(row) else { return Err(Fault::State { seq }) };
         let Head { state, last_seq, last_at, hash } = head;
         if last_seq != seq {
             return Err(Fault::Head { head: last_seq, last: seq });
         }
-        if hash != self.hash || Some(last_at) != self.at {
+        if hash != self.walk.hash || Some(last_at) != self.walk.at {
             return Err(Fault::HeadChanged { seq });
         }
         // The stored state has no asks: they have rows of their own.
         let folded = self.state.session().map(|session| Session { asks: BTreeMap::new(), ..session.clone() });
-        if folded.as_ref() == Some(&state) { Ok(()) } else { Err(Fault::State { seq }) }
+        let same = self.walk.is_erased() || folded.as_ref() == Some(&state);
+        if same { Ok(()) } else { Err(Fault::State { seq }) }
+    }
+
+    /// What the lists are made from.
+    fn is_opening(&self, row: &Row) -> bool {
+        let expected = self.opened.as_ref().and_then(|(opened, at)| rows::opening_row(opened, *at).ok());
+        let unfinished = self.state.session().map(rows::is_unfinished);
+        expected.is_some()
+            && decode::opening_row(row).ok() == expected
+            && row.flag("unfinished").ok() == unfinished
+    }
+
+    fn check_erasure(&self, row: &Row) -> Result<Result<(), Fault>, StoreError> {
+        let stored = decode::erasure(row)?;
+        let signed =
+            self.walk.erasure.as_ref().and_then(|signed| Some((signed.at, signed.erased_by.clone()?)));
+        let same = match (&stored, signed) {
+            (None, _) => return Ok(Err(Fault::Hidden { seq: self.walk.last })),
+            (Some(stored), Some((at, by))) => stored.at == at && stored.by == by,
+            // Where signatures matter, the walk has found that there is none.
+            (Some(_), None) => true,
+        };
+        Ok(if same { Ok(()) } else { Err(Fault::Erasure) })
     }
 
     fn check_asks(&self, rows: Vec<AskRow>) -> Result<Result<(), Fault>, StoreError> {
@@ -188,7 +202,36 @@ impl Walk {
         let rows = session
             .asks
             .iter()
-            .map(|(id, ask)| rows::ask_row(self.session, session, *id, ask).map(|row| (*id, row)));
+            .map(|(id, ask)| rows::ask_row(self.walk.session, session, *id, ask).map(|row| (*id, row)));
         rows.collect()
+    }
+}
+
+/// A session's checkpoints in their order, some at a time.
+pub(crate) struct Signed {
+    pub(crate) page: VecDeque<Checkpoint>,
+    read: u64,
+    more: bool,
+}
+
+impl Signed {
+    pub(crate) const fn new() -> Self {
+        Self { page: VecDeque::new(), read: 0, more: true }
+    }
+
+    pub(crate) async fn peek(
+        &mut self,
+        snapshot: &mut dyn Snapshot,
+        session: &Param,
+    ) -> Result<Option<&Checkpoint>, StoreError> {
+        if self.page.is_empty() && self.more {
+            let after = Param::Int(decode::count(self.read));
+            let rows =
+                snapshot.query(sql::CHECKPOINTS, vec![session.clone(), after, Param::Int(PAGE)]).await?;
+            self.page = rows.iter().map(decode::checkpoint).collect::<Result<_, _>>()?;
+            self.more = rows.len() as i64 == PAGE;
+            self.read = self.page.back().map_or(self.read, |last| last.number);
+        }
+        Ok(self.page.front())
     }
 }

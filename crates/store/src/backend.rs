@@ -92,7 +92,9 @@ impl From<crate::StoreError> for WriteError {
             | E::Unknown { .. }
             | E::Overloaded { .. }
             | E::Corrupt { .. }
-            | E::NewerVersion { .. }) => Self::Corrupt(other),
+            | E::NewerVersion { .. }
+            | E::File { .. }
+            | E::NoKey) => Self::Corrupt(other),
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn data_hash(salt: &Salt, data: &[u8]) -> Hash {
 }
 
 /// Each field goes in with its length, so that bytes cannot move from one to the next unnoticed.
-fn fields(fields: &[&[u8]]) -> Hash {
+pub(crate) fn fields(fields: &[&[u8]]) -> Hash {
     let mut hasher = Sha256::new();
     for field in fields {
         hasher.update((field.len() as u64).to_be_bytes());

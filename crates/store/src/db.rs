@@ -20,6 +20,7 @@ pub(crate) enum Param {
     Int(i64),
     MaybeInt(Option<i64>),
     Text(String),
+    MaybeText(Option<String>),
     Bytes(Vec<u8>),
 }
 
@@ -67,6 +68,10 @@ impl Row {
         self.get(column)
     }
 
+    pub(crate) fn maybe_text(&self, column: &str) -> Result<Option<String>, StoreError> {
+        self.get(column)
+    }
+
     pub(crate) fn bytes(&self, column: &str) -> Result<Vec<u8>, StoreError> {
         self.get(column)
     }
@@ -93,6 +98,12 @@ pub(crate) trait Db: Backend {
     /// The database as it is at one moment, for several queries.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
+    /// Several statements that are written together. Nobody appends to the locked session meanwhile.
+    async fn begin(&self, lock: Option<SessionId>) -> Result<Box<dyn Snapshot>, StoreError>;
+
+    /// What was erased is taken from where the database keeps old pages, as far as it can be told to.
+    async fn forget(&self) -> Result<(), StoreError>;
+
     async fn now(&self) -> Result<Timestamp, StoreError>;
 
     async fn close(&self);
@@ -101,4 +112,7 @@ pub(crate) trait Db: Backend {
 #[async_trait]
 pub(crate) trait Snapshot: Send {
     async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+
+    /// What is dropped without this was never written.
+    async fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }

@@ -7,17 +7,72 @@ use holdpoint_protocol::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::chain::Hash;
+use crate::chain::{Hash, Line};
 use crate::db::Row;
 use crate::plan::Head;
-use crate::rows::AskRow;
-use crate::{AskRecord, SessionRecord, StoreError};
+use crate::rows::{self, AskRow, HeadRow, OpeningRow};
+use crate::{AskRecord, Checkpoint, Erasure, PublicKey, SessionRecord, StoreError, erase};
 
 pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
     let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
-    let body = EventBody::from_data(event_type, &row.bytes("data")?)
-        .map_err(|error| StoreError::corrupt(format!("an event: {error}")))?;
+    let body = body(event_type, &row.bytes("data")?)?;
     Ok(Event { id: EventId::from_uuid(row.id("id")?), seq: seq(row, "seq")?, at: moment(row, "at")?, body })
+}
+
+pub(crate) fn body(event_type: EventType, data: &[u8]) -> Result<EventBody, StoreError> {
+    EventBody::from_data(event_type, data).map_err(|error| StoreError::corrupt(format!("an event: {error}")))
+}
+
+/// An event's line, whose data may be gone.
+pub(crate) fn line(session: SessionId, row: &Row) -> Result<Line, StoreError> {
+    Ok(Line {
+        id: EventId::from_uuid(row.id("id")?),
+        session,
+        seq: seq(row, "seq")?,
+        at: moment(row, "at")?,
+        event_type: row.text("type")?.parse().map_err(StoreError::corrupt)?,
+    })
+}
+
+pub(crate) fn checkpoint(row: &Row) -> Result<Checkpoint, StoreError> {
+    let signature = row.bytes("signature")?.try_into();
+    Ok(Checkpoint {
+        session: SessionId::from_uuid(row.id("session_id")?),
+        number: u64::try_from(row.int("number")?).unwrap_or_default(),
+        seq: seq(row, "seq")?,
+        hash: hash(row, "hash")?,
+        at: moment(row, "at")?,
+        previous: hash(row, "previous")?,
+        erased_by: row.maybe_text("erased_by")?,
+        key: PublicKey(hash(row, "key")?),
+        // One of another length is no signature, and is found out as such.
+        signature: signature.unwrap_or([0; 64]),
+    })
+}
+
+pub(crate) fn erasure(row: &Row) -> Result<Option<Erasure>, StoreError> {
+    let by = row.maybe_text("erased_by")?;
+    Ok(maybe_moment(row, "erased_at")?.zip(by).map(|(at, by)| Erasure { at, by }))
+}
+
+/// The head of a session of which nothing is left to fold.
+pub(crate) fn erased_head(session: SessionId, row: &Row) -> Result<HeadRow, StoreError> {
+    let state = erase::erased(&json(&row.bytes("opened")?)?)?;
+    let (seq, at) = (seq(row, "last_seq")?, moment(row, "last_at")?);
+    rows::head_row(session, &state, seq, at, hash(row, "head_hash")?)
+}
+
+pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
+    let opened_at = moment(row, "opened_at")?;
+    Ok(OpeningRow {
+        owner: row.text("owner")?,
+        agent: row.bytes("agent")?,
+        title: row.maybe_bytes("title")?,
+        // An older version may have written the same facts in other bytes.
+        opened: rows::opening_row(&json(&row.bytes("opened")?)?, opened_at)?.opened,
+        opened_at,
+        listed: row.flag("listed")?,
+    })
 }
 
 pub(crate) fn head(row: &Row) -> Result<(SessionId, Head), StoreError> {
@@ -45,6 +100,7 @@ pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
         state: state(id, row)?,
         opened_at: moment(row, "opened_at")?,
         changed_at: moment(row, "changed_at")?,
+        erased: erasure(row)?,
         opened,
     })
 }
@@ -124,6 +180,11 @@ fn to_seq(number: i64) -> Result<Seq, StoreError> {
 /// A seq as the databases keep it. They count to 2^63 - 1, and so does no journal.
 pub(crate) fn number(seq: Seq) -> i64 {
     i64::try_from(seq.0).unwrap_or(i64::MAX)
+}
+
+/// The same for the number of a checkpoint.
+pub(crate) fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {

@@ -34,11 +34,20 @@ pub enum StoreError {
          run the newer one"
     )]
     NewerVersion { session: SessionId, found: i64, wanted: u32 },
+    /// A file beside the database.
+    #[error("could not {what}: {why}")]
+    File { what: String, why: String },
+    #[error("nothing can be signed: no key was given")]
+    NoKey,
 }
 
 impl StoreError {
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
+    }
+
+    pub(crate) fn file(what: impl Into<String>, why: &std::io::Error) -> Self {
+        Self::File { what: what.into(), why: why.to_string() }
     }
 }
 

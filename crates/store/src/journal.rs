@@ -11,8 +11,9 @@ use holdpoint_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, DueList, LinkUse, LoginLinkRecord,
-    PostgresJournal, QueryPlan, SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
+    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, DueList, EraseError, Erasure, Fault,
+    Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SessionQuery,
+    SessionRecord, SqliteJournal, StoreError, TokenRecord,
 };
 
 /// Remembers sessions, their asks, and who may do what.
@@ -46,6 +47,39 @@ pub trait Journal: Send + Sync + Debug {
 
     /// Recomputes the chain, folds the journal again, and compares with what is stored beside it.
     async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError>;
+
+    /// The same, and that what was signed about it by these keys holds.
+    async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError>;
+
+    /// What this journal says against a checkpoint that was kept elsewhere, if anything.
+    async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError>;
+
+    /// All journals, owners' own too, in the order of their ids; also those that were signed and are gone.
+    async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError>;
+
+    /// From now on this notary signs for [`Journal::checkpoint`] and [`Journal::erase`]. The first one stays.
+    fn sign_with(&self, notary: Notary);
+
+    /// Signs where journals stand. Returns how many were signed.
+    async fn checkpoint(&self, heads: Heads) -> Result<u64, StoreError>;
+
+    /// A session's checkpoints behind this number, in order.
+    async fn checkpoints(
+        &self,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Checkpoint>, StoreError>;
+
+    /// Writes the journal with its checkpoints as lines of JSON, so that a third party can check it.
+    async fn export(
+        &self,
+        session: SessionId,
+        out: &mut (dyn std::io::Write + Send),
+    ) -> Result<(), StoreError>;
+
+    /// Drops what was said in an ended session. That it was said stays, and the chain still holds.
+    async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError>;
 
     async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError>;
 

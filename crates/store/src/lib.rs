@@ -5,18 +5,27 @@
 //! on fifty. What is stored beside the events (the session's state, the rows of its asks) is written in the same
 //! transaction and is never more than a fold of them: [`Journal::verify`] folds again and compares.
 //!
+//! Every event is hashed together with all before it, and a [`Notary`] signs where journals stand with a key that is
+//! not in the database: [`Journal::audit`] finds whatever was changed before that.
+//!
 //! Nothing here chooses an outcome, wakes anybody or talks to an agent.
 
 mod audit;
 pub mod backend;
 mod batch;
 mod chain;
+mod checkpoint;
 mod clock;
 mod db;
 mod decode;
+mod erase;
 mod error;
+mod export;
+mod fault;
+mod hex;
 mod journal;
 mod line;
+mod notary;
 mod plan;
 mod postgres;
 mod postgres_write;
@@ -28,15 +37,20 @@ mod sqlite;
 mod sqlite_write;
 mod store;
 mod tokens;
+mod walk;
 mod weigh;
 
-pub use audit::{ChainReport, Fault};
+pub use checkpoint::{AuditKey, Checkpoint, KeyError, PublicKey};
 pub use clock::{Clock, SystemClock};
+pub use erase::EraseError;
 pub use error::{AppendError, StoreError};
+pub use export::verify_export;
+pub use fault::{ChainReport, Fault};
 pub use journal::{Journal, PendingAppend, open};
+pub use notary::{Heads, Notary, read_log};
 pub use postgres::PostgresJournal;
 pub use record::{
-    Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, LinkUse, LoginLinkRecord, QueryPlan,
+    Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
     SessionQuery, SessionRecord, TokenRecord,
 };
 pub use sqlite::SqliteJournal;

@@ -87,7 +87,11 @@ fn without_secret(url: &str) -> String {
 
 fn migrations() -> Migrator {
     let first = include_str!("../migrations/postgres/0001_journal.sql").into_sql_str();
-    Migrator::with_migrations(vec![Migration::new(1, "journal".into(), MigrationType::Simple, first, false)])
+    let second = include_str!("../migrations/postgres/0002_audit.sql").into_sql_str();
+    Migrator::with_migrations(vec![
+        Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
+        Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
+    ])
 }
 
 fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
@@ -99,6 +103,7 @@ fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
             Param::Int(number) => arguments.add(number),
             Param::MaybeInt(number) => arguments.add(number),
             Param::Text(text) => arguments.add(text),
+            Param::MaybeText(text) => arguments.add(text),
             Param::Bytes(bytes) => arguments.add(bytes),
         };
         added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
@@ -152,6 +157,19 @@ impl Db for Postgres {
         Ok(Box::new(PostgresSnapshot(self.pool.begin_with(begin).await?)))
     }
 
+    async fn begin(&self, lock: Option<SessionId>) -> Result<Box<dyn Snapshot>, StoreError> {
+        let mut transaction = PostgresSnapshot(self.pool.begin().await?);
+        if let Some(session) = lock {
+            transaction.query(postgres_write::LOCK_HEAD, vec![Param::Id(session.uuid())]).await?;
+        }
+        Ok(Box::new(transaction))
+    }
+
+    /// Its old rows go with the next vacuum, which is the server's own business.
+    async fn forget(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn now(&self) -> Result<Timestamp, StoreError> {
         let now = sqlx::query_scalar(postgres_write::NOW).fetch_one(&self.pool).await?;
         Ok(Timestamp::from_micros(now))
@@ -168,5 +186,9 @@ struct PostgresSnapshot(Transaction<'static, sqlx::Postgres>);
 impl Snapshot for PostgresSnapshot {
     async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
         Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&mut *self.0).await?))
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(self.0.commit().await?)
     }
 }

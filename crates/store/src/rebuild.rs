@@ -45,6 +45,11 @@ pub(crate) async fn refolded(
         }
     }
     let rows = locked.query(sql::SESSION, vec![id]).await?;
+    if let Some(row) = rows.first()
+        && decode::erasure(row)?.is_some()
+    {
+        return decode::erased_head(session, row).map(|head| (head, Vec::new()));
+    }
     let hash = rows.first().map(|row| decode::hash(row, "head_hash")).transpose()?;
     let refolded = hash.map(|hash| rows::refolded(session, hash, &events)).transpose()?.flatten();
     refolded.ok_or_else(|| StoreError::corrupt(format!("session {session} has a head and no events")))

@@ -34,6 +34,15 @@ pub struct SessionRecord {
     pub state: Session,
     pub opened_at: Timestamp,
     pub changed_at: Timestamp,
+    /// Set if what was said is gone: there are no events and no asks to read any more.
+    pub erased: Option<Erasure>,
+}
+
+/// Who erased a session, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasure {
+    pub at: Timestamp,
+    pub by: String,
 }
 
 /// A page of sessions, the newest first. Owners' own journals are left out.

@@ -40,7 +40,7 @@ pub(crate) struct HeadRow {
 }
 
 /// What never changes about a session.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct OpeningRow {
     pub(crate) owner: String,
     pub(crate) agent: Vec<u8>,
@@ -131,7 +131,7 @@ fn due_at(ask: &Ask) -> Option<Timestamp> {
 }
 
 /// Something must be looked after when a gateway starts. An ended session can still have a process to end.
-fn is_unfinished(session: &Session) -> bool {
+pub(crate) fn is_unfinished(session: &Session) -> bool {
     let unended =
         session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
     session.alive.is_some() || !session.undelivered.is_empty() || unended

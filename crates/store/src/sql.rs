@@ -4,11 +4,11 @@ use uuid::Uuid;
 
 use crate::db::Param;
 
-pub(crate) const READ: &str =
-    "SELECT seq, id, at, type, data FROM events WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events WHERE session_id = $1 AND seq > $2 AND data_hash IS NULL \
+    ORDER BY seq LIMIT $3";
 
 /// With what the chain is computed from.
-pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash FROM events \
+pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash, data_hash FROM events \
     WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
 /// Sessions whose state an older version folded, and how their head is locked.
@@ -19,7 +19,8 @@ pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
 macro_rules! sessions {
     ($rest:literal) => {
         concat!(
-            "SELECT id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at \
+            "SELECT id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
+             erased_at, erased_by \
              FROM sessions ",
             $rest
         )
@@ -67,6 +68,41 @@ pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORD
 pub(crate) const ASK_ROWS: &str = "SELECT id, session_id, owner, live, opened_at, due_at, request_seq, \
     response_seq, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
 
+/// What the lists of sessions are made from, to be compared with what it should be.
+pub(crate) const OPENING: &str = "SELECT owner, agent, title, opened, opened_at, listed, unfinished \
+    FROM sessions WHERE id = $1";
+
+/// Every journal, and every one that there was when somebody signed it.
+pub(crate) const JOURNALS: &str = "SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2";
+pub(crate) const SIGNED_JOURNALS: &str = "SELECT session_id AS id FROM checkpoints \
+    WHERE session_id > $1 AND number = 1 ORDER BY session_id LIMIT $2";
+/// Those that grew since they were signed last.
+pub(crate) const UNSIGNED: &str = "SELECT s.id FROM sessions s WHERE s.id > $1 AND NOT EXISTS \
+    (SELECT 1 FROM checkpoints c WHERE c.session_id = s.id AND c.seq = s.last_seq) ORDER BY s.id LIMIT $2";
+
+macro_rules! checkpoints {
+    ($rest:literal) => {
+        concat!(
+            "SELECT session_id, number, seq, hash, at, previous, erased_by, key, signature FROM checkpoints \
+             WHERE session_id = $1 ",
+            $rest
+        )
+    };
+}
+
+pub(crate) const CHECKPOINT: &str = checkpoints!("AND number = $2");
+pub(crate) const CHECKPOINTS: &str = checkpoints!("AND number > $2 ORDER BY number LIMIT $3");
+pub(crate) const LAST_CHECKPOINT: &str = checkpoints!("ORDER BY number DESC LIMIT 1");
+/// Of two nodes that sign at once, one has the place.
+pub(crate) const ADD_CHECKPOINT: &str = "INSERT INTO checkpoints \
+    (session_id, number, seq, hash, at, previous, erased_by, key, signature) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session_id, number) DO NOTHING RETURNING number";
+
+pub(crate) const ERASE_EVENT: &str = "UPDATE events SET data = $4, salt = $4, data_hash = $3 \
+    WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL";
+pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = $2, state = $3, \
+    agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7 WHERE id = $1";
+
 pub(crate) const ADD_TOKEN: &str = "INSERT INTO tokens \
     (hash, owner, role, name, session_id, created_at, expires_at, revoked_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -99,5 +135,11 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("live count", LIVE_COUNT, vec![owner()]),
         ("due", DUE, vec![Param::Int(0), Param::Int(50)]),
         ("next due", NEXT_DUE, vec![Param::Int(0)]),
+        ("journals", JOURNALS, vec![id(), Param::Int(50)]),
+        ("signed journals", SIGNED_JOURNALS, vec![id(), Param::Int(50)]),
+        ("unsigned", UNSIGNED, vec![id(), Param::Int(50)]),
+        ("checkpoint", CHECKPOINT, vec![id(), Param::Int(1)]),
+        ("checkpoints", CHECKPOINTS, vec![id(), Param::Int(0), Param::Int(50)]),
+        ("last checkpoint", LAST_CHECKPOINT, vec![id()]),
     ]
 }

@@ -65,7 +65,9 @@ impl Sqlite {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(5));
+            .busy_timeout(Duration::from_secs(5))
+            // What is erased is overwritten, and does not stay on pages that nothing points to.
+            .pragma("secure_delete", "ON");
         // A database in memory is gone with its connection.
         let one = SqlitePoolOptions::new()
             .min_connections(1)
@@ -103,7 +105,11 @@ impl Sqlite {
 
 fn migrations() -> Migrator {
     let first = include_str!("../migrations/sqlite/0001_journal.sql").into_sql_str();
-    Migrator::with_migrations(vec![Migration::new(1, "journal".into(), MigrationType::Simple, first, false)])
+    let second = include_str!("../migrations/sqlite/0002_audit.sql").into_sql_str();
+    Migrator::with_migrations(vec![
+        Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
+        Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
+    ])
 }
 
 fn arguments(params: Vec<Param>) -> Result<SqliteArguments, StoreError> {
@@ -115,6 +121,7 @@ fn arguments(params: Vec<Param>) -> Result<SqliteArguments, StoreError> {
             Param::Int(number) => arguments.add(number),
             Param::MaybeInt(number) => arguments.add(number),
             Param::Text(text) => arguments.add(text),
+            Param::MaybeText(text) => arguments.add(text),
             Param::Bytes(bytes) => arguments.add(bytes),
         };
         added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
@@ -176,6 +183,16 @@ impl Db for Sqlite {
         Ok(Box::new(SqliteSnapshot { transaction, injected: self.injected }))
     }
 
+    /// The one who writes is alone: no session needs a lock of its own.
+    async fn begin(&self, _lock: Option<SessionId>) -> Result<Box<dyn Snapshot>, StoreError> {
+        let transaction = self.awake(self.writer.begin_with("BEGIN IMMEDIATE")).await?;
+        Ok(Box::new(SqliteSnapshot { transaction, injected: self.injected }))
+    }
+
+    async fn forget(&self) -> Result<(), StoreError> {
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new()).await.map(|_| ())
+    }
+
     async fn now(&self) -> Result<Timestamp, StoreError> {
         Ok(self.clock.now())
     }
@@ -201,5 +218,10 @@ impl Snapshot for SqliteSnapshot {
         let call =
             async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(transaction).await?)) };
         if self.injected { wide_awake(call).await } else { call.await }
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        let commit = self.transaction.commit();
+        Ok(if self.injected { wide_awake(commit).await } else { commit.await }?)
     }
 }

@@ -1,6 +1,7 @@
 //! The journal over any of our databases: appends go to the batcher, reads are queries.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use holdpoint_core::Command;
@@ -10,10 +11,11 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::batch::Queue;
 use crate::db::{Db, Param};
+use crate::notary::{self, Noted};
 use crate::{
-    AskFilter, AskQuery, AskRecord, ChainReport, DueAsk, DueList, Journal, LinkUse, LoginLinkRecord,
-    PendingAppend, QueryPlan, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, sql,
-    tokens,
+    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, DueAsk, DueList, EraseError, Erasure, Fault,
+    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SessionQuery,
+    SessionRecord, StoreError, TokenRecord, audit, decode, erase, export, sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -21,6 +23,7 @@ use crate::{
 pub struct Store<D> {
     pub(crate) db: Arc<D>,
     queue: Queue,
+    notary: Arc<OnceLock<Arc<Notary>>>,
 }
 
 impl<D: Backend + 'static> Store<D> {
@@ -28,7 +31,9 @@ impl<D: Backend + 'static> Store<D> {
     pub(crate) fn start(db: D, between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>) -> Self {
         let db = Arc::new(db);
         let backend: Arc<dyn Backend> = Arc::<D>::clone(&db);
-        Self { db, queue: Queue::start(between(backend)) }
+        let notary = Arc::default();
+        let noted = Noted { inner: between(backend), notary: Arc::clone(&notary) };
+        Self { db, queue: Queue::start(Arc::new(noted)), notary }
     }
 }
 
@@ -99,7 +104,58 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
-        audit::verify(self.db.snapshot().await?, session).await
+        audit::verify(&mut *self.db.snapshot().await?, session, None).await
+    }
+
+    async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
+        audit::verify(&mut *self.db.snapshot().await?, session, Some(keys)).await
+    }
+
+    async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
+        audit::contradiction(&mut *self.db.snapshot().await?, kept).await
+    }
+
+    async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        let after = Param::Id(after.map_or(Uuid::nil(), SessionId::uuid));
+        let mut found = BTreeSet::new();
+        for sql in [sql::JOURNALS, sql::SIGNED_JOURNALS] {
+            for row in self.db.query(sql, vec![after.clone(), Param::Int(limit.into())]).await? {
+                found.insert(SessionId::from_uuid(row.id("id")?));
+            }
+        }
+        Ok(found.into_iter().take(limit as usize).collect())
+    }
+
+    fn sign_with(&self, notary: Notary) {
+        self.notary.get_or_init(|| Arc::new(notary));
+    }
+
+    async fn checkpoint(&self, heads: Heads) -> Result<u64, StoreError> {
+        let notary = self.notary.get().ok_or(StoreError::NoKey)?;
+        notary::sign(&*self.db, notary, heads).await
+    }
+
+    async fn checkpoints(
+        &self,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Checkpoint>, StoreError> {
+        let params =
+            vec![Param::Id(session.uuid()), Param::Int(decode::count(after)), Param::Int(limit.into())];
+        self.db.query(sql::CHECKPOINTS, params).await?.iter().map(decode::checkpoint).collect()
+    }
+
+    async fn export(
+        &self,
+        session: SessionId,
+        out: &mut (dyn std::io::Write + Send),
+    ) -> Result<(), StoreError> {
+        export::write(&mut *self.db.snapshot().await?, session, out).await
+    }
+
+    async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
+        erase::erase(&*self.db, self.notary.get(), session, by).await
     }
 
     async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {

@@ -22,6 +22,17 @@ pub struct ToolContext {
     pub turn: Option<TurnId>,
     pub tool_call_id: ToolCallId,
     pub tool_name: String,
+    pub when_nobody: WhenNobody,
+}
+
+/// What happens to an ask while no client that would answer watches the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenNobody {
+    /// The tool is told so at once, and can do something else.
+    #[default]
+    Refuse,
+    /// It waits for somebody to come.
+    Wait,
 }
 
 /// What is asked.
@@ -90,6 +101,8 @@ pub enum InteractionError {
     Failed(#[from] ToolFailure),
     #[error("the tool was asked to show its ask too often")]
     TooManyAttempts,
+    #[error("interaction_unavailable: nobody who would answer is watching this session")]
+    Unavailable,
     #[error(transparent)]
     Gateway(#[from] GatewayError),
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
-    ToolResponse,
+    ToolResponse, WhenNobody,
 };
 use crate::{GatewayError, grants, hub};
 
@@ -42,6 +42,7 @@ impl ToolContext {
         let id = request.interaction_id;
         let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
         self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None }))).await?;
+        self.somebody_must_be_there(id).await?;
         loop {
             let record = self.needing_the_handler(id).await?;
             let (trigger, wanted) = match record.ask.state {
@@ -78,6 +79,19 @@ impl ToolContext {
             }
             return without_asking_again(wanted, InteractionError::TooManyAttempts);
         }
+    }
+
+    /// A grant may have decided it; otherwise somebody has to.
+    async fn somebody_must_be_there(&self, id: InteractionId) -> Result<(), InteractionError> {
+        let available = self.gateway.interaction_available(&self.owner, self.session);
+        if available
+            || self.when_nobody == WhenNobody::Wait
+            || self.ask(id).await?.ask.state != AskState::Open
+        {
+            return Ok(());
+        }
+        self.append(Command::Cancel(Cancel { scope: CancelScope::Ask(id) })).await?;
+        Err(InteractionError::Unavailable)
     }
 
     async fn first_prompt(

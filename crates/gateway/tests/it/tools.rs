@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use holdpoint_core::{MAX_ATTEMPTS, Rejection};
 use holdpoint_gateway::{
     GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure,
-    ToolOutcome, ToolResponse,
+    ToolOutcome, ToolResponse, Watch, WhenNobody,
 };
 use holdpoint_protocol::api::Respond;
+use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{
     AskState, Closing, Decider, Delivery, EventBody, Field, FieldErrors, FieldKind, Form, Response,
     ResponseDraft, Scope, Settlement, ToolCallId,
@@ -99,7 +100,31 @@ fn context(talk: &Talk, call: &str) -> ToolContext {
         turn: None,
         tool_call_id: ToolCallId::new(call).unwrap(),
         tool_name: "deploy".to_owned(),
+        when_nobody: WhenNobody::Wait,
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_while_nobody_can_answer_is_told_so_at_once() {
+    let world = World::new().await;
+    let talk = world.talk().await;
+    let context = ToolContext { when_nobody: WhenNobody::Refuse, ..context(&talk, "call_1") };
+    let handler = Script::new([]);
+    let asked = context.request_interaction(name_form(), handler.as_ref()).await;
+    assert!(matches!(asked, Err(InteractionError::Unavailable)), "{asked:?}");
+
+    let off = talk.gateway.watching(&owner("ada"), "tv", InteractionMode::Off, Watch::Session(talk.session));
+    let context = ToolContext { tool_call_id: ToolCallId::new("call_2").unwrap(), ..context };
+    let asked = context.request_interaction(name_form(), handler.as_ref()).await;
+    assert!(
+        matches!(asked, Err(InteractionError::Unavailable)),
+        "one that only shows is not enough: {asked:?}"
+    );
+
+    talk.gateway.set_interaction_mode(&owner("ada"), "tv", InteractionMode::On);
+    assert!(talk.gateway.interaction_available(&owner("ada"), talk.session));
+    drop(off);
+    assert!(!talk.gateway.interaction_available(&owner("ada"), talk.session));
 }
 
 type Call = JoinHandle<Result<Value, InteractionError>>;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdpoint_client::Http;
 use holdpoint_protocol::api::{Interaction, Receipt};
 use holdpoint_protocol::transport::Transport as _;
-use holdpoint_protocol::{AskBody, AskState, Delivery, Question, ResponseDraft, Scope};
+use holdpoint_protocol::{AskBody, AskState, Delivery, Field, FieldKind, Question, ResponseDraft, Scope};
 use serde_json::Value;
 
 use super::{find_ask, print_json, respond};
@@ -99,6 +99,9 @@ pub(super) fn show(ask: &Interaction) {
                 let mark = if field.required { " (required)" } else { "" };
                 let note = field.description.as_deref().map(|words| format!(" – {}", safe_line(words)));
                 println!("  {}{mark}{}", safe_line(&field.label), note.unwrap_or_default());
+                if let Some(options) = options(&field.kind) {
+                    println!("     one of: {options}");
+                }
             }
         }
     }
@@ -115,6 +118,24 @@ pub(super) fn show(ask: &Interaction) {
         println!("! An approval of this very call may already have run.");
     }
     println!("{}", words::no_answer(request));
+}
+
+/// What may be chosen, by the values that are sent.
+fn options(kind: &FieldKind) -> Option<String> {
+    match kind {
+        FieldKind::Select { options }
+        | FieldKind::Radio { options }
+        | FieldKind::Multiselect { options, .. } => {
+            let values: Vec<String> = options.iter().map(|option| safe_line(&option.value)).collect();
+            Some(values.join(", "))
+        }
+        FieldKind::Checkbox {} => Some("yes, no".to_owned()),
+        FieldKind::Date { .. } => Some("a day like 2026-01-31".to_owned()),
+        FieldKind::Text { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Number { .. }
+        | FieldKind::Secret {} => None,
+    }
 }
 
 fn show_question(question: &Question) {
@@ -156,17 +177,39 @@ pub(super) fn ask_person(
         AskBody::Form { form } => {
             let mut pairs = Vec::new();
             for field in &form.fields {
-                let default =
-                    field.default.as_ref().map(|value| format!(" [{}]", plain(value))).unwrap_or_default();
-                let words = format!("{}{default} (- leaves it out; q leaves): ", safe_line(&field.label));
-                match prompt(&words, lines)?.as_deref() {
-                    None => return Ok(None),
-                    Some("-") => {}
-                    Some(value) => pairs.push(format!("{}={value}", field.id)),
+                match fill(field, lines)? {
+                    Filled::Left => return Ok(None),
+                    Filled::Nothing => {}
+                    Filled::With(value) => pairs.push(format!("{}={value}", field.id)),
                 }
             }
             submit(&ask.request, &pairs).map(Some)
         }
+    }
+}
+
+/// What a person did about one field.
+enum Filled {
+    With(String),
+    /// An empty line: the default, if there is one.
+    Nothing,
+    Left,
+}
+
+fn fill(field: &Field, lines: &mut dyn Iterator<Item = std::io::Result<String>>) -> Result<Filled, Failure> {
+    let default = field.default.as_ref().map(|value| format!(" [{}]", plain(value))).unwrap_or_default();
+    let words = format!("{}{default} (q leaves): ", safe_line(&field.label));
+    // Only a field that must be filled, and has nothing to fall back on, is asked for again.
+    if field.required && field.default.is_none() {
+        return Ok(prompt(&words, lines)?.map_or(Filled::Left, Filled::With));
+    }
+    print!("{words}");
+    flush();
+    match lines.next().transpose().map_err(terminal)? {
+        None => Ok(Filled::Left),
+        Some(line) if line.trim() == "q" => Ok(Filled::Left),
+        Some(line) if line.trim().is_empty() => Ok(Filled::Nothing),
+        Some(line) => Ok(Filled::With(line.trim().to_owned())),
     }
 }
 

@@ -1,6 +1,8 @@
 //! One file per command.
 
 mod answer;
+mod audit;
+mod audit_verify;
 mod demo;
 mod doctor;
 mod list;
@@ -33,6 +35,7 @@ pub(crate) async fn run(common: Common, command: Command) -> Result<(), Failure>
         Command::Token { role, name, session } => {
             token::run(&common, role.into(), &name, session.as_deref()).await
         }
+        Command::Audit(command) => audit::run(&common, command).await,
         Command::Doctor => doctor::run(&common).await,
         Command::Config => print_config(&common),
         // They run before there is a runtime.

@@ -10,10 +10,11 @@ use holdpoint_agents::scripted::ScriptedDriver;
 use holdpoint_gateway::{Gateway, GatewayConfig};
 use holdpoint_protocol::api::Role;
 use holdpoint_server::ServerConfig;
-use holdpoint_store::Journal;
+use holdpoint_store::{Heads, Journal};
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use crate::checkpoints;
 use crate::cli::{Common, ServeFlags};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -31,6 +32,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
     }
     let _lock = lock(&places)?;
     let journal = holdpoint_store::open(&config.store).await?;
+    journal.sign_with(places.notary()?);
     ensure_token(&places, &config, journal.as_ref()).await?;
     let listener = TcpListener::bind(listen)
         .await
@@ -42,6 +44,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
 
     let hold = config.hold()?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places)?, GatewayConfig { hold }).await?;
+    let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
     let link = format!("{url}/login#{}", link.code);
     if common.json {
@@ -61,6 +64,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
         gateway.stop().await;
     };
     let (served, ()) = tokio::join!(server, stop);
+    drop(signing.await);
+    checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
     served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
 }

@@ -8,22 +8,26 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn holdpoint(dir: &Path) -> Command {
+pub(crate) fn holdpoint(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
     command.arg("--dir").arg(dir).env_remove("HOLDPOINT_URL").env_remove("HOLDPOINT_TOKEN");
     command
 }
 
-struct Gateway {
+pub(crate) struct Gateway {
     child: Child,
     dir: TempDir,
 }
 
 impl Gateway {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let dir = TempDir::new().expect("a folder");
         let child = serve(dir.path());
         Self { child, dir }
+    }
+
+    pub(crate) fn folder(&self) -> std::path::PathBuf {
+        self.dir.path().to_owned()
     }
 
     fn run(&self, args: &[&str]) -> Output {
@@ -37,7 +41,7 @@ impl Gateway {
     }
 
     /// Opens an ask as a program would, and returns its short id.
-    fn ask(&self, key: &str, ask: Value) -> String {
+    pub(crate) fn ask(&self, key: &str, ask: Value) -> String {
         let url = self.json(&["open", "--no-open"])["link"].as_str().expect("a link").to_owned();
         let url = url.split("/login").next().expect("an address").to_owned();
         let token = self.json(&["token", "--role", "agent", "--name", "ci"])["token"]
@@ -81,7 +85,7 @@ fn serve(dir: &Path) -> Child {
     child
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

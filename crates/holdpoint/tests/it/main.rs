@@ -1,4 +1,5 @@
 //! The binary from outside, and the shape of the repository.
 
+mod audit;
 mod cli;
 mod structure;

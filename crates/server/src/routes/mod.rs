@@ -44,6 +44,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(sessions::open, sessions::list))
         .routes(routes!(sessions::show, sessions::end))
+        .routes(routes!(sessions::erase))
         .routes(routes!(sessions::message))
         .routes(routes!(sessions::interrupt))
         .routes(routes!(events::session))

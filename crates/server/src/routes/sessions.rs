@@ -1,4 +1,4 @@
-//! Sessions: open, list, show, talk to, stop and end.
+//! Sessions: open, list, show, talk to, stop, end and erase.
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -75,6 +75,19 @@ pub(super) async fn end(
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
     app.gateway.end(&person, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[utoipa::path(post, path = "/v1/sessions/{id}/erase", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 204, description = "what was said is gone; that it was said, and by whom it was erased, is kept"),
+        (status = 409, description = "it has not ended", body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn erase(
+    State(app): State<App>,
+    Operator(person): Operator,
+    id: Result<Path<SessionId>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Path(id) = id?;
+    app.gateway.erase(&person, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

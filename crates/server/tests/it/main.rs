@@ -2,6 +2,7 @@
 
 mod answering;
 mod asking;
+mod erasing;
 mod gate;
 mod login;
 mod running;

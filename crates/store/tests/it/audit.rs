@@ -7,7 +7,7 @@ use crate::commands::{answer, ask, check_sound, message, open, question};
 use crate::fixture::Fixture;
 
 /// A journal of seven lines: 1 opened, 2 asked, 3 to 6 said, 7 answered.
-async fn journal_of_seven(fixture: &Fixture) -> (SessionId, holdpoint_protocol::InteractionId) {
+pub(crate) async fn journal_of_seven(fixture: &Fixture) -> (SessionId, holdpoint_protocol::InteractionId) {
     let journal = &**fixture.journal();
     let session = open(journal, "audited").await;
     let request = question(session, "audited");
@@ -85,4 +85,11 @@ pub(crate) async fn a_changed_ask_is_found(fixture: &Fixture) {
     assert_eq!(fault(fixture, session).await, Some(Fault::Ask { id }));
     let nowhere = SessionId::generate(&crate::commands::owner());
     assert_eq!(fault(fixture, nowhere).await, Some(Fault::NoSuchSession));
+}
+
+pub(crate) async fn a_changed_opening_is_found(fixture: &Fixture) {
+    let (session, _) = journal_of_seven(fixture).await;
+    let sql = "UPDATE sessions SET owner = 'eve'";
+    fixture.run(sql, sql).await;
+    assert_eq!(fault(fixture, session).await, Some(Fault::Opening));
 }

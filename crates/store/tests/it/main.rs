@@ -1,8 +1,10 @@
 //! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
 
 mod audit;
+mod checkpoints;
 mod commands;
 mod durability;
+mod erasing;
 mod fixture;
 mod order;
 mod paused;
@@ -74,6 +76,22 @@ conformance! {
         a_swapped_pair_is_found,
         a_changed_state_is_found,
         a_changed_ask_is_found,
+        a_changed_opening_is_found,
+    }
+    checkpoints {
+        what_changed_is_signed_once,
+        a_cut_tail_is_found,
+        a_rewritten_chain_is_found,
+        a_tampered_checkpoint_is_found,
+        a_kept_copy_finds_what_was_taken,
+        two_nodes_sign_one_journal,
+        an_export_can_be_checked_without_a_database,
+    }
+    erasing {
+        only_what_has_ended_is_erased,
+        an_erased_session_still_holds,
+        an_erased_session_outlives_its_version,
+        erasing_without_the_key_is_found,
     }
     tokens {
         a_token_is_found_until_it_is_revoked,

@@ -1,0 +1,106 @@
+//! What was said can go; that it was said stays, and the chain still holds.
+
+use holdpoint_core::{Command, STATE_VERSION};
+use holdpoint_protocol::{AgentState, Seq, SessionId};
+use holdpoint_store::{AskFilter, AskQuery, EraseError, Fault, Heads, Journal, verify_export};
+
+use crate::audit::journal_of_seven;
+use crate::checkpoints::Office;
+use crate::commands::{answer, message, open, owner, question};
+use crate::fixture::Fixture;
+
+async fn end(journal: &dyn Journal, session: SessionId) {
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+}
+
+pub(crate) async fn only_what_has_ended_is_erased(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "alive").await;
+    assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::NotEnded)));
+    let resume = holdpoint_core::Resume { incarnation: holdpoint_protocol::Incarnation(1), pid: 1 };
+    journal.append(session, Command::Resume(resume)).await.expect("a process");
+    end(journal, session).await;
+    assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::StillGoing)));
+    let nowhere = SessionId::generate(&owner());
+    assert!(matches!(journal.erase(nowhere, "ada").await, Err(EraseError::NoSession)));
+    assert_eq!(journal.read(session, Seq::START, 10).await.expect("events").len(), 3);
+}
+
+pub(crate) async fn an_erased_session_still_holds(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let (session, ask) = journal_of_seven(fixture).await;
+    let (other, _) = journal_of_seven(fixture).await;
+    journal.checkpoint(Heads::Changed).await.expect("signed");
+    end(journal, session).await;
+    let erasure = journal.erase(session, "ada").await.expect("erased");
+    assert_eq!(erasure.by, "ada");
+    assert_eq!(journal.erase(session, "eve").await.expect("erased before"), erasure);
+
+    let report = office.audit(fixture, session).await;
+    assert_eq!((report.events, report.checkpoints, report.signed, report.fault), (9, 2, Seq(9), None));
+    assert!(journal.verify(session).await.expect("a report").is_sound());
+    assert_eq!(office.kept().last().expect("kept").erased_by.as_deref(), Some("ada"));
+
+    let record = journal.session(session).await.expect("a session").expect("this session");
+    assert_eq!((record.head, record.title, record.cwd), (Seq(9), None, None));
+    assert_eq!((record.state.agent, record.erased), (AgentState::Ended, Some(erasure)));
+    assert_eq!(journal.read(session, Seq::START, 10).await.expect("no events"), []);
+    assert_eq!(journal.ask(ask).await.expect("no ask"), None);
+    let query =
+        AskQuery { owner: owner(), session: Some(session), only: AskFilter::All, after: None, limit: 10 };
+    assert_eq!(journal.asks(query).await.expect("no asks"), []);
+    let late = answer(&question(session, "audited"), "ada", "k2", "there");
+    assert!(journal.append(session, late).await.is_err());
+    assert!(journal.append(session, message("more")).await.is_err());
+
+    let mut export = Vec::new();
+    journal.export(session, &mut export).await.expect("exported");
+    let text = String::from_utf8(export).expect("text");
+    assert!(!text.contains("hello") && !text.contains("audited"), "{text}");
+    let mut reports = Vec::new();
+    verify_export(text.as_bytes(), &office.keys(), |report| reports.push(report)).expect("reports");
+    assert_eq!((reports.len(), reports[0].events, &reports[0].fault), (1, 9, &None));
+
+    assert_eq!(office.audit(fixture, other).await.events, 7, "others are as they were");
+    assert_eq!(journal.read(other, Seq::START, 10).await.expect("events").len(), 7);
+}
+
+pub(crate) async fn an_erased_session_outlives_its_version(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let (session, _) = journal_of_seven(fixture).await;
+    end(journal, session).await;
+    journal.erase(session, "ada").await.expect("erased");
+    let sql = format!("UPDATE sessions SET state = {{}}, state_version = {}", STATE_VERSION - 1);
+    fixture.run(&sql.replace("{}", "X'7b7d'"), &sql.replace("{}", "'\\x7b7d'")).await;
+    let Some(reopened) = fixture.reopened().await else { return };
+    let record = reopened.session(session).await.expect("a session").expect("this session");
+    assert_eq!(record.state.agent, AgentState::Ended);
+    assert!(reopened.audit(session, &office.keys()).await.expect("a report").is_sound());
+    reopened.close().await;
+}
+
+pub(crate) async fn erasing_without_the_key_is_found(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (session, _) = journal_of_seven(fixture).await;
+    end(journal, session).await;
+    // No notary yet: the database has the mark, and nobody signed for it.
+    journal.erase(session, "eve").await.expect("erased");
+    let office = Office::new(journal);
+    journal.checkpoint(Heads::All).await.expect("signed");
+    assert!(journal.verify(session).await.expect("a report").is_sound());
+    assert_eq!(office.audit(fixture, session).await.fault, Some(Fault::Hidden { seq: Seq(9) }));
+
+    let (honest, _) = journal_of_seven(fixture).await;
+    end(journal, honest).await;
+    journal.erase(honest, "ada").await.expect("erased");
+    assert!(office.audit(fixture, honest).await.is_sound());
+    let sql = "UPDATE sessions SET erased_by = 'eve'";
+    fixture.run(sql, sql).await;
+    assert_eq!(office.audit(fixture, honest).await.fault, Some(Fault::Erasure));
+    // Words beside the hash that stands for what was erased would be shown and not be checked.
+    let sql = "UPDATE events SET data = {} WHERE seq = 4";
+    fixture.run(&sql.replace("{}", "X'7b7d'"), &sql.replace("{}", "'\\x7b7d'")).await;
+    assert_eq!(office.audit(fixture, honest).await.fault, Some(Fault::Changed { seq: Seq(4) }));
+}
