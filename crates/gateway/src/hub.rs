@@ -37,7 +37,7 @@ impl Hub {
     pub(crate) fn publish(&self, session: SessionId, appended: &Appended) {
         for event in &appended.events {
             self.sessions.send(&session, || Arc::new(event.clone()));
-            if let Some(interaction_id) = changed_ask(&event.body)
+            if let Some(interaction_id) = event.body.ask()
                 && let Some(ask) = appended.session.asks.get(&interaction_id)
                 && ask.seq == event.seq
             {
@@ -49,30 +49,6 @@ impl Hub {
                 });
             }
         }
-    }
-}
-
-/// The ask that an event is about.
-pub(crate) fn changed_ask(body: &EventBody) -> Option<InteractionId> {
-    match body {
-        EventBody::InteractionRequest(request) => Some(request.interaction_id),
-        EventBody::InteractionResponse(response) => Some(response.interaction_id),
-        EventBody::InteractionUpdate(update) => Some(update.interaction_id),
-        EventBody::InteractionClosed(closed) => Some(closed.interaction_id),
-        EventBody::LateAnswer(late) => Some(late.interaction_id),
-        EventBody::SessionOpened(_)
-        | EventBody::UserMessage(_)
-        | EventBody::TextDelta(_)
-        | EventBody::ThinkingDelta(_)
-        | EventBody::ToolCallStart(_)
-        | EventBody::ToolCallDelta(_)
-        | EventBody::ToolCallEnd(_)
-        | EventBody::ToolResult(_)
-        | EventBody::GrantAdded(_)
-        | EventBody::GrantRevoked(_)
-        | EventBody::SessionStatus(_)
-        | EventBody::Error(_)
-        | EventBody::Done(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_store::Appended;
 
-use crate::{Gateway, GatewayError, Person, grants, hub};
+use crate::{Gateway, GatewayError, Person, grants};
 
 impl Gateway {
     /// The first answer to a prompt wins. Returns when it is durable; the agent is told after that.
@@ -71,7 +71,7 @@ impl Gateway {
             loop {
                 // An event only says: look again.
                 match events.next().await? {
-                    Some(event) if hub::changed_ask(&event.body) == Some(id) => {}
+                    Some(event) if event.body.ask() == Some(id) => {}
                     Some(_) => continue,
                     None => return self.interaction(&person.owner, id).await,
                 }

@@ -91,6 +91,32 @@ events! {
     Done(Done) = "done",
 }
 
+impl EventBody {
+    /// The ask that an event is about.
+    pub const fn ask(&self) -> Option<InteractionId> {
+        match self {
+            Self::InteractionRequest(request) => Some(request.interaction_id),
+            Self::InteractionResponse(response) => Some(response.interaction_id),
+            Self::InteractionUpdate(update) => Some(update.interaction_id),
+            Self::InteractionClosed(closed) => Some(closed.interaction_id),
+            Self::LateAnswer(late) => Some(late.interaction_id),
+            Self::SessionOpened(_)
+            | Self::UserMessage(_)
+            | Self::TextDelta(_)
+            | Self::ThinkingDelta(_)
+            | Self::ToolCallStart(_)
+            | Self::ToolCallDelta(_)
+            | Self::ToolCallEnd(_)
+            | Self::ToolResult(_)
+            | Self::GrantAdded(_)
+            | Self::GrantRevoked(_)
+            | Self::SessionStatus(_)
+            | Self::Error(_)
+            | Self::Done(_) => None,
+        }
+    }
+}
+
 impl std::str::FromStr for EventType {
     type Err = String;
 

@@ -158,7 +158,7 @@ impl Draft {
     }
 
     fn take(&mut self, session: SessionId, event: &Event, data: Vec<u8>, salt: Salt) {
-        let asked = ask_of(&event.body);
+        let asked = event.body.ask();
         let known = |state: &State, id| state.session().is_some_and(|session| session.asks.contains_key(&id));
         let was_known = asked.is_some_and(|id| known(&self.state, id));
         fold(&mut self.state, event);
@@ -185,7 +185,7 @@ impl Draft {
         events: Vec<Event>,
         mut concerned: Vec<InteractionId>,
     ) -> Result<Appended, AppendError> {
-        concerned.extend(events.iter().filter_map(|event| ask_of(&event.body)));
+        concerned.extend(events.iter().filter_map(|event| event.body.ask()));
         let session = match &mut self.state {
             State::Unopened => return Err(Rejection::NotOpened.into()),
             State::Opened(session) => session,
@@ -222,28 +222,4 @@ fn with_asks(session: &mut Session, asks: BTreeMap<InteractionId, Ask>) -> Sessi
     let copy = Session { asks, ..session.clone() };
     session.asks = all;
     copy
-}
-
-/// The ask that an event changes.
-fn ask_of(body: &EventBody) -> Option<InteractionId> {
-    match body {
-        EventBody::InteractionRequest(request) => Some(request.interaction_id),
-        EventBody::InteractionResponse(response) => Some(response.interaction_id),
-        EventBody::InteractionUpdate(update) => Some(update.interaction_id),
-        EventBody::InteractionClosed(closed) => Some(closed.interaction_id),
-        EventBody::LateAnswer(late) => Some(late.interaction_id),
-        EventBody::SessionOpened(_)
-        | EventBody::UserMessage(_)
-        | EventBody::TextDelta(_)
-        | EventBody::ThinkingDelta(_)
-        | EventBody::ToolCallStart(_)
-        | EventBody::ToolCallDelta(_)
-        | EventBody::ToolCallEnd(_)
-        | EventBody::ToolResult(_)
-        | EventBody::GrantAdded(_)
-        | EventBody::GrantRevoked(_)
-        | EventBody::SessionStatus(_)
-        | EventBody::Error(_)
-        | EventBody::Done(_) => None,
-    }
 }

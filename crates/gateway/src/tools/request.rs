@@ -16,7 +16,7 @@ use super::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
     ToolResponse, WhenNobody,
 };
-use crate::{GatewayError, grants, hub};
+use crate::{GatewayError, grants};
 
 /// How long a tool's ask stays open where it does not say.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -169,7 +169,7 @@ impl ToolContext {
             let changed = async {
                 loop {
                     match events.next().await? {
-                        Some(event) if hub::changed_ask(&event.body) == Some(id) => return Ok(()),
+                        Some(event) if event.body.ask() == Some(id) => return Ok(()),
                         Some(_) => {}
                         None => return Err(GatewayError::Closing),
                     }
