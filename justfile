@@ -58,6 +58,14 @@ show-routes: _shows
 show-growth: _shows
     scripts/postgres with {{ proof }} growth
 
+# `kill -9` of the gateway at every step of an ask, 300 times: nothing lost, doubled, invented or run twice.
+show-kill *args: _shows
+    scripts/postgres with {{ proof }} kill "$@"
+
+# Every kind of tampering with the journal is found, on both stores; what nobody touched raises no alarm.
+show-audit: _shows
+    scripts/postgres with {{ proof }} audit
+
 # A client that reconnects 1,000 times while 50,000 events flow has seen each exactly once.
 show-reconnect: _shows
     {{ proof }} reconnect
@@ -67,4 +75,4 @@ show-flood: _shows
     {{ proof }} flood
 
 # The short ones, which CI runs.
-show-ci: show-demo show-first-answer show-routes
+show-ci: show-demo show-first-answer show-routes show-audit show-reconnect

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_protocol::api::{EventPage, Interaction, InteractionPage, Receipt, Respond, Session};
 use holdpoint_protocol::{Event, EventBody, Problem, ResponseDraft, Seq, ToolResult};
 use reqwest::header::ACCEPT;
-use reqwest::{RequestBuilder, StatusCode};
+use reqwest::{Method, RequestBuilder, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -50,6 +50,15 @@ impl Client {
 
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         read(self.http.post(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body)).await
+    }
+
+    /// A call whose answer has no body.
+    pub(crate) async fn tell(&self, method: Method, path: &str) -> Result<()> {
+        let request = self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token);
+        let response = request.json(&json!({})).send().await?;
+        let status = response.status();
+        ensure!(status == StatusCode::NO_CONTENT, "{path} answered {status}: {}", response.text().await?);
+        Ok(())
     }
 
     pub(crate) async fn open_session(&self) -> Result<Session> {
@@ -117,6 +126,15 @@ impl Client {
 
     /// The whole journal of a session, checked to have no gap.
     pub(crate) async fn journal(&self, session: &str) -> Result<Vec<Event>> {
+        let events = self.pages(session).await?;
+        for (index, event) in events.iter().enumerate() {
+            ensure!(event.seq == Seq(index as u64 + 1), "event {} is at place {}", event.seq, index + 1);
+        }
+        Ok(events)
+    }
+
+    /// The whole journal of a session as its pages have it.
+    pub(crate) async fn pages(&self, session: &str) -> Result<Vec<Event>> {
         let mut events: Vec<Event> = Vec::new();
         loop {
             let after = events.last().map_or(Seq::START, |event| event.seq);
@@ -127,13 +145,9 @@ impl Client {
             let full = page.events.len() == EVENTS_PER_PAGE;
             events.extend(page.events);
             if !full {
-                break;
+                return Ok(events);
             }
         }
-        for (index, event) in events.iter().enumerate() {
-            ensure!(event.seq == Seq(index as u64 + 1), "event {} is at place {}", event.seq, index + 1);
-        }
-        Ok(events)
     }
 
     /// Waits for the end of the session's only turn.

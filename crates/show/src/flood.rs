@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use holdpoint_protocol::ResponseDraft;
-use holdpoint_protocol::api::Interaction;
+use holdpoint_protocol::api::{Interaction, Session};
 
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
@@ -18,13 +18,15 @@ const CLIENTS: usize = 1_000;
 /// How many answers are timed, quiet and flooded, in rounds that take turns.
 const ROUNDS: usize = 3;
 const ANSWERS: usize = 200;
+/// What the agent must have said before the timing begins.
+const DEPTH: u64 = 500;
 /// What the gateway may have in memory, with all of it.
 const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
 /// How much slower the slowest answers may be.
 const SLOWDOWN: f64 = 2.0;
 /// The flood: each turn says this much, and then it begins again.
 const SCRIPT: &str =
-    "repeat 2000000\nsay The quick brown fox jumps over the lazy dog and never gets tired of it.\nend";
+    "repeat 1000000\nsay The quick brown fox jumps over the lazy dog and never gets tired of it.\nend";
 
 pub(crate) async fn show() -> Result<String> {
     let gateway = GatewayProcess::serve(None).await?;
@@ -109,8 +111,9 @@ impl Flood {
         person.say(&session, SCRIPT).await?;
         // Long enough for every buffer on the way to fill up.
         tokio::time::sleep(Duration::from_secs(3)).await;
-        let head = person.get::<serde_json::Value>(&format!("/v1/sessions/{session}")).await?["seq"].clone();
-        println!("the flood is {head} events deep when the timing begins");
+        let now: Session = person.get(&format!("/v1/sessions/{session}")).await?;
+        println!("the flood is {} events deep when the timing begins", now.seq);
+        ensure!(now.seq.0 > DEPTH, "only {} events came: that is no flood", now.seq);
         Ok(Self { session, _clients: clients })
     }
 
@@ -118,7 +121,7 @@ impl Flood {
         let path = format!("/v1/sessions/{}/interrupt", self.session);
         let _stopped: serde_json::Value = person.post(&path, &json!({})).await?;
         drop(self._clients);
-        // The agent stops, and what it said is written.
+        // The agent must have flooded to the end, and what it said is written.
         tokio::time::sleep(Duration::from_secs(2)).await;
         Ok(())
     }

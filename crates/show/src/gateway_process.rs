@@ -53,28 +53,27 @@ impl GatewayProcess {
 
     async fn start(verb: &str, more: &[&str], store: Option<&str>) -> Result<Self> {
         let folder = TempDir::new()?;
-        let mut command = Command::new(program()?);
-        command
-            .arg(verb)
-            .arg("--dir")
-            .arg(folder.path())
-            .args(["--listen", "127.0.0.1:0", "--json"])
-            .args(more);
-        if let Some(store) = store {
-            command.args(["--store", store]);
-        }
-        let log = File::create(folder.path().join(LOG))?;
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
-        let mut child = command.spawn()?;
-        let (sender, mut lines) = mpsc::unbounded_channel();
-        let stdout = child.stdout.take().ok_or("the gateway has no output")?;
-        tokio::spawn(forward(stdout, sender));
-        let Ok(Some(started)) = timeout(PATIENCE, lines.recv()).await else {
-            return Err(format!("`holdpoint {verb}` did not start: {}", log_end(folder.path())).into());
-        };
+        let (child, lines, started) = spawn(verb, more, store, folder.path(), "127.0.0.1:0").await?;
         let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
         let store = store.map(str::to_owned);
         Ok(Self { child: Some(child), lines, folder, store, url, started })
+    }
+
+    /// `kill -9`; returns when it is gone.
+    pub(crate) async fn kill_now(&mut self) -> Result<()> {
+        match self.child.take() {
+            Some(mut child) => Ok(child.kill().await?),
+            None => Err("the gateway is gone already".into()),
+        }
+    }
+
+    /// `holdpoint serve` again: in the same folder, on the same store, at the same address.
+    pub(crate) async fn serve_again(&mut self) -> Result<()> {
+        let listen = self.url.trim_start_matches("http://");
+        let (child, lines, started) =
+            spawn("serve", &[], self.store.as_deref(), self.folder.path(), listen).await?;
+        (self.child, self.lines, self.started) = (Some(child), lines, started);
+        Ok(())
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -147,6 +146,31 @@ impl Drop for GatewayProcess {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Starts the binary, and waits for the first line of its output.
+async fn spawn(
+    verb: &str,
+    more: &[&str],
+    store: Option<&str>,
+    folder: &Path,
+    listen: &str,
+) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
+    let mut command = Command::new(program()?);
+    command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
+    if let Some(store) = store {
+        command.args(["--store", store]);
+    }
+    let log = File::options().create(true).append(true).open(folder.join(LOG))?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    let stdout = child.stdout.take().ok_or("the gateway has no output")?;
+    tokio::spawn(forward(stdout, sender));
+    let Ok(Some(started)) = timeout(PATIENCE, lines.recv()).await else {
+        return Err(format!("`holdpoint {verb}` did not start: {}", log_end(folder)).into());
+    };
+    Ok((child, lines, started))
 }
 
 /// Kills the process, and waits until it is gone.

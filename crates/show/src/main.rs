@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
+mod audit;
 mod client;
 mod database;
 mod demo;
@@ -9,6 +10,7 @@ mod first_answer;
 mod flood;
 mod gateway_process;
 mod growth;
+mod kill;
 mod latency;
 mod reconnect;
 mod routes;
@@ -21,7 +23,8 @@ type Result<T> = std::result::Result<T, Error>;
 /// Fails the show with these words unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($words:tt)+) => {
-        if !$condition {
+        let holds: bool = $condition;
+        if !holds {
             return Err(format!($($words)+).into());
         }
     };
@@ -33,13 +36,17 @@ async fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let shown = match name.as_str() {
         "demo" => demo::show().await,
+        "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
         "routes" => routes::show().await,
         "growth" => growth::show().await,
+        "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
         "flood" => flood::show().await,
         _ => {
-            eprintln!("usage: holdpoint-show demo | first-answer | routes | growth | reconnect | flood");
+            eprintln!(
+                "usage: holdpoint-show demo | audit | first-answer | routes | growth | kill | reconnect | flood"
+            );
             return ExitCode::from(2);
         }
     };

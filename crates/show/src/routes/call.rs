@@ -50,6 +50,8 @@ impl Route {
     pub(crate) fn order(&self) -> (u8, String) {
         let rank = match (&self.method, self.path.as_str()) {
             (&Method::GET, _) => 0,
+            // Only what has ended can be erased.
+            (_, path) if path.ends_with("/erase") => 5,
             (&Method::POST, path) if !path.ends_with("/interrupt") => 1,
             (&Method::POST, _) => 2,
             (_, path) if !path.starts_with("/v1/sessions") => 3,

@@ -161,7 +161,7 @@ impl Prepared {
         Ok(match route.path.as_str() {
             "/v1/sessions" => json!({ "agent": "scripted" }),
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
-            "/v1/sessions/{id}/interrupt" | "/v1/login-links" => json!({}),
+            "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" | "/v1/login-links" => json!({}),
             "/v1/interaction-mode" => json!({ "client": "show", "mode": "on" }),
             "/v1/interactions" => {
                 json!({ "sessionId": self.session, "key": "one", "toolName": "deploy", "kind": "approval", "input": { "to": "staging" } })

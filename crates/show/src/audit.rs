@@ -1,0 +1,223 @@
+//! Every kind of tampering with the journal is found by `holdpoint audit verify`, and nothing else is.
+
+mod auditor;
+mod tables;
+mod tampering;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use holdpoint_protocol::api::Session;
+use holdpoint_protocol::{EventBody, ResponseDraft, SessionId};
+use reqwest::Method;
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::client::Client;
+use crate::database::{Database, Kind};
+use crate::gateway_process::GatewayProcess;
+use crate::{Result, ensure};
+use auditor::{Auditor, Verdict};
+use tables::Tables;
+use tampering::TAMPERINGS;
+
+/// What only the erased sessions say.
+const SAID: &str = "periwinkle-battleship-42";
+
+pub(crate) async fn show() -> Result<String> {
+    let mut counted = Counted::default();
+    for kind in Kind::ALL {
+        let database = Database::new(kind).await?;
+        let gateway = GatewayProcess::serve(Some(&database.url())).await?;
+        println!("{kind}");
+        one_store(kind, &database, &gateway, &mut counted).await?;
+        gateway.stop().await?;
+        database.remove().await?;
+        println!();
+    }
+    println!("What nobody touched was checked {} times.", counted.clean);
+    Ok(format!(
+        "{} of {} tamperings found on {} stores, {} false alarms",
+        counted.found,
+        counted.tampered,
+        Kind::ALL.len(),
+        counted.alarms,
+    ))
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    tampered: usize,
+    found: usize,
+    clean: usize,
+    alarms: usize,
+}
+
+impl Counted {
+    /// Nobody touched it, so nothing may be found.
+    fn untouched(&mut self, what: &str, verdict: &Verdict) -> Result<()> {
+        self.clean += 1;
+        self.alarms += usize::from(!verdict.sound);
+        ensure!(verdict.sound, "a false alarm: {what}: {}", verdict.words);
+        Ok(())
+    }
+
+    /// Somebody touched it, and it must be said where.
+    fn touched(&mut self, what: &str, verdict: &Verdict, wanted: &str) -> Result<()> {
+        self.tampered += 1;
+        let found = !verdict.sound && verdict.words.contains(wanted);
+        self.found += usize::from(found);
+        ensure!(found, "{what} was not found: `{wanted}` is not in `{}`", verdict.words);
+        println!("    {what:<58} {}", verdict.first_finding());
+        Ok(())
+    }
+}
+
+async fn one_store(
+    kind: Kind,
+    database: &Database,
+    gateway: &GatewayProcess,
+    counted: &mut Counted,
+) -> Result<()> {
+    let person = gateway.person()?;
+    let url = database.url();
+    let tables = Tables::new(kind, &url);
+    let auditor = Auditor::new(gateway.folder(), &url)?;
+
+    let mut victims = Vec::new();
+    for _ in TAMPERINGS {
+        victims.push(talk(&person, "the old words").await?);
+    }
+    let erased_over_http = talk(&person, SAID).await?;
+    let erased_here = talk(&person, SAID).await?;
+    for session in victims.iter().chain([&erased_over_http, &erased_here]) {
+        person.tell(Method::DELETE, &format!("/v1/sessions/{session}")).await?;
+    }
+    let alive = talk(&person, "still going on").await?;
+    tables.wait_until_ended(victims.len() + 2).await?;
+    auditor.run(&["checkpoint"]).await?;
+    person.say(&alive.to_string(), "say this is not signed yet").await?;
+    counted.untouched("everything", &auditor.verify(None).await?)?;
+
+    let before = appears(&tables, &auditor, gateway, SAID).await?;
+    ensure!(!before.is_empty(), "`{SAID}` is nowhere to be erased from");
+    person.tell(Method::POST, &format!("/v1/sessions/{erased_over_http}/erase")).await?;
+    auditor.run(&["erase", &erased_here.to_string()]).await?;
+    let left = appears(&tables, &auditor, gateway, SAID).await?;
+    ensure!(left.is_empty(), "what was erased is still in {left:?}");
+    println!("    two sessions erased: their words were in {before:?}, and are nowhere now");
+    for session in [erased_over_http, erased_here] {
+        let shown: Session = person.get(&format!("/v1/sessions/{session}")).await?;
+        ensure!(shown.title.is_none(), "an erased session still has its title");
+        counted.untouched("an erased session", &auditor.verify(Some(session)).await?)?;
+    }
+    exports(&auditor, victims[0], counted).await?;
+
+    // From here on nothing grows any more, so that whoever signs with another key signs nothing of ours.
+    wait_for_second_turn(&person, alive).await?;
+    auditor.run(&["checkpoint"]).await?;
+
+    for (tampering, session) in TAMPERINGS.iter().zip(&victims) {
+        counted.untouched("a session", &auditor.verify(Some(*session)).await?)?;
+        let wanted = tampering.carry_out(&tables, *session).await?;
+        let verdict = auditor.verify(Some(*session)).await?;
+        counted.touched(tampering.name(), &verdict, &format!("{session}: {wanted}"))?;
+    }
+    let mark = "another name for who erased a session";
+    tables.change_eraser(erased_here).await?;
+    let verdict = auditor.verify(Some(erased_here)).await?;
+    counted.touched(mark, &verdict, &format!("{erased_here}: who erased it"))?;
+
+    // All at once: those that were tampered with, and no others.
+    let all = auditor.verify(None).await?;
+    let named = all.sessions();
+    let mut touched: BTreeSet<SessionId> = victims.iter().copied().collect();
+    touched.insert(erased_here);
+    ensure!(
+        named == touched,
+        "{} sessions were tampered with, and these were named: {named:?}",
+        touched.len()
+    );
+    for session in [alive, erased_over_http] {
+        counted.untouched("a session beside others", &auditor.verify(Some(session)).await?)?;
+    }
+    Ok(())
+}
+
+/// An agent says something, asks, is answered, and is done.
+async fn talk(person: &Client, words: &str) -> Result<SessionId> {
+    let open = json!({ "agent": "scripted", "title": words });
+    let session: Session = person.post("/v1/sessions", &open).await?;
+    let id = session.session_id.to_string();
+    let script = format!(
+        "say I will use {words} now.\napprove Bash {{\"command\":\"echo {words}\"}}\nsay That was {words}."
+    );
+    person.say(&id, &script).await?;
+    let ask = person.open_ask(&id, "approval").await?;
+    person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    person.done(&id).await?;
+    Ok(session.session_id)
+}
+
+async fn wait_for_second_turn(person: &Client, session: SessionId) -> Result<()> {
+    for _ in 0..400 {
+        let events = person.journal(&session.to_string()).await?;
+        if events.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count() == 2 {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Err("the second turn did not end".into())
+}
+
+/// Where a text is found: in the database, in what the gateway logs, in what it signs, in an export.
+async fn appears(
+    tables: &Tables,
+    auditor: &Auditor,
+    gateway: &GatewayProcess,
+    words: &str,
+) -> Result<Vec<String>> {
+    let mut places = tables.appears(words).await?;
+    for name in ["log.txt", "checkpoints.log"] {
+        let text = std::fs::read(gateway.folder().join(name))?;
+        if tables::contains(&text, words) {
+            places.push(name.to_owned());
+        }
+    }
+    if auditor.run(&["export"]).await?.contains(words) {
+        places.push("export".to_owned());
+    }
+    Ok(places)
+}
+
+/// An export is checked by somebody who has the file and the public key, and nothing else.
+async fn exports(auditor: &Auditor, session: SessionId, counted: &mut Counted) -> Result<()> {
+    // With erased sessions in it, and one with events behind its last checkpoint.
+    let all = auditor.run(&["export"]).await?;
+    counted.untouched("an export of everything", &auditor.verify_file(&all).await?)?;
+    let one = auditor.run(&["export", &session.to_string()]).await?;
+    counted.untouched("an export of one session", &auditor.verify_file(&one).await?)?;
+    let lines: Vec<&str> = one.lines().collect();
+    let signed = lines.len() - 1;
+    let without = |at: usize| [&lines[..at], &lines[at + 1..]].concat().join("\n");
+    let mut swapped = lines.clone();
+    swapped.swap(3, 4);
+    let tampered = [
+        ("an export with a changed word", one.replacen("the old words", "the new words", 1), "event 1 was"),
+        ("an export without one of its lines", without(4), "event 5 is missing"),
+        ("an export with two lines swapped", swapped.join("\n"), "event 4 is missing"),
+        ("an export without its last event", without(signed - 1), "the journal ends at"),
+        ("an export without its checkpoint", without(signed), "none of its events is signed"),
+        (
+            "an export with a changed checkpoint",
+            one.replace("\"number\":1", "\"number\":2"),
+            "its signature is",
+        ),
+    ];
+    for (what, text, wanted) in tampered {
+        let verdict = auditor.verify_file(&text).await?;
+        counted.touched(what, &verdict, &format!("{session}: "))?;
+        ensure!(verdict.words.contains(wanted), "{what}: {}", verdict.words);
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The tables, as somebody with a password to the database and no other has them.
+
+use std::time::Duration;
+
+use holdpoint_protocol::SessionId;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::Result;
+use crate::database::Kind;
+
+#[derive(Debug)]
+pub(crate) struct Tables {
+    pub(crate) kind: Kind,
+    pub(crate) url: String,
+}
+
+/// Seq, id, time, type, data, salt.
+pub(crate) type Line = (i64, Uuid, i64, String, Vec<u8>, Vec<u8>);
+
+impl Tables {
+    pub(crate) fn new(kind: Kind, url: &str) -> Self {
+        Self { kind, url: url.to_owned() }
+    }
+
+    /// Runs it with `{id}` in place of the session's.
+    pub(crate) async fn run(&self, session: SessionId, sql: &str) -> Result<()> {
+        let sql = AssertSqlSafe(sql.replace("{id}", &self.bytes(session.uuid().as_bytes())));
+        match self.kind {
+            Kind::Sqlite => {
+                let mut connection = SqliteConnection::connect(&self.url).await?;
+                sqlx::raw_sql(sql).execute(&mut connection).await?;
+                connection.close().await?;
+            }
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(&self.url).await?;
+                sqlx::raw_sql(sql).execute(&mut connection).await?;
+                connection.close().await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn number(&self, session: SessionId, sql: &str) -> Result<i64> {
+        let sql = AssertSqlSafe(sql.replace("{id}", &self.bytes(session.uuid().as_bytes())));
+        Ok(match self.kind {
+            Kind::Sqlite => {
+                let mut connection = SqliteConnection::connect(&self.url).await?;
+                sqlx::query_scalar(sql).fetch_one(&mut connection).await?
+            }
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(&self.url).await?;
+                sqlx::query_scalar(sql).fetch_one(&mut connection).await?
+            }
+        })
+    }
+
+    pub(crate) async fn lines(&self, session: SessionId) -> Result<Vec<Line>> {
+        let sql = "SELECT seq, id, at, type, data, salt FROM events WHERE session_id = $1 ORDER BY seq";
+        Ok(match self.kind {
+            Kind::Sqlite => {
+                let mut connection = SqliteConnection::connect(&self.url).await?;
+                sqlx::query_as(sql).bind(session.uuid()).fetch_all(&mut connection).await?
+            }
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(&self.url).await?;
+                sqlx::query_as(sql).bind(session.uuid()).fetch_all(&mut connection).await?
+            }
+        })
+    }
+
+    /// Bytes as the database reads them in a statement.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        match (self.kind, bytes.len()) {
+            (Kind::Sqlite, _) => format!("X'{digits}'"),
+            (Kind::Postgres, 16) => format!("'{digits}'::uuid"),
+            (Kind::Postgres, _) => format!("'\\x{digits}'::bytea"),
+        }
+    }
+
+    pub(crate) async fn change_eraser(&self, session: SessionId) -> Result<()> {
+        self.run(session, "UPDATE sessions SET erased_by = 'somebody else' WHERE id = {id}").await
+    }
+
+    /// An agent that was told to end takes a moment to go, and its going is written down.
+    pub(crate) async fn wait_until_ended(&self, count: usize) -> Result<()> {
+        let nobody = SessionId::from_uuid(Uuid::nil());
+        let ended = match self.kind {
+            Kind::Sqlite => "CAST(agent_state AS TEXT) = '\"ended\"'",
+            Kind::Postgres => "convert_from(agent_state, 'UTF8') = '\"ended\"'",
+        };
+        let sql = format!("SELECT count(*) FROM sessions WHERE {ended} AND NOT unfinished");
+        for _ in 0..400 {
+            if usize::try_from(self.number(nobody, &sql).await?)? == count {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Err(format!("{count} sessions did not end").into())
+    }
+
+    /// Where this text is kept: in the files, or where there are none to read, in the tables.
+    pub(crate) async fn appears(&self, words: &str) -> Result<Vec<String>> {
+        let mut places = Vec::new();
+        match self.kind {
+            Kind::Sqlite => {
+                let path = self.url.trim_start_matches("sqlite:");
+                for ending in ["", "-wal"] {
+                    let bytes = std::fs::read(format!("{path}{ending}")).unwrap_or_default();
+                    if contains(&bytes, words) {
+                        places.push(format!("holdpoint.db{ending}"));
+                    }
+                }
+            }
+            Kind::Postgres => {
+                let nobody = SessionId::from_uuid(Uuid::nil());
+                for (table, columns) in [
+                    ("events", &["data"][..]),
+                    ("asks", &["doc"]),
+                    ("sessions", &["title", "opened", "state"]),
+                ] {
+                    for column in columns {
+                        let words = self.bytes(words.as_bytes());
+                        let sql =
+                            format!("SELECT count(*) FROM {table} WHERE position({words} IN {column}) > 0");
+                        if self.number(nobody, &sql).await? > 0 {
+                            places.push(format!("{table}.{column}"));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(places)
+    }
+}
+
+pub(crate) fn contains(bytes: &[u8], words: &str) -> bool {
+    bytes.windows(words.len()).any(|window| window == words.as_bytes())
+}

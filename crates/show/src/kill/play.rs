@@ -1,0 +1,265 @@
+//! One session: its messages are sent, its asks answered, until each script is done; whatever dies meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_protocol::api::{OpenSession, Respond};
+use holdpoint_protocol::transport::{Transport as _, TransportError};
+use holdpoint_protocol::{
+    Code, Decider, Digest, Event, EventBody, InteractionRequest, PermissionMode, PromptId, Refusal,
+    SessionId, StopReason, TurnId,
+};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use super::arena::{Arena, Moment, Person};
+use super::follow::{PAUSE, follow};
+use super::history::{History, Sent, Told};
+use super::plan::{self, Reaction};
+use crate::Result;
+
+const TURNS: u64 = 3;
+/// How often a script is sent again whose turn died.
+const ATTEMPTS: u64 = 100;
+/// How often a call is tried while gateways come and go.
+const TRIES: u32 = 200;
+/// How long a session may stand still.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How many events of a session that stands still are shown.
+const SHOWN: usize = 15;
+/// How long one call may take.
+const CALL: Duration = Duration::from_secs(20);
+
+/// What is known of a session apart from its journal.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) session: SessionId,
+    pub(super) history: History,
+}
+
+struct Player {
+    arena: Arc<Arena>,
+    number: u64,
+    session: SessionId,
+    folder: PathBuf,
+    events: mpsc::UnboundedReceiver<Event>,
+    answers: JoinSet<Sent>,
+    answered: BTreeSet<PromptId>,
+    /// How often each input was asked about.
+    asked: BTreeMap<Digest, usize>,
+}
+
+/// Plays one session to its end.
+pub(super) async fn play(arena: Arc<Arena>) -> Result<Played> {
+    let number = arena.number();
+    let folder = arena.folder.join(format!("session-{number}"));
+    fs::create_dir(&folder)?;
+    let session = open(&arena, &folder).await?;
+    let (end, over) = watch::channel(false);
+    let (out, events) = mpsc::unbounded_channel();
+    let [first, second] = arena.people.clone();
+    let followers = [
+        tokio::spawn(follow(Arc::clone(&arena), first.client, session, Some(out), over.clone())),
+        tokio::spawn(follow(Arc::clone(&arena), second.client, session, None, over)),
+    ];
+    let mut player = Player {
+        arena,
+        number: number as u64,
+        session,
+        folder,
+        events,
+        answers: JoinSet::new(),
+        answered: BTreeSet::new(),
+        asked: BTreeMap::new(),
+    };
+    for turn in 0..TURNS {
+        player.turn(turn).await?;
+    }
+    let mut history = History::default();
+    while let Some(sent) = player.answers.join_next().await {
+        history.sent.push(sent?);
+    }
+    end.send_replace(true);
+    for follower in followers {
+        history.seen.push(follower.await?);
+    }
+    history.effects = effects(&player.folder)?;
+    Ok(Played { session, history })
+}
+
+async fn open(arena: &Arena, folder: &Path) -> Result<SessionId> {
+    for _ in 0..TRIES {
+        arena.up().await.ok_or("the gateway stays down")?;
+        let open = OpenSession {
+            agent: "scripted".to_owned(),
+            cwd: Some(folder.display().to_string()),
+            permission_mode: PermissionMode::Default,
+            model: None,
+            title: None,
+            system_prompt: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+        };
+        match call(arena.people[0].client.open_session(open)).await {
+            Ok(session) => return Ok(session.session_id),
+            // One that was opened and not heard of stays empty.
+            Err(TransportError::Unreachable(_)) => sleep(PAUSE).await,
+            Err(refused @ TransportError::Refused(_)) => return Err(refused.into()),
+        }
+    }
+    Err("no session could be opened".into())
+}
+
+/// What the agent did on disk, in no order: each mark is a line of some file.
+fn effects(folder: &Path) -> Result<Vec<String>> {
+    let mut marks = Vec::new();
+    for file in fs::read_dir(folder)? {
+        let text = fs::read_to_string(file?.path())?;
+        marks.extend(text.lines().filter(|line| *line != plan::LAST_LINE).map(str::to_owned));
+    }
+    Ok(marks)
+}
+
+impl Player {
+    /// Sends a script until its turn completes. A person whose agent died sends the same again.
+    async fn turn(&mut self, turn: u64) -> Result<()> {
+        let tag = format!("s{}t{turn}", self.number);
+        fs::write(self.folder.join(plan::file_of(&tag)), format!("{}\n", plan::LAST_LINE))?;
+        let mut rng = plan::choices(self.arena.seed, &[self.number, turn]);
+        let script = plan::script(&mut rng, &tag);
+        for attempt in 0..ATTEMPTS {
+            let turn_id = self.send(&format!("# attempt {attempt}\n{script}")).await?;
+            if self.until_done(turn_id).await? == StopReason::Completed {
+                return Ok(());
+            }
+        }
+        Err(format!("the script of {tag} died {ATTEMPTS} times").into())
+    }
+
+    /// Sends a message once, also if the gateway dies before it can say that it has it.
+    async fn send(&self, text: &str) -> Result<TurnId> {
+        for _ in 0..TRIES {
+            self.arena.up().await.ok_or("the gateway stays down")?;
+            match call(self.arena.people[0].client.message(self.session, text.to_owned())).await {
+                Ok(accepted) => return Ok(accepted.turn_id),
+                Err(TransportError::Unreachable(_)) => {}
+                Err(refused @ TransportError::Refused(_)) => return Err(refused.into()),
+            }
+            if let Some(turn) = self.find(text).await? {
+                return Ok(turn);
+            }
+        }
+        Err("a message could not be sent".into())
+    }
+
+    /// The turn of a message that may have arrived: each has other words.
+    async fn find(&self, text: &str) -> Result<Option<TurnId>> {
+        for _ in 0..TRIES {
+            sleep(PAUSE).await;
+            self.arena.up().await.ok_or("the gateway stays down")?;
+            let Ok(events) = self.arena.reader.pages(&self.session.to_string()).await else { continue };
+            return Ok(events.iter().find_map(|event| {
+                let EventBody::UserMessage(message) = &event.body else { return None };
+                (message.text == text).then_some(message.turn_id)
+            }));
+        }
+        Err("the journal could not be read".into())
+    }
+
+    /// Answers what is asked until the turn is over.
+    async fn until_done(&mut self, turn: TurnId) -> Result<StopReason> {
+        loop {
+            let next = timeout(PATIENCE, self.events.recv()).await;
+            let Ok(Some(event)) = next else {
+                return Err(self.stuck(turn).await);
+            };
+            if let EventBody::InteractionRequest(request) = &event.body {
+                self.react(request);
+            } else if let EventBody::Done(done) = &event.body
+                && done.turn_id == turn
+            {
+                return Ok(done.reason);
+            }
+        }
+    }
+
+    async fn stuck(&self, turn: TurnId) -> crate::Error {
+        let events = self.arena.reader.pages(&self.session.to_string()).await.unwrap_or_default();
+        let last = events[events.len().saturating_sub(SHOWN)..].iter().map(|event| {
+            let data = event.body.data_bytes().unwrap_or_default();
+            let data: String = String::from_utf8_lossy(&data).chars().take(400).collect();
+            format!("\n{} {} {} {data}", event.seq, event.at, event.body.event_type().as_str())
+        });
+        format!("{turn} of {} does not go on:{}", self.session, last.collect::<String>()).into()
+    }
+
+    fn react(&mut self, request: &InteractionRequest) {
+        // A settled ask comes by as well; it is answered all the same, and that must lose.
+        if !self.answered.insert(request.prompt_id) {
+            return;
+        }
+        let earlier = self.asked.entry(request.input_digest.clone()).or_default();
+        let mut rng = plan::choices(self.arena.seed, &[self.number, 1_000 + self.answered.len() as u64]);
+        let reactions = plan::reactions(&mut rng, request, *earlier);
+        *earlier += 1;
+        for (person, reaction) in self.arena.people.iter().zip(reactions) {
+            let answer = answer(Arc::clone(&self.arena), person.clone(), request.clone(), reaction);
+            self.answers.spawn(answer);
+        }
+    }
+}
+
+/// Answers until it is known what became of it, always under the same key.
+async fn answer(arena: Arc<Arena>, person: Person, request: InteractionRequest, reaction: Reaction) -> Sent {
+    let key = Uuid::new_v4().to_string();
+    let (interaction, prompt) = (request.interaction_id, request.prompt_id);
+    let mut sent =
+        Sent { by: person.name, interaction, prompt, key, draft: reaction.draft, told: Told::Nothing };
+    sleep(reaction.after).await;
+    for _ in 0..TRIES {
+        if arena.up().await.is_none() {
+            break;
+        }
+        arena.saw(Moment::Answering);
+        let body =
+            Respond { prompt_id: prompt, idempotency_key: sent.key.clone(), response: sent.draft.clone() };
+        match call(person.client.respond(interaction, body)).await {
+            Ok(receipt) => {
+                sent.told = Told::Won { seq: receipt.seq };
+                break;
+            }
+            Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
+                sent.told = told(*refusal);
+                break;
+            }
+            Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => sleep(PAUSE).await,
+        }
+    }
+    sent
+}
+
+fn told(refusal: Refusal) -> Told {
+    match (refusal.code, refusal.winner) {
+        (Code::Lost, Some(winner)) => {
+            let name = match winner.decider {
+                Decider::Person { name, .. } => Some(name),
+                Decider::Grant { .. } | Decider::Rule { .. } | Decider::Earlier { .. } => None,
+            };
+            Told::Lost { winner: name, action: winner.action }
+        }
+        (code, _) => Told::Refused { why: format!("{code:?}: {}", refusal.detail) },
+    }
+}
+
+/// A call that hangs is one that did not arrive.
+async fn call<T>(
+    call: impl Future<Output = std::result::Result<T, TransportError>>,
+) -> std::result::Result<T, TransportError> {
+    let late = |_| Err(TransportError::Unreachable("it took too long".to_owned()));
+    timeout(CALL, call).await.unwrap_or_else(late)
+}
