@@ -46,7 +46,8 @@ impl PostgresJournal {
 ///
 /// A commit is reported after it is on disk, whatever the server's default; stricter settings than `on` are left
 /// alone. Every query here finds rows by key, so that the plans which read whole tables are wrong even where
-/// statistics are missing and the planner takes a table for small.
+/// statistics are missing and the planner takes a table for small. One plan serves for every value: planning anew
+/// costs more than the query.
 const SETTINGS: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
      WHERE current_setting('synchronous_commit') IN ('off', 'local');
@@ -54,6 +55,7 @@ const SETTINGS: &str = "
     SET enable_bitmapscan = off;
     SET enable_hashjoin = off;
     SET enable_mergejoin = off;
+    SET plan_cache_mode = force_generic_plan;
     SET jit = off";
 
 impl Postgres {

@@ -51,10 +51,11 @@ CREATE TABLE asks (
   response_seq BIGINT,
   doc          BYTEA    NOT NULL
 );
--- The partial ones keep the cost of the inbox and of the timers to what is open. In two of them `live` is a column
--- too, though it is always the same: SQLite takes them for more selective than the indexes of all asks by that.
-CREATE INDEX asks_live ON asks (owner, live, opened_at, id) WHERE live = TRUE;
-CREATE INDEX asks_live_in_session ON asks (session_id, live, opened_at, id) WHERE live = TRUE;
+-- The partial ones keep the cost of the inbox and of the timers to what is open. `live` is no column of theirs, as it
+-- is in SQLite: PostgreSQL drops the condition that the index implies, and would then read from the first open ask on
+-- instead of from the cursor.
+CREATE INDEX asks_live ON asks (owner, opened_at, id) WHERE live = TRUE;
+CREATE INDEX asks_live_in_session ON asks (session_id, opened_at, id) WHERE live = TRUE;
 CREATE INDEX asks_due ON asks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX asks_by_owner ON asks (owner, opened_at, id);
 CREATE INDEX asks_by_session ON asks (session_id, opened_at, id);
