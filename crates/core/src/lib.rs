@@ -13,7 +13,7 @@ mod rejection;
 mod state;
 
 pub use command::cancel::{Cancel, CancelScope};
-pub use command::exit::Exit;
+pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};
 pub use command::finish::Finish;
 pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};

@@ -1,6 +1,8 @@
 //! A process is gone. What was being written to it when it died is unknown from now on.
 
-use holdpoint_protocol::{AgentState, Delivery, EventBody, Incarnation, SessionStatus};
+use holdpoint_protocol::{
+    AgentState, Delivery, Done, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
+};
 
 use super::cancel::delivery;
 use super::resume::status;
@@ -13,6 +15,15 @@ pub struct Exit {
     pub parked: bool,
     /// What is known about why it went.
     pub message: Option<String>,
+    /// How its turn ends if nothing is left that another life could be told. Left out: it does not end.
+    pub turn_end: Option<TurnEnd>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnEnd {
+    pub reason: StopReason,
+    /// What the person is told about it.
+    pub words: Option<String>,
 }
 
 pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>, Rejection> {
@@ -52,5 +63,25 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
         message: command.message.clone(),
         ..status(agent)
     });
-    Ok(unknown.chain([gone]).collect())
+    Ok(unknown.chain([gone]).chain(end_of_turn(session, command, agent)).collect())
+}
+
+/// A turn in which nothing is open ends with its process: nobody can say what it was doing. Both are one append, so
+/// that a gateway that dies in between does not leave a turn that nobody ends.
+fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
+    let (Some(turn_id), Some(end)) = (session.turn, &command.turn_end) else { return Vec::new() };
+    let answered = session
+        .undelivered
+        .iter()
+        .filter_map(|id| session.asks.get(id))
+        .any(|ask| ask.origin == Origin::Agent && ask.delivery == Some(Delivery::Accepted));
+    // What it was parked at closed meanwhile: it comes back to be told.
+    let comes_back = agent == AgentState::Parked && end.reason == StopReason::Failed;
+    if agent == AgentState::Ended || !session.blocking.is_empty() || answered || comes_back {
+        return Vec::new();
+    }
+    let words = end.words.clone();
+    let error = words.map(|message| EventBody::Error(SessionError { turn_id: Some(turn_id), message }));
+    let done = EventBody::Done(Done { turn_id, reason: end.reason, usage: None });
+    error.into_iter().chain([done]).collect()
 }

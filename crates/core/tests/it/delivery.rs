@@ -1,8 +1,10 @@
 //! How a settlement reaches the agent, once.
 
 use crate::world::*;
-use holdpoint_core::{Cancel, CancelScope, Command, Exit, Rejection};
-use holdpoint_protocol::{AgentState, AskState, Decider, Delivery, EventBody, Incarnation, Settlement};
+use holdpoint_core::{Cancel, CancelScope, Command, Exit, Rejection, TurnEnd};
+use holdpoint_protocol::{
+    AgentState, AskState, Decider, Delivery, EventBody, Incarnation, Settlement, StopReason,
+};
 
 fn delivering(n: u8, life: u32) -> Command {
     Command::Delivering { interaction_id: ask_id(n), incarnation: Incarnation(life) }
@@ -17,7 +19,12 @@ fn acknowledge(n: u8) -> Command {
 }
 
 fn exit(life: u32, parked: bool) -> Command {
-    Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None })
+    Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None, turn_end: None })
+}
+
+fn last_exit(life: u32, parked: bool) -> Command {
+    let turn_end = Some(TurnEnd { reason: StopReason::Failed, words: Some("it is gone".into()) });
+    Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None, turn_end })
 }
 
 fn park(n: u8, life: u32) -> Command {
@@ -168,4 +175,31 @@ fn an_agent_that_will_not_go_keeps_waiting_and_gets_its_answer() {
     world.ok(Command::Stay { incarnation: Incarnation(1) });
     assert_eq!(world.session().agent, AgentState::Running);
     world.ok(delivering(1, 1));
+}
+
+#[test]
+fn a_turn_ends_with_its_process_in_the_same_append() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(delivering(1, 1));
+    let events = world.ok(last_exit(1, false));
+    assert!(matches!(events.last(), Some(EventBody::Done(done)) if done.reason == StopReason::Failed));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
+    assert_eq!((world.session().turn, world.session().agent), (None, AgentState::Idle));
+}
+
+#[test]
+fn a_turn_goes_on_where_another_life_can_be_told_something() {
+    // An open ask.
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(last_exit(1, false));
+    assert_eq!(world.session().agent, AgentState::Detached);
+    // An answer that no life was given.
+    world.ok(resume(2));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(last_exit(2, false));
+    assert_eq!(world.session().agent, AgentState::Detached);
+    assert!(world.session().turn.is_some());
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::world::*;
 use holdpoint_core::{
     AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Request, State,
-    Trigger, Verdict, decide, fold,
+    Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdpoint_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
@@ -102,7 +102,10 @@ fn command(world: &World, step: &Step) -> Command {
         Step::Begin(n) => Command::Begin { turn_id: turn(n) },
         Step::Resume => resume(lives + 1),
         Step::Exit { parked } => {
-            Command::Exit(Exit { incarnation: Incarnation(lives), parked, message: None })
+            // Every other life ends its turn with it.
+            let reason = StopReason::Failed;
+            let turn_end = lives.is_multiple_of(2).then(|| TurnEnd { reason, words: Some("gone".into()) });
+            Command::Exit(Exit { incarnation: Incarnation(lives), parked, message: None, turn_end })
         }
         Step::Ask { n, what, kind, handler, deadline } => {
             let mut request = make_request(n, what, kind);

@@ -1,9 +1,9 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
 use holdpoint_agents::{AgentExit, ResumeAt, host};
-use holdpoint_core::{Command, Exit, Finish, Output, Session};
+use holdpoint_core::{Command, Exit, Finish, Output, Session, TurnEnd};
 use holdpoint_protocol::{
-    AgentState, Delivery, Incarnation, Origin, SessionError, SessionId, StopReason, TurnId,
+    AgentState, Delivery, EventBody, Incarnation, Origin, SessionError, SessionId, StopReason, TurnId,
 };
 use holdpoint_store::SessionRecord;
 
@@ -14,6 +14,7 @@ use crate::ask::CALLER;
 
 /// After how many starts in a row that came to nothing we stop trying until somebody acts.
 const MAX_FRUITLESS_STARTS: u32 = 3;
+const WENT_AWAY: &str = "The agent's process went away in the middle of its turn. Send a message to go on.";
 
 impl SessionTask {
     /// Without a process: is there an answer or a message for one?
@@ -26,7 +27,7 @@ impl SessionTask {
         if let Some(incarnation) = record.state.alive {
             see_it_gone(record.id, incarnation, record.state.pid).await?;
             let message = Some("the gateway that hosted it is gone".to_owned());
-            return self.gone(Exit { incarnation, parked: false, message }, StopReason::Failed).await;
+            return self.gone(incarnation, false, message, StopReason::Failed).await;
         }
         if record.state.agent == AgentState::Ended {
             return Ok(());
@@ -72,31 +73,27 @@ impl SessionTask {
             (false, stderr) => Some(stderr.to_owned()),
         };
         let reason = if process.stop_by.is_some() { StopReason::Interrupted } else { StopReason::Failed };
-        let exit = Exit { incarnation: process.incarnation, parked: exit.parked, message };
-        self.gone(exit, reason).await
+        self.gone(process.incarnation, exit.parked, message, reason).await
     }
 
-    /// Records the end of a process. A turn in which nothing is open ends with it: nobody can say what it was doing.
-    async fn gone(&mut self, exit: Exit, reason: StopReason) -> Result<(), GatewayError> {
-        let Some(appended) = self.unless_refused(Command::Exit(exit)).await? else { return Ok(()) };
+    /// Records the end of a process, and with it the end of a turn in which nothing is open.
+    async fn gone(
+        &mut self,
+        incarnation: Incarnation,
+        parked: bool,
+        message: Option<String>,
+        reason: StopReason,
+    ) -> Result<(), GatewayError> {
+        let words = (reason == StopReason::Failed).then(|| WENT_AWAY.to_owned());
+        let turn_end = Some(TurnEnd { reason, words });
+        let exit = Command::Exit(Exit { incarnation, parked, message, turn_end });
+        let Some(appended) = self.unless_refused(exit).await? else { return Ok(()) };
+        if appended.events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
+            // A message was used up: the next one is a new try.
+            self.fruitless_starts = 0;
+        }
         self.handle.wake();
-        let state = &appended.session;
-        let Some(turn_id) = state.turn.filter(|_| state.agent != AgentState::Ended) else { return Ok(()) };
-        if !state.blocking.is_empty() || self.has_answer(state).await? {
-            return Ok(());
-        }
-        match reason {
-            StopReason::Interrupted | StopReason::Completed => self.finish(turn_id, reason).await,
-            // What it was parked at closed meanwhile: it comes back to be told.
-            StopReason::Failed if state.agent == AgentState::Parked => Ok(()),
-            StopReason::Failed => {
-                // A message was used up: the next one is a new try.
-                self.fruitless_starts = 0;
-                let words =
-                    "The agent's process went away in the middle of its turn. Send a message to go on.";
-                self.fail_turn(Some(turn_id), words).await
-            }
-        }
+        Ok(())
     }
 
     async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
