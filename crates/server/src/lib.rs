@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use utoipa::openapi::OpenApi;
 
 pub use auth::COOKIE;
+pub use limit::RateLimit;
 pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
 
 /// The largest body that is read.
@@ -32,6 +33,8 @@ const BODY_LIMIT: usize = 1024 * 1024;
 pub struct ServerConfig {
     /// Further names under which the server is reached, with port if it is not the default one.
     pub allowed_hosts: Vec<String>,
+    /// What one token may send.
+    pub rate_limit: RateLimit,
 }
 
 #[derive(Debug, Clone)]
@@ -54,7 +57,7 @@ pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> R
         gateway,
         hosts: Arc::new(guard::AllowedHosts::new(address, &config.allowed_hosts)),
         openapi: document.to_json().unwrap_or_default().into(),
-        limits: Arc::default(),
+        limits: Arc::new(limit::Limits::new(config.rate_limit)),
     };
     api.merge(page::routes())
         .fallback(problem::not_found)

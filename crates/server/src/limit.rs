@@ -7,15 +7,28 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What one token may send in a moment.
-const BURST: f64 = 2_000.0;
-/// What it may send for long, a second.
-const RATE: f64 = 1_000.0;
+/// How many requests one token may send.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateLimit {
+    /// In a moment.
+    pub burst: f64,
+    /// For long, a second.
+    pub per_second: f64,
+}
+
+impl Default for RateLimit {
+    /// Far more than people and their screens need, and little enough for one machine.
+    fn default() -> Self {
+        Self { burst: 2_000.0, per_second: 1_000.0 }
+    }
+}
+
 /// When so many tokens were seen, those that are full again are forgotten: they would start full anyway.
 const SWEEP: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
+    rate: RateLimit,
     buckets: Mutex<HashMap<[u8; 32], Bucket>>,
 }
 
@@ -26,22 +39,26 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn filled(self, now: Instant) -> f64 {
-        (self.left + now.duration_since(self.at).as_secs_f64() * RATE).min(BURST)
+    fn filled(self, rate: RateLimit, now: Instant) -> f64 {
+        (self.left + now.duration_since(self.at).as_secs_f64() * rate.per_second).min(rate.burst)
     }
 }
 
 impl Limits {
+    pub(crate) fn new(rate: RateLimit) -> Self {
+        Self { rate, buckets: Mutex::default() }
+    }
+
     /// Takes one request from the token's bucket, or says how long to wait.
     pub(crate) fn take(&self, token: [u8; 32], now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= SWEEP {
-            buckets.retain(|_, bucket| bucket.filled(now) < BURST);
+            buckets.retain(|_, bucket| bucket.filled(self.rate, now) < self.rate.burst);
         }
-        let bucket = buckets.entry(token).or_insert(Bucket { left: BURST, at: now });
-        let left = bucket.filled(now);
+        let bucket = buckets.entry(token).or_insert(Bucket { left: self.rate.burst, at: now });
+        let left = bucket.filled(self.rate, now);
         if left < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - left) / RATE));
+            return Err(Duration::from_secs_f64((1.0 - left) / self.rate.per_second));
         }
         *bucket = Bucket { left: left - 1.0, at: now };
         Ok(())

@@ -54,7 +54,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
         println!("Open it (works once, for 10 minutes): {link}");
         println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
     }
-    let server_config = ServerConfig { allowed_hosts: config.allowed_hosts };
+    let server_config = ServerConfig { allowed_hosts: config.allowed_hosts, ..ServerConfig::default() };
     let server = holdpoint_server::serve(listener, gateway.clone(), &server_config);
     let stop = async {
         tokio::select! {

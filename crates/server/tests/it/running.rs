@@ -28,6 +28,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start() -> Self {
+        Self::start_with(ServerConfig::default()).await
+    }
+
+    pub(crate) async fn start_with(server: ServerConfig) -> Self {
         let state = TempDir::new().expect("a folder");
         let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
         let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
@@ -37,9 +41,7 @@ impl Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let serving = gateway.clone();
-        tokio::spawn(
-            async move { holdpoint_server::serve(listener, serving, &ServerConfig::default()).await },
-        );
+        tokio::spawn(async move { holdpoint_server::serve(listener, serving, &server).await });
         Self { url, gateway, http: reqwest::Client::new(), _state: state }
     }
 
