@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdpoint_agents::Driver;
 use holdpoint_agents::host::Host;
@@ -20,6 +21,9 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::{Places, Running};
 
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
+
 pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     places.make()?;
@@ -30,7 +34,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
             "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote."
         )));
     }
-    let _lock = lock(&places)?;
+    let _lock = lock(&places).await?;
     let journal = holdpoint_store::open(&config.store).await?;
     journal.sign_with(places.notary()?);
     ensure_token(&places, &config, journal.as_ref()).await?;
@@ -71,18 +75,22 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
 }
 
 /// Two gateways on one folder would both believe that the other's agents are dead.
-fn lock(places: &Places) -> Result<File, Failure> {
+///
+/// A gateway that was killed may have left a process that was about to become an agent: it lets go of the lock when
+/// it does, so the lock is worth a few tries.
+async fn lock(places: &Places) -> Result<File, Failure> {
     let path = places.lock_file();
     let io = |source| Failure::Io { what: format!("lock {}", path.display()), source };
     let file = File::create(&path).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let at = places.running().map(|running| format!(" at {}", running.url)).unwrap_or_default();
-            Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdpoint open")))
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+            Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
         }
-        Err(std::fs::TryLockError::Error(source)) => Err(io(source)),
     }
+    let at = places.running().map(|running| format!(" at {}", running.url)).unwrap_or_default();
+    Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdpoint open")))
 }
 
 /// The token of this machine's own person.

@@ -7,7 +7,7 @@ mod agent;
 mod answers;
 mod events;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(crate) use agent::{End, ends, in_doubt};
 use holdpoint_protocol::{

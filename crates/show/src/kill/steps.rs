@@ -123,3 +123,50 @@ const fn step_of(delivery: &Delivery) -> Option<Step> {
 fn was_shown(history: &History, seq: Seq, life: usize) -> bool {
     history.seen.iter().flatten().any(|seen| seen.seq == seq && seen.life <= life)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::tests::{ask_id, good};
+    use super::*;
+
+    /// The events of the good history are a millisecond apart: a death half a millisecond after one finds just that.
+    fn hit_after(history: &History, seq: i64) -> Vec<(Step, InteractionId)> {
+        let hits = hits(history, &[Timestamp::from_micros(seq * 1_000 + 500)]);
+        hits.iter().map(|hit| (hit.step, hit.ask)).collect()
+    }
+
+    #[test]
+    fn a_death_finds_each_ask_where_it_is() {
+        let history = good();
+        let (write, way, again) = (ask_id("write"), ask_id("way"), ask_id("write again"));
+        assert_eq!(hit_after(&history, 1), []);
+        assert_eq!(hit_after(&history, 2), [(Step::Shown, write)]);
+        assert_eq!(hit_after(&history, 3), [(Step::Accepted, write)]);
+        assert_eq!(hit_after(&history, 4), [(Step::Delivering, write)]);
+        assert_eq!(hit_after(&history, 5), [(Step::Delivering, write), (Step::Shown, way)]);
+        assert_eq!(hit_after(&history, 9), [], "nothing more happens to what is unknown");
+        assert_eq!(hit_after(&history, 13), [(Step::Delivered, again)]);
+        assert_eq!(hit_after(&history, 14), [(Step::Acknowledged, again)]);
+        assert_eq!(hit_after(&history, 99), [], "the turn is over");
+    }
+
+    #[test]
+    fn what_no_client_had_was_only_written() {
+        let mut history = good();
+        history.seen[0].retain_mut(|seen| {
+            seen.life = 1;
+            true
+        });
+        assert_eq!(hit_after(&history, 2), [(Step::Written, ask_id("write"))]);
+        let second = hits(&history, &[Timestamp::from_micros(1_500), Timestamp::from_micros(2_500)]);
+        assert_eq!(second.iter().map(|hit| hit.step).collect::<Vec<_>>(), [Step::Shown]);
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_hit_once() {
+        let deaths = [14_500, 14_700].map(Timestamp::from_micros);
+        let hits = hits(&good(), &deaths);
+        let again = hits.iter().filter(|hit| hit.ask == ask_id("write again")).count();
+        assert_eq!(again, 1);
+    }
+}

@@ -50,5 +50,12 @@ pub(super) fn print(kind: Kind, run: &Run, hits: &[Hit], took: Duration) {
         }
     }
     let (ran, not) = histories.iter().map(in_doubt).fold((0, 0), |(a, b), (ran, not)| (a + ran, b + not));
+    println!(
+        "An ask may be hit more than once. What the agent was told in the end: exactly the answer; acked: it has"
+    );
+    println!(
+        "the answer, and died before it could repeat it; unknown: it may have the answer, nobody told it again, and"
+    );
+    println!("where the work was to be done the person was asked again (an approval marked as maybe run).");
     println!("Approvals whose delivery is unknown: {ran} had run, {not} had not.");
 }
