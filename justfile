@@ -75,4 +75,4 @@ show-flood: _shows
     {{ proof }} flood
 
 # The short ones, which CI runs.
-show-ci: show-demo show-first-answer show-routes show-audit show-reconnect
+show-ci: show-demo show-first-answer show-routes show-growth show-audit show-reconnect
