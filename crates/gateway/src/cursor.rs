@@ -1,9 +1,29 @@
-//! Places in a list, as clients carry them.
+//! Places in lists and journals, as clients carry them.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-use holdpoint_protocol::{Code, Refusal, Timestamp};
+use holdpoint_protocol::api::{Resume, ResumeKind, Session};
+use holdpoint_protocol::{Code, Refusal, Seq, Timestamp};
+
+/// How many sessions or asks a page has where the client does not say, and at most.
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+/// The size of a page of sessions or asks, on every transport.
+pub fn page_size(wanted: Option<u32>) -> u32 {
+    wanted.unwrap_or(PAGE).clamp(1, LARGEST_PAGE)
+}
+
+/// Where a stream of this session begins. A cursor beyond the end is not of this journal: start with what there is.
+pub fn resume(after: Seq, now: Session) -> (Seq, Resume) {
+    let head = now.seq;
+    if after <= head {
+        (after, Resume { resume: ResumeKind::Ok, head, snapshot: None })
+    } else {
+        (head, Resume { resume: ResumeKind::Gap, head, snapshot: Some(now) })
+    }
+}
 
 /// `next` of a page.
 pub fn place(at: Timestamp, id: impl Display) -> String {

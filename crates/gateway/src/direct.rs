@@ -14,10 +14,6 @@ use holdpoint_store::{AskFilter, AskQuery};
 use crate::presence::{Watch, Watching};
 use crate::{CallerAsk, EventStream, Gateway, GatewayError, Person, cursor};
 
-/// How many asks a page has where the client does not say, and at most.
-const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
-
 /// One client in this process.
 #[derive(Debug, Clone)]
 pub struct Direct {
@@ -70,7 +66,7 @@ impl Transport for Direct {
 
     async fn inbox(&self, query: InboxQuery) -> Result<InteractionPage, TransportError> {
         let after = query.after.as_deref().map(cursor::parse).transpose()?;
-        let limit = query.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+        let limit = cursor::page_size(query.limit);
         let owner = self.person.owner.clone();
         let query = AskQuery { owner, session: query.session, only: AskFilter::Live, after, limit };
         self.gateway.page(query).await.map_err(refused)

@@ -7,8 +7,9 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
+use holdpoint_gateway::cursor as place;
 use holdpoint_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
-use holdpoint_protocol::api::{EventPage, Interaction, Resume, ResumeKind};
+use holdpoint_protocol::api::{EventPage, Interaction, Resume};
 use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{Event, Problem, Seq, SessionId};
 use serde::{Deserialize, Serialize};
@@ -68,12 +69,7 @@ pub(super) async fn session(
         return Ok(Json(EventPage { events, head }).into_response());
     }
     let now = app.gateway.session(owner, id).await?;
-    // A cursor beyond the end is not of this journal: start over with what there is.
-    let (after, resume) = if after <= now.seq {
-        (after, Resume { resume: ResumeKind::Ok, head: now.seq, snapshot: None })
-    } else {
-        (now.seq, Resume { resume: ResumeKind::Gap, head: now.seq, snapshot: Some(now) })
-    };
+    let (after, resume) = place::resume(after, now);
     let mode = cursor.interaction.unwrap_or(InteractionMode::On);
     let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     // It counts as a client that watches until the stream is dropped.

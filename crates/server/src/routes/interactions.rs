@@ -18,8 +18,6 @@ use crate::App;
 use crate::auth::{Answerer, Asker, Reader, answers_here};
 use crate::problem::ApiError;
 
-const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
 /// The longest a request waits for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -58,7 +56,7 @@ pub(super) async fn list(
         Which::Open => AskFilter::Live,
         Which::All => AskFilter::All,
     };
-    let limit = inbox.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let limit = cursor::page_size(inbox.limit);
     let after = inbox.after.as_deref().map(cursor::parse).transpose()?;
     let query = AskQuery { owner: owner.clone(), session: inbox.session, only, after, limit };
     Ok(Json(app.gateway.page(query).await?))

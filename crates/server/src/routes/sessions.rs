@@ -15,9 +15,6 @@ use crate::App;
 use crate::auth::{Operator, Reader};
 use crate::problem::ApiError;
 
-const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
-
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses((status = 201, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn open(
@@ -46,7 +43,7 @@ pub(super) async fn list(
     query: Result<Query<Listing>, QueryRejection>,
 ) -> Result<Json<SessionPage>, ApiError> {
     let Query(listing) = query?;
-    let limit = listing.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let limit = cursor::page_size(listing.limit);
     let before = listing.before.as_deref().map(cursor::parse).transpose()?;
     let query = SessionQuery { owner: reader.owner()?.clone(), before, limit };
     let sessions = app.gateway.sessions(query).await?;

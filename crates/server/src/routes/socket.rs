@@ -11,8 +11,7 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdpoint_gateway::Direct;
-use holdpoint_protocol::api::{Resume, ResumeKind};
+use holdpoint_gateway::{Direct, cursor};
 use holdpoint_protocol::socket::{ClientFrame, ServerFrame};
 use holdpoint_protocol::transport::{InteractionMode, Transport as _, TransportError};
 use holdpoint_protocol::{Code, Problem, Refusal, Seq, SessionId};
@@ -159,11 +158,7 @@ impl Connection {
         frames: &mpsc::Sender<ServerFrame>,
     ) -> Result<(), TransportError> {
         let now = self.direct.session(session).await?;
-        let (after, resume) = if after <= now.seq {
-            (after, Resume { resume: ResumeKind::Ok, head: now.seq, snapshot: None })
-        } else {
-            (now.seq, Resume { resume: ResumeKind::Gap, head: now.seq, snapshot: Some(now) })
-        };
+        let (after, resume) = cursor::resume(after, now);
         let (mut events, watching) = self.direct.stream(session, after).await?;
         let ended = CancellationToken::new();
         self.subscriptions.insert(session, ended.clone().drop_guard());
