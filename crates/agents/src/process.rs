@@ -35,14 +35,29 @@ pub(crate) struct Spawn {
     pub(crate) env: Vec<(String, String)>,
     /// How to get the program if it is not there.
     pub(crate) hint: &'static str,
-    pub(crate) decode: fn(&str) -> Vec<Said>,
-    pub(crate) encode: fn(&Outgoing) -> String,
+    pub(crate) wire: Box<dyn Wire>,
 }
 
-/// What a line means.
+/// One agent's language. It may remember what was said before.
+pub(crate) trait Wire: Send + std::fmt::Debug {
+    /// What is said before anything else.
+    fn open(&mut self) -> Vec<Said> {
+        Vec::new()
+    }
+
+    /// What a line of the agent means.
+    fn hear(&mut self, line: &str) -> Vec<Said>;
+
+    /// How this is said to the agent.
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said>;
+}
+
+/// What follows from what was said.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said {
     Event(AgentEvent),
+    /// A line for the agent.
+    Line(String),
     /// It goes now, because it was told to park.
     Parked,
 }
@@ -77,10 +92,12 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
     let (agent, side) = Agent::in_process();
     let AgentSide { events, input, kill } = side;
     let (gone, watch_gone) = watch::channel(false);
+    let (replies, replied) = mpsc::unbounded_channel();
+    let talk = Talk { wire: Arc::new(Mutex::new(what.wire)), events: events.clone(), replies };
     let tail = Arc::new(Mutex::new(Vec::new()));
     let tasks = Tasks {
-        stdin: tokio::spawn(write_lines(stdin, input, what.encode)),
-        stdout: tokio::spawn(read_lines(stdout, what.decode, events.clone(), watch_gone)),
+        stdin: tokio::spawn(write_lines(stdin, input, replied, talk.clone())),
+        stdout: tokio::spawn(read_lines(stdout, talk, watch_gone)),
         stderr: tokio::spawn(keep_tail(stderr, Arc::clone(&tail))),
     };
     tokio::spawn(supervise(group, tasks, gone, kill, events, tail));
@@ -164,34 +181,70 @@ async fn told_to_end(kill: &Notify, events: &mpsc::Sender<AgentEvent>) {
     }
 }
 
+/// What the two directions of a conversation share.
+#[derive(Debug, Clone)]
+struct Talk {
+    wire: Arc<Mutex<Box<dyn Wire>>>,
+    events: mpsc::Sender<AgentEvent>,
+    /// Lines for the agent that follow from what it said. Nobody waits here: an agent may stop reading until it was
+    /// heard, and it asks no more than it has calls open.
+    replies: mpsc::UnboundedSender<String>,
+}
+
+impl Talk {
+    fn wire(&self) -> std::sync::MutexGuard<'_, Box<dyn Wire>> {
+        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 async fn write_lines(
     mut stdin: ChildStdin,
     mut input: mpsc::Receiver<Sent>,
-    encode: fn(&Outgoing) -> String,
+    mut replied: mpsc::UnboundedReceiver<String>,
+    talk: Talk,
 ) {
-    while let Some(Sent { outgoing, result }) = input.recv().await {
-        let mut line = encode(&outgoing);
-        line.push('\n');
-        let written = async {
-            stdin.write_all(line.as_bytes()).await?;
-            stdin.flush().await
+    let opening = talk.wire().open();
+    if say(&mut stdin, &talk, opening).await.is_err() {
+        return;
+    }
+    loop {
+        let written = tokio::select! {
+            biased;
+            Some(line) = replied.recv() => write_line(&mut stdin, line).await,
+            sent = input.recv() => {
+                let Some(Sent { outgoing, result }) = sent else { return };
+                let said = talk.wire().say(&outgoing);
+                let written = say(&mut stdin, &talk, said).await;
+                // The sender may have stopped waiting; what was written stays written.
+                drop(result.send(written.clone()));
+                written
+            }
         };
-        let written = written.await.map_err(|_| WriteError);
-        let broken = written.is_err();
-        // The sender may have stopped waiting; what was written stays written.
-        drop(result.send(written));
-        if broken {
+        if written.is_err() {
             return;
         }
     }
 }
 
-async fn read_lines(
-    stdout: ChildStdout,
-    decode: fn(&str) -> Vec<Said>,
-    events: mpsc::Sender<AgentEvent>,
-    mut gone: watch::Receiver<bool>,
-) -> bool {
+async fn say(stdin: &mut ChildStdin, talk: &Talk, said: Vec<Said>) -> Result<(), WriteError> {
+    for said in said {
+        match said {
+            Said::Line(line) => write_line(stdin, line).await?,
+            Said::Event(event) => talk.events.send(event).await.map_err(|_| WriteError)?,
+            // Only the agent itself can say that it goes.
+            Said::Parked => {}
+        }
+    }
+    Ok(())
+}
+
+async fn write_line(stdin: &mut ChildStdin, mut line: String) -> Result<(), WriteError> {
+    line.push('\n');
+    stdin.write_all(line.as_bytes()).await.map_err(|_| WriteError)?;
+    stdin.flush().await.map_err(|_| WriteError)
+}
+
+async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<bool>) -> bool {
     let mut lines = Lines::new(BufReader::with_capacity(64 * 1024, stdout), LINE_LIMIT);
     let mut parked = false;
     let mut drained = std::pin::pin!(async move {
@@ -206,7 +259,7 @@ async fn read_lines(
             () = &mut drained => return parked,
         };
         let said = match line {
-            Ok(Some(Line::Text(line))) => decode(&line),
+            Ok(Some(Line::Text(line))) => talk.wire().hear(&line),
             Ok(Some(Line::TooLong)) => {
                 let message =
                     format!("the agent wrote a line of more than {LINE_LIMIT} bytes; it was skipped");
@@ -217,8 +270,10 @@ async fn read_lines(
         for said in said {
             match said {
                 Said::Parked => parked = true,
+                // If nobody writes any more, its end is on its way.
+                Said::Line(line) => drop(talk.replies.send(line)),
                 Said::Event(event) => {
-                    if events.send(event).await.is_err() {
+                    if talk.events.send(event).await.is_err() {
                         return parked;
                     }
                 }

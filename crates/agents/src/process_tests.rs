@@ -1,21 +1,28 @@
 use super::*;
 
-/// Every line is text; `parked` parks.
-fn decode(line: &str) -> Vec<Said> {
-    if line == "parked" {
-        return vec![Said::Parked];
-    }
-    vec![Said::Event(AgentEvent::Text { text: line.to_owned(), parents: Vec::new() })]
-}
+/// Every line is text; `parked` parks; `echo` is said back.
+#[derive(Debug)]
+struct Plain;
 
-fn encode(outgoing: &Outgoing) -> String {
-    if let Outgoing::Message { text } = outgoing { text.clone() } else { String::new() }
+impl Wire for Plain {
+    fn hear(&mut self, line: &str) -> Vec<Said> {
+        match line {
+            "parked" => vec![Said::Parked],
+            "echo" => vec![Said::Line("echo".to_owned())],
+            _ => vec![Said::Event(AgentEvent::Text { text: line.to_owned(), parents: Vec::new() })],
+        }
+    }
+
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said> {
+        let line = if let Outgoing::Message { text } = outgoing { text.clone() } else { String::new() };
+        vec![Said::Line(line)]
+    }
 }
 
 fn spawn_shell(script: &str) -> Agent {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let env = vec![("FROM_DRIVER".to_owned(), "yes".to_owned())];
-    spawn(Spawn { command, cwd: std::env::temp_dir(), env, hint: "", decode, encode }).unwrap()
+    spawn(Spawn { command, cwd: std::env::temp_dir(), env, hint: "", wire: Box::new(Plain) }).unwrap()
 }
 
 async fn next(agent: &mut Agent) -> Option<AgentEvent> {
@@ -49,6 +56,12 @@ async fn lines_go_both_ways_and_the_exit_comes_last() {
     assert_eq!(all(&mut agent).await, (vec!["got hello".to_owned()], exit(false, Some(3), "why")));
     let late = agent.input.send(Outgoing::Message { text: "still there?".into() }).await;
     assert_eq!(late, Err(WriteError));
+}
+
+#[tokio::test]
+async fn what_it_says_may_be_answered_at_once() {
+    let mut agent = spawn_shell("echo echo; read a; echo \"got $a\"");
+    assert_eq!(all(&mut agent).await, (vec!["got echo".to_owned()], exit(false, Some(0), "")));
 }
 
 #[tokio::test]
@@ -88,7 +101,7 @@ async fn only_the_end_of_stderr_is_kept() {
 async fn a_program_or_folder_that_is_missing_is_named() {
     let start = |program: &str, cwd: &str| {
         let command = vec![program.to_owned()];
-        spawn(Spawn { command, cwd: cwd.into(), env: Vec::new(), hint: "install it", decode, encode })
+        spawn(Spawn { command, cwd: cwd.into(), env: Vec::new(), hint: "install it", wire: Box::new(Plain) })
     };
     assert!(matches!(start("no-such-program", "/"), Err(StartError::NotFound { hint: "install it", .. })));
     assert!(matches!(start("sh", "/no/such/folder"), Err(StartError::NoFolder { .. })));

@@ -4,13 +4,27 @@ use holdpoint_protocol::AskBody;
 use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
-use crate::process::Said;
+use crate::process::{Said, Wire};
 use crate::{AgentEvent, Ask, Outgoing, Resolution};
 
 /// How much of a line that we do not understand is quoted.
 const QUOTED: usize = 200;
 
-pub(crate) fn decode(line: &str) -> Vec<Said> {
+/// Its lines say all there is to know: nothing needs to be remembered.
+#[derive(Debug)]
+pub(crate) struct ScriptedWire;
+
+impl Wire for ScriptedWire {
+    fn hear(&mut self, line: &str) -> Vec<Said> {
+        decode(line)
+    }
+
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said> {
+        vec![Said::Line(encode(outgoing))]
+    }
+}
+
+fn decode(line: &str) -> Vec<Said> {
     if line.trim().is_empty() {
         return Vec::new();
     }
@@ -68,7 +82,7 @@ fn asked(ask: WireAsk) -> Ask {
     }
 }
 
-pub(crate) fn encode(outgoing: &Outgoing) -> String {
+fn encode(outgoing: &Outgoing) -> String {
     let line = match outgoing {
         Outgoing::Message { text } => ToAgent::Message { text: text.clone() },
         Outgoing::Resolve { tool_call_id, resolution } => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use holdpoint_protocol::Capabilities;
 
-use super::convert;
+use super::convert::ScriptedWire;
 use crate::host::Host;
 use crate::process::{self, Spawn};
 use crate::{Agent, Driver, DriverCapabilities, Launch, ResumeAt, StartError};
@@ -69,8 +69,7 @@ impl Driver for ScriptedDriver {
             cwd: launch.cwd,
             env: Vec::new(),
             hint: "it is part of Holdpoint; install Holdpoint again",
-            decode: convert::decode,
-            encode: convert::encode,
+            wire: Box::new(ScriptedWire),
         })
     }
 }
