@@ -1,0 +1,91 @@
+//! What the model will say.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A list of replies, one for each request of the conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Script {
+    pub replies: Vec<Vec<Part>>,
+}
+
+/// A piece of a reply, in the order in which it is streamed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Say(String),
+    Think(String),
+    Call(Call),
+    /// The stream stands still here until the gate of this name is released.
+    Hold(String),
+    /// Instead of a reply, an error with this HTTP status. Counts only as the first part.
+    Fail(u16),
+}
+
+/// A `tool_use` block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Without one, the call gets a new one each time it is made, as a real model's do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub name: String,
+    pub input: Value,
+}
+
+impl Script {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn reply(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+        self.replies.push(parts.into_iter().collect());
+        self
+    }
+}
+
+pub fn say(text: impl Into<String>) -> Part {
+    Part::Say(text.into())
+}
+
+pub fn think(text: impl Into<String>) -> Part {
+    Part::Think(text.into())
+}
+
+pub fn call(name: impl Into<String>, input: Value) -> Part {
+    Part::Call(Call { id: None, name: name.into(), input })
+}
+
+/// The line of a prompt that picks a script.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Picked {
+    Named(String),
+    Carried { name: String, script: Script },
+}
+
+#[derive(Deserialize)]
+struct Carried {
+    name: String,
+    replies: Script,
+}
+
+impl Picked {
+    /// The error is what is wrong with the script that the text carries.
+    pub(crate) fn from_text(text: &str) -> Option<Result<Self, String>> {
+        let picked = text.lines().rev().find_map(|line| line.trim().strip_prefix("script: "))?;
+        if !picked.starts_with('{') {
+            return Some(Ok(Self::Named(picked.to_owned())));
+        }
+        Some(match serde_json::from_str(picked) {
+            Ok(Carried { name, replies }) => Ok(Self::Carried { name, script: replies }),
+            Err(error) => Err(format!("the script in the prompt cannot be read: {error}")),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Named(name) | Self::Carried { name, .. } => name,
+        }
+    }
+}

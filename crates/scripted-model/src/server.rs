@@ -1,0 +1,97 @@
+//! The routes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::messages::conversation;
+use crate::model::Board;
+use crate::script::{Part, say};
+use crate::stream::{Frame, frames, message};
+
+pub(crate) async fn serve(listener: TcpListener, board: Arc<Board>) {
+    let routes = Router::new()
+        .route("/v1/messages", post(messages))
+        .route("/v1/messages/count_tokens", post(async || Json(json!({"input_tokens": 10}))))
+        .route("/told", get(told))
+        .route("/release", post(release))
+        .fallback(async || failure(StatusCode::NOT_FOUND, "not_found_error", "there is nothing here"))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(board);
+    // An accept error of a loopback listener is retried by axum; the task itself ends when the model is dropped.
+    let _ = axum::serve(listener, routes).await;
+}
+
+async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
+    let request: Value = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => return invalid(&error.to_string()),
+    };
+    board.received(&request);
+    let parts = match conversation(&request) {
+        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
+            Ok(parts) => parts,
+            Err(error) => return invalid(&error),
+        },
+        None => vec![say("ok")],
+    };
+    if let Some(Part::Fail(status)) = parts.first() {
+        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return failure(status, "api_error", "the script fails here");
+    }
+    let model = &request["model"];
+    if request["stream"] != true {
+        return Json(message(model, &parts)).into_response();
+    }
+    let events = stream::iter(frames(model, &parts)).filter_map(move |frame| {
+        let board = board.clone();
+        async move {
+            match frame {
+                Frame::Event(event) => Some(Ok::<_, Infallible>(Frame::text(&event))),
+                Frame::Hold(gate) => {
+                    board.pass(&gate).await;
+                    None
+                }
+            }
+        }
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
+}
+
+#[derive(Deserialize)]
+struct OfConversation {
+    conversation: String,
+}
+
+async fn told(State(board): State<Arc<Board>>, Query(query): Query<OfConversation>) -> Response {
+    Json(board.told(&query.conversation)).into_response()
+}
+
+#[derive(Deserialize)]
+struct OfGate {
+    gate: String,
+}
+
+async fn release(State(board): State<Arc<Board>>, Query(query): Query<OfGate>) -> StatusCode {
+    board.release(&query.gate);
+    StatusCode::NO_CONTENT
+}
+
+fn invalid(words: &str) -> Response {
+    failure(StatusCode::BAD_REQUEST, "invalid_request_error", words)
+}
+
+fn failure(status: StatusCode, kind: &str, words: &str) -> Response {
+    let body = json!({"type": "error", "error": {"type": kind, "message": words}});
+    (status, Json(body)).into_response()
+}

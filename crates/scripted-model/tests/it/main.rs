@@ -1,0 +1,218 @@
+//! The model as an agent meets it: over HTTP.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use holdpoint_scripted_model::{Model, Part, Script, Told, call, say, think};
+use serde_json::{Value, json};
+
+fn text(role: &str, text: &str) -> Value {
+    json!({"role": role, "content": [{"type": "text", "text": text}]})
+}
+
+fn used(id: &str) -> Value {
+    json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {}}]})
+}
+
+fn result(id: &str, content: Value, is_error: bool) -> Value {
+    let result = json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error});
+    json!({"role": "user", "content": [result]})
+}
+
+fn told_result(id: &str, content: &str, is_error: bool) -> Told {
+    Told::ToolResult { tool_use_id: id.into(), content: content.into(), is_error }
+}
+
+fn body(messages: &[Value]) -> Value {
+    json!({"model": "m", "stream": true, "tools": [{"name": "Bash"}], "messages": messages})
+}
+
+async fn post(model: &Model, body: &Value) -> reqwest::Response {
+    let url = format!("{}/v1/messages?beta=true", model.base_url());
+    reqwest::Client::new().post(url).json(body).send().await.expect("the model answers")
+}
+
+fn events(text: &str) -> Vec<Value> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).expect("an event is JSON"))
+        .collect()
+}
+
+/// Puts the blocks of a streamed reply together again, as an agent does.
+fn assembled(events: &[Value]) -> Vec<Value> {
+    let mut blocks: Vec<Value> = Vec::new();
+    let mut input = String::new();
+    for event in events {
+        match event["type"].as_str().expect("an event has a type") {
+            "content_block_start" => {
+                assert_eq!(event["index"], blocks.len());
+                blocks.push(event["content_block"].clone());
+                input.clear();
+            }
+            "content_block_delta" => {
+                let block = blocks.last_mut().expect("a delta follows its block");
+                for key in ["text", "thinking", "signature"] {
+                    if let Some(more) = event["delta"][key].as_str() {
+                        block[key] = json!(format!("{}{more}", block[key].as_str().expect("it is text")));
+                    }
+                }
+                if let Some(more) = event["delta"]["partial_json"].as_str() {
+                    input.push_str(more);
+                    block["input"] = serde_json::from_str(&input).unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+async fn reply(model: &Model, messages: &[Value]) -> Vec<Value> {
+    let response = post(model, &body(messages)).await;
+    assert_eq!(response.status(), 200);
+    assembled(&events(&response.text().await.expect("the reply ends")))
+}
+
+#[tokio::test]
+async fn a_script_is_played_one_reply_per_request_and_then_echoes_what_it_was_told() {
+    let model = Model::start().await.unwrap();
+    let input = json!({"command": "echo 'a command that is longer than one piece'"});
+    model.script(
+        "two",
+        Script::new()
+            .reply([
+                think("Hm."),
+                say("Let me do that, in more than one piece."),
+                call("Bash", input.clone()),
+            ])
+            .reply([call("Bash", json!({"command": "b"})), call("Bash", json!({"command": "c"}))]),
+    );
+    let mut messages = vec![text("user", "please go\nscript: two")];
+
+    let first = reply(&model, &messages).await;
+    assert_eq!(first[0]["thinking"], "Hm.");
+    assert_eq!(first[1]["text"], "Let me do that, in more than one piece.");
+    assert_eq!(first[2]["name"], "Bash");
+    assert_eq!(first[2]["input"], input);
+
+    messages.extend([used("a"), result("a", json!("done a"), false)]);
+    let second = reply(&model, &messages).await;
+    assert_eq!(second.len(), 2);
+    assert_ne!(second[0]["id"], second[1]["id"]);
+
+    let content = json!([{"type": "text", "text": "no b"}, {"type": "image"}]);
+    messages.extend([used("b"), result("b", content, true), text("user", "go on")]);
+    messages.push(text("user", "<system-reminder>be nice</system-reminder>"));
+    let last = reply(&model, &messages).await;
+    assert_eq!(last, [json!({"type": "text", "text": "told: [\"done a\",\"no b\\n[image]\",\"go on\"]"})]);
+
+    let told = [
+        told_result("a", "done a", false),
+        told_result("b", "no b\n[image]", true),
+        Told::Text { text: "go on".into() },
+        Told::Reminder { text: "<system-reminder>be nice</system-reminder>".into() },
+    ];
+    assert_eq!(model.told("two"), told);
+    assert_eq!(model.requests("two"), 3);
+}
+
+#[tokio::test]
+async fn a_prompt_may_carry_its_script_and_a_later_prompt_may_start_another() {
+    let model = Model::start().await.unwrap();
+    let script = json!({"name": "own", "replies": [[{"say": "hi"}, {"call": {"id": "x1", "name": "Bash", "input": {}}}]]});
+    model.script("next", Script::new().reply([say("next")]));
+    let mut messages = vec![text("user", &format!("go\nscript: {script}"))];
+
+    let first = reply(&model, &messages).await;
+    assert_eq!(first[0]["text"], "hi");
+    assert_eq!(first[1]["id"], "x1");
+
+    messages.extend([used("x1"), result("x1", json!("done"), false)]);
+    messages.extend([text("assistant", "told"), text("user", "script: next")]);
+    assert_eq!(reply(&model, &messages).await[0]["text"], "next");
+    assert!(model.told("next").is_empty());
+}
+
+#[tokio::test]
+async fn what_was_told_is_kept_when_a_later_request_drops_it_and_counted_when_it_comes_twice() {
+    let model = Model::start().await.unwrap();
+    model.script("drop", Script::new());
+    let begin = text("user", "script: drop");
+    reply(&model, &[begin.clone(), used("a"), result("a", json!("gone"), false)]).await;
+    reply(&model, &[begin.clone(), text("user", "late")]).await;
+    reply(&model, &[begin, text("user", "late"), text("assistant", "x"), text("user", "late")]).await;
+
+    let late = Told::Text { text: "late".into() };
+    assert_eq!(model.told("drop"), [told_result("a", "gone", false), late.clone(), late]);
+}
+
+#[tokio::test]
+async fn requests_beside_the_conversation_get_a_harmless_word_and_move_nothing() {
+    let model = Model::start().await.unwrap();
+    model.script("main", Script::new().reply([say("one")]));
+    let title = json!({"model": "m", "tools": [], "messages": [text("user", "Title for: script: main\nscript: main")]});
+    let answer: Value = post(&model, &title).await.json().await.unwrap();
+    assert_eq!(answer["content"], json!([{"type": "text", "text": "ok"}]));
+    assert_eq!(model.requests("main"), 0);
+    assert_eq!(model.bodies(), [title]);
+
+    let count = reqwest::Client::new().post(format!("{}/v1/messages/count_tokens", model.base_url()));
+    assert_eq!(count.json(&json!({})).send().await.unwrap().status(), 200);
+    let elsewhere = reqwest::get(format!("{}/v1/models", model.base_url())).await.unwrap();
+    assert_eq!(elsewhere.status(), 404);
+    assert_eq!(elsewhere.json::<Value>().await.unwrap()["error"]["type"], "not_found_error");
+}
+
+#[tokio::test]
+async fn a_missing_or_broken_script_and_a_failing_reply_are_errors_of_the_api() {
+    let model = Model::start().await.unwrap();
+    model.script("fails", Script::new().reply([Part::Fail(529)]));
+    for (prompt, status, words) in [
+        ("script: gone", 400, "there is no script \"gone\""),
+        ("script: {}", 400, "the script in the prompt cannot be read"),
+        ("script: fails", 529, "the script fails here"),
+    ] {
+        let response = post(&model, &body(&[text("user", prompt)])).await;
+        assert_eq!(response.status(), status);
+        let error: Value = response.json().await.unwrap();
+        assert!(error["error"]["message"].as_str().unwrap().starts_with(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_stands_still_at_a_gate_until_it_is_released() {
+    let model = Model::start().await.unwrap();
+    model.script("held", Script::new().reply([say("before"), Part::Hold("gate".into()), say("after")]));
+    let response = post(&model, &body(&[text("user", "script: held")])).await;
+    model.held("gate").await;
+
+    let mut stream = response.bytes_stream();
+    let mut seen = String::new();
+    while !seen.contains("content_block_stop") {
+        seen.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+    }
+    let more = tokio::time::timeout(Duration::from_millis(50), stream.next()).await;
+    assert!(more.is_err(), "it went on: {more:?}");
+
+    model.release("gate");
+    while let Some(bytes) = stream.next().await {
+        seen.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+    }
+    let blocks = assembled(&events(&seen));
+    assert_eq!((&blocks[0]["text"], &blocks[1]["text"]), (&json!("before"), &json!("after")));
+    let again = post(&model, &body(&[text("user", "script: held")])).await.text().await.unwrap();
+    assert!(again.contains("message_stop"), "the gate stays open");
+}
+
+#[tokio::test]
+async fn a_test_can_wait_for_what_the_model_is_told_and_read_it_over_http() {
+    let model = Model::start().await.unwrap();
+    model.script("wait", Script::new());
+    let request = body(&[text("user", "script: wait"), used("a"), result("a", json!("done"), false)]);
+    let (told, _) = tokio::join!(model.told_when("wait", |told| !told.is_empty()), post(&model, &request));
+    assert_eq!(told, [told_result("a", "done", false)]);
+
+    let url = format!("{}/told?conversation=wait", model.base_url());
+    assert_eq!(reqwest::get(url).await.unwrap().json::<Vec<Told>>().await.unwrap(), told);
+}
