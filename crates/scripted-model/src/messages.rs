@@ -18,7 +18,7 @@ pub enum Told {
     Text {
         text: String,
     },
-    /// What the agent adds in `<system-reminder>` tags. Not echoed.
+    /// What the agent adds on its own, as a system message or in `<system-reminder>` tags. Not echoed.
     Reminder {
         text: String,
     },
@@ -56,7 +56,7 @@ pub(crate) fn conversation(request: &Value) -> Option<Result<Conversation, Strin
             continue;
         }
         for block in blocks(&message["content"]) {
-            let told = told(&block);
+            let told = told(&message["role"], &block);
             let picked = match &told {
                 Some(Told::Text { text }) => Picked::from_text(text),
                 Some(Told::ToolResult { .. } | Told::Reminder { .. }) | None => None,
@@ -82,7 +82,7 @@ fn blocks(content: &Value) -> Vec<Value> {
     }
 }
 
-fn told(block: &Value) -> Option<Told> {
+fn told(role: &Value, block: &Value) -> Option<Told> {
     match block["type"].as_str()? {
         "tool_result" => Some(Told::ToolResult {
             tool_use_id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
@@ -91,7 +91,7 @@ fn told(block: &Value) -> Option<Told> {
         }),
         "text" => {
             let text = block["text"].as_str().unwrap_or_default().to_owned();
-            let is_reminder = text.trim_start().starts_with("<system-reminder>");
+            let is_reminder = role == "system" || text.trim_start().starts_with("<system-reminder>");
             Some(if is_reminder { Told::Reminder { text } } else { Told::Text { text } })
         }
         _ => None,

@@ -104,6 +104,7 @@ async fn a_script_is_played_one_reply_per_request_and_then_echoes_what_it_was_to
     let content = json!([{"type": "text", "text": "no b"}, {"type": "image"}]);
     messages.extend([used("b"), result("b", content, true), text("user", "go on")]);
     messages.push(text("user", "<system-reminder>be nice</system-reminder>"));
+    messages.push(text("system", "today is today\nscript: not one"));
     let last = reply(&model, &messages).await;
     assert_eq!(last, [json!({"type": "text", "text": "told: [\"done a\",\"no b\\n[image]\",\"go on\"]"})]);
 
@@ -112,6 +113,7 @@ async fn a_script_is_played_one_reply_per_request_and_then_echoes_what_it_was_to
         told_result("b", "no b\n[image]", true),
         Told::Text { text: "go on".into() },
         Told::Reminder { text: "<system-reminder>be nice</system-reminder>".into() },
+        Told::Reminder { text: "today is today\nscript: not one".into() },
     ];
     assert_eq!(model.told("two"), told);
     assert_eq!(model.requests("two"), 3);
