@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use holdpoint_protocol::{
     AskBody, Capabilities, PermissionMode, Response, Settlement, StopReason, ToolCallId, Usage,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 /// How far an agent may run ahead of who listens to it.
@@ -32,6 +32,16 @@ pub struct DriverCapabilities {
     pub ask: Capabilities,
     /// It can go away at an ask and come back to the same tool call.
     pub parks: bool,
+    pub reasks: Reasks,
+}
+
+/// Which calls an agent makes again when it comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reasks {
+    /// All that it had no answer to, also if it was killed.
+    Any,
+    /// Only the one that it was parked at. Others are lost with its process: it must be told in words.
+    Parked,
 }
 
 /// What a process is started with.
@@ -43,6 +53,10 @@ pub struct Launch {
     pub system_prompt: Option<String>,
     pub max_turns: Option<u32>,
     pub allowed_tools: Vec<String>,
+    /// By name, as the agent's own settings would have them.
+    pub mcp_servers: Map<String, Value>,
+    /// In place of the configured one.
+    pub program: Option<String>,
     pub resume: Option<ResumePoint>,
     /// The name of this incarnation, for its process to carry.
     pub life: String,
@@ -231,10 +245,26 @@ pub struct Ask {
     pub parents: Vec<String>,
     /// It can be parked at this ask.
     pub can_park: bool,
+    pub leeway: Leeway,
+    /// What its wire can carry for this ask, if that is not what it usually can.
+    pub capabilities: Option<Capabilities>,
     /// A hold of its own, instead of the configured one.
     pub hold: Option<holdpoint_protocol::Hold>,
     /// When the ask closes by itself.
     pub timeout_ms: Option<u64>,
+    /// How long the agent itself can be kept waiting. Before that it is parked or told that nobody answered.
+    pub host_limit_ms: Option<u64>,
+}
+
+/// What may allow a call without asking a person now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leeway {
+    /// Nothing.
+    PersonOnly,
+    /// A grant, or the session's permission mode.
+    Usual,
+    /// This rule of the session's does, by its name.
+    Rule(String),
 }
 
 /// How a process ended.

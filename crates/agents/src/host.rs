@@ -3,6 +3,9 @@
 //! An agent that sees its input close takes that for an answer: real ones tell their model that the person refused.
 //! So the agent's input never closes by itself. The host copies the gateway's lines to it; when the gateway is gone,
 //! the host's own input ends, and it kills the whole group, itself included, before the agent can notice anything.
+//!
+//! A gateway that wants the agent to end by itself says goodbye first: then its input is closed, and it may still
+//! write down what it has to remember.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
@@ -12,6 +15,10 @@ use rustix::process::{Pid, Signal};
 
 /// How long a group that was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
+/// How long an agent may take to end after a goodbye.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+/// No line of JSON has this byte in it.
+pub(crate) const GOODBYE: u8 = 0;
 
 /// The command that leads to [`run`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,9 +54,18 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
             let mut gateway = std::io::stdin().lock();
             let mut chunk = [0; 64 * 1024];
             while let Ok(read @ 1..) = gateway.read(&mut chunk) {
+                let (words, goodbye) = match chunk[..read].strip_suffix(&[GOODBYE]) {
+                    Some(words) => (words, true),
+                    None => (&chunk[..read], false),
+                };
                 // An agent that does not read any more is about to end; its end is what counts.
-                if input.write_all(&chunk[..read]).and_then(|()| input.flush()).is_err() {
+                if input.write_all(words).and_then(|()| input.flush()).is_err() {
                     break;
+                }
+                if goodbye {
+                    drop(input);
+                    std::thread::sleep(LAST_WORDS);
+                    return end_group();
                 }
             }
             end_group();

@@ -3,6 +3,7 @@
 //! A folder has `wire.rs` (the agent's own lines), `convert.rs` (pure and total) and `driver.rs` (the process).
 //! This crate never decides, never touches the journal and never knows a person.
 
+pub mod claude_code;
 mod driver;
 pub mod host;
 mod lines;
@@ -10,6 +11,6 @@ mod process;
 pub mod scripted;
 
 pub use driver::{
-    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, Outgoing,
-    Resolution, ResumeAt, ResumePoint, Sent, StartError, WriteError,
+    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway,
+    Outgoing, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, WriteError,
 };

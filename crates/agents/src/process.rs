@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::driver::{Agent, AgentEvent, AgentExit, AgentSide, Outgoing, Sent, StartError, WriteError};
+use crate::host;
 use crate::lines::{Line, Lines};
 
 /// The longest line that we read.
@@ -60,6 +61,8 @@ pub(crate) enum Said {
     Line(String),
     /// It goes now, because it was told to park.
     Parked,
+    /// It has nothing more to do, and goes when its input ends.
+    End,
 }
 
 pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
@@ -188,7 +191,13 @@ struct Talk {
     events: mpsc::Sender<AgentEvent>,
     /// Lines for the agent that follow from what it said. Nobody waits here: an agent may stop reading until it was
     /// heard, and it asks no more than it has calls open.
-    replies: mpsc::UnboundedSender<String>,
+    replies: mpsc::UnboundedSender<Reply>,
+}
+
+#[derive(Debug)]
+enum Reply {
+    Line(String),
+    Goodbye,
 }
 
 impl Talk {
@@ -200,7 +209,7 @@ impl Talk {
 async fn write_lines(
     mut stdin: ChildStdin,
     mut input: mpsc::Receiver<Sent>,
-    mut replied: mpsc::UnboundedReceiver<String>,
+    mut replied: mpsc::UnboundedReceiver<Reply>,
     talk: Talk,
 ) {
     let opening = talk.wire().open();
@@ -210,7 +219,14 @@ async fn write_lines(
     loop {
         let written = tokio::select! {
             biased;
-            Some(line) = replied.recv() => write_line(&mut stdin, line).await,
+            Some(reply) = replied.recv() => match reply {
+                Reply::Line(line) => write_line(&mut stdin, line).await,
+                Reply::Goodbye => {
+                    // If it cannot be said, the agent is gone already.
+                    drop(stdin.write_all(&[host::GOODBYE]).await);
+                    return;
+                }
+            },
             sent = input.recv() => {
                 let Some(Sent { outgoing, result }) = sent else { return };
                 let said = talk.wire().say(&outgoing);
@@ -232,7 +248,7 @@ async fn say(stdin: &mut ChildStdin, talk: &Talk, said: Vec<Said>) -> Result<(),
             Said::Line(line) => write_line(stdin, line).await?,
             Said::Event(event) => talk.events.send(event).await.map_err(|_| WriteError)?,
             // Only the agent itself can say that it goes.
-            Said::Parked => {}
+            Said::Parked | Said::End => {}
         }
     }
     Ok(())
@@ -271,7 +287,8 @@ async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<b
             match said {
                 Said::Parked => parked = true,
                 // If nobody writes any more, its end is on its way.
-                Said::Line(line) => drop(talk.replies.send(line)),
+                Said::End => drop(talk.replies.send(Reply::Goodbye)),
+                Said::Line(line) => drop(talk.replies.send(Reply::Line(line))),
                 Said::Event(event) => {
                     if talk.events.send(event).await.is_err() {
                         return parked;

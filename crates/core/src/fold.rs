@@ -200,6 +200,9 @@ impl Session {
         if self.turn == Some(done.turn_id) {
             self.turn = None;
         }
+        // Nobody waits for an answer that may not have arrived any more.
+        let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
+        self.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
         self.agent = match self.agent {
             AgentState::Ended => AgentState::Ended,
             AgentState::Idle
@@ -222,7 +225,8 @@ impl Session {
     /// Brings the sets of ids in line with one ask, and the agent's state with the sets.
     fn refresh(&mut self, id: InteractionId) {
         let Some(ask) = self.asks.get(&id) else { return };
-        let undelivered = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+        let undelivered =
+            ask.is_untold() || ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
         put(&mut self.live, id, ask.is_live());
         put(&mut self.blocking, id, ask.is_blocking());
         put(&mut self.undelivered, id, undelivered);

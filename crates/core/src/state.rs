@@ -41,7 +41,7 @@ pub struct Session {
     pub live: BTreeSet<InteractionId>,
     /// Those of them that keep the agent waiting.
     pub blocking: BTreeSet<InteractionId>,
-    /// Settled asks whose delivery is not over.
+    /// Settled asks whose delivery is not over, or may be tried again before the turn ends.
     pub undelivered: BTreeSet<InteractionId>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
@@ -163,6 +163,25 @@ impl Ask {
             AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. } => false,
         };
         undecided && self.origin == Origin::Agent
+    }
+
+    /// What was decided is still to be told to a hosted agent: nobody told it yet, or it may not have heard. An
+    /// approval that may have arrived is never told again.
+    pub fn is_untold(&self) -> bool {
+        if self.origin != Origin::Agent {
+            return false;
+        }
+        match &self.delivery {
+            Some(Delivery::Accepted) => true,
+            Some(Delivery::Unknown { .. }) => !self.is_approval(),
+            None
+            | Some(
+                Delivery::Delivering { .. }
+                | Delivery::Delivered { .. }
+                | Delivery::Acknowledged
+                | Delivery::Undeliverable { .. },
+            ) => false,
+        }
     }
 
     pub fn is_due(&self, now: Timestamp) -> bool {

@@ -105,6 +105,8 @@ impl Gateway {
             system_prompt: None,
             max_turns: None,
             allowed_tools: Vec::new(),
+            mcp_servers: Default::default(),
+            program: None,
         };
         match self.append(session, Command::Open(opened)).await {
             Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => Ok(session),

@@ -129,6 +129,8 @@ impl Gateway {
             system_prompt: open.system_prompt,
             max_turns: open.max_turns,
             allowed_tools: open.allowed_tools,
+            mcp_servers: open.mcp_servers,
+            program: open.program,
         };
         self.append(id, Command::Open(opened)).await?;
         self.session(&person.owner, id).await

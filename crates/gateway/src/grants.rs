@@ -72,5 +72,7 @@ fn opening(owner: &OwnerId) -> SessionOpened {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     }
 }

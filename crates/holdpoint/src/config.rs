@@ -23,6 +23,19 @@ pub(crate) struct Config {
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
     hold: HoldConfig,
+    pub(crate) agents: AgentsConfig,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AgentsConfig {
+    pub(crate) claude: AgentConfig,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AgentConfig {
+    pub(crate) program: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

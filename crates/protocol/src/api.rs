@@ -30,6 +30,14 @@ pub struct OpenSession {
     pub max_turns: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,
+    /// MCP servers by name, as the agent's own settings would have them. They stand in the journal: name a variable
+    /// in place of a secret.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub mcp_servers: Map<String, Value>,
+    /// The agent's program, in place of the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// A session as the list shows it.

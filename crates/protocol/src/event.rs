@@ -1,7 +1,7 @@
 //! The lines of the journal.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
@@ -148,6 +148,14 @@ pub struct SessionOpened {
     pub max_turns: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,
+    /// MCP servers by name, as the agent's own settings would have them. They stand in the journal: name a variable
+    /// in place of a secret.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub mcp_servers: Map<String, Value>,
+    /// The agent's program, in place of the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

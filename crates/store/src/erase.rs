@@ -95,6 +95,8 @@ async fn empty_head(
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
         ..record.opened.clone()
     };
     let head = rows::head_row(record.id, &erased(&opened)?, record.head, record.changed_at, chain::START)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
 use crate::process::{Said, Wire};
-use crate::{AgentEvent, Ask, Outgoing, Resolution};
+use crate::{AgentEvent, Ask, Leeway, Outgoing, Resolution};
 
 /// How much of a line that we do not understand is quoted.
 const QUOTED: usize = 200;
@@ -77,8 +77,11 @@ fn asked(ask: WireAsk) -> Ask {
         decision_reason: because,
         parents,
         can_park,
+        leeway: Leeway::Usual,
+        capabilities: None,
         hold,
         timeout_ms,
+        host_limit_ms: None,
     }
 }
 
@@ -130,6 +133,9 @@ mod tests {
             can_park: true,
             hold: Some(Hold { after_ms: 5000, then: HoldThen::Park }),
             timeout_ms: Some(30_000),
+            leeway: Leeway::Usual,
+            capabilities: None,
+            host_limit_ms: None,
         };
         assert_eq!(decode(line), [Said::Event(AgentEvent::Ask(Box::new(ask)))]);
     }

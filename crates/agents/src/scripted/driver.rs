@@ -8,7 +8,7 @@ use holdpoint_protocol::Capabilities;
 use super::convert::ScriptedWire;
 use crate::host::Host;
 use crate::process::{self, Spawn};
-use crate::{Agent, Driver, DriverCapabilities, Launch, ResumeAt, StartError};
+use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError};
 
 #[derive(Debug, Clone)]
 pub struct ScriptedDriver {
@@ -48,6 +48,7 @@ impl Driver for ScriptedDriver {
         DriverCapabilities {
             ask: Capabilities { reason: true, edit_input: true, scopes: true },
             parks: !self.refuse_parking,
+            reasks: Reasks::Any,
         }
     }
 

@@ -129,6 +129,8 @@ async fn a_conversation_that_is_gone_is_named() {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
         resume,
         life: "ses/1".to_owned(),
     };

@@ -48,6 +48,8 @@ impl Life {
             system_prompt: None,
             max_turns: None,
             allowed_tools: Vec::new(),
+            mcp_servers: Default::default(),
+            program: None,
             resume,
             life: "ses/1".to_owned(),
         };

@@ -70,11 +70,9 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
 /// that a gateway that dies in between does not leave a turn that nobody ends.
 fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
     let (Some(turn_id), Some(end)) = (session.turn, &command.turn_end) else { return Vec::new() };
-    let answered = session
-        .undelivered
-        .iter()
-        .filter_map(|id| session.asks.get(id))
-        .any(|ask| ask.origin == Origin::Agent && ask.delivery == Some(Delivery::Accepted));
+    let answered = session.undelivered.iter().filter_map(|id| session.asks.get(id)).any(|ask| {
+        ask.origin == Origin::Agent && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
+    });
     // What it was parked at closed meanwhile: it comes back to be told.
     let comes_back = agent == AgentState::Parked && end.reason == StopReason::Failed;
     if agent == AgentState::Ended || !session.blocking.is_empty() || answered || comes_back {

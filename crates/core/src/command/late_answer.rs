@@ -84,7 +84,7 @@ fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<Even
         prompt_id: ask.prompt_id,
         name: command.name.clone(),
         surface: command.surface,
-        text: message(ask, &response),
+        text: message(ask, &response, "was queued"),
         response,
         idempotency_key: command.idempotency_key.clone(),
         body_digest,
@@ -93,8 +93,13 @@ fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<Even
     })))
 }
 
+/// The words for an agent whose call was lost with its process. Approving lets it make that call once more.
+pub fn told_after_loss(ask: &Ask, response: &Response) -> String {
+    message(ask, response, "was lost when your process ended")
+}
+
 /// The words the agent reads.
-fn message(ask: &Ask, response: &Response) -> String {
+fn message(ask: &Ask, response: &Response, what: &str) -> String {
     match (response, &ask.spec) {
         (Response::Answer { answers }, AskSpec::Question { questions }) => quote(questions, answers),
         (Response::Answer { .. }, AskSpec::Approval { .. } | AskSpec::Form { .. }) => {
@@ -107,13 +112,17 @@ fn message(ask: &Ask, response: &Response) -> String {
                 serde_json::Value::Object(input.clone())
             )
         }
-        (Response::Approve { .. }, _) => format!(
-            "The call of {} that was queued is approved. Make the very same call again to run it once.",
+        (Response::Approve { edited_input: None, .. }, _) => format!(
+            "The call of {} that {what} is approved. Make the very same call again to run it once.",
+            ask.tool_name
+        ),
+        (Response::Approve { edited_input: Some(input), .. }, _) => format!(
+            "The call of {} that {what} did not run. The person would approve it with this input: {input}",
             ask.tool_name
         ),
         (Response::Deny { reason }, _) => match reason {
-            Some(reason) => format!("The call of {} that was queued is denied: {reason}", ask.tool_name),
-            None => format!("The call of {} that was queued is denied.", ask.tool_name),
+            Some(reason) => format!("The call of {} that {what} is denied: {reason}", ask.tool_name),
+            None => format!("The call of {} that {what} is denied.", ask.tool_name),
         },
         (Response::Cancel { reason }, _) => match reason {
             Some(reason) => format!("The person declined to answer {}: {reason}", ask.tool_name),

@@ -99,6 +99,8 @@ pub(crate) fn open() -> Command {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_agents::{Ask, Resolution};
+use holdpoint_agents::{Ask, Leeway, Resolution};
 use holdpoint_core::{Command, Output, Request, Session, digest, offered_scopes};
 use holdpoint_protocol::{
     AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, InteractionId, InteractionRequest,
@@ -64,7 +64,8 @@ impl SessionTask {
             None => None,
         };
         let input_digest = digest(&ask.input);
-        let body = with_scopes(ask.body, &ask.tool_name, &input_digest, capabilities.ask.scopes);
+        let carried = ask.capabilities.unwrap_or(capabilities.ask);
+        let body = with_scopes(ask.body, &ask.tool_name, &input_digest, carried.scopes);
         let mut request = InteractionRequest {
             interaction_id: InteractionId::derive(self.session, ask.tool_call_id.as_str()),
             prompt_id: PromptId::generate(),
@@ -87,11 +88,17 @@ impl SessionTask {
             hold,
             deadline,
             can_park: ask.can_park && capabilities.parks,
-            capabilities: capabilities.ask,
+            capabilities: carried,
             may_have_run: false,
             has_handler: false,
         };
-        let allowed_by = (mode == PermissionMode::Auto && approval).then(|| AUTO_RULE.to_owned());
+        let by_mode = mode == PermissionMode::Auto && approval;
+        let (owner_grants, allowed_by) = match ask.leeway {
+            Leeway::PersonOnly => (Vec::new(), None),
+            Leeway::Usual => (owner_grants, by_mode.then(|| AUTO_RULE.to_owned())),
+            Leeway::Rule(name) => (owner_grants, Some(name)),
+        };
+        let host_limit = ask.host_limit_ms.map(Duration::from_millis);
         // The same call may have been asked, and be over, in an earlier life: then this is a new ask of it.
         for repeat in 2_u32.. {
             let command = Request {
@@ -104,7 +111,7 @@ impl SessionTask {
             let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
             if waits(ask, turn_id) {
                 if ask.state == AskState::Open {
-                    self.holds.begin(id, ask.hold);
+                    self.holds.begin(id, ask.hold, host_limit);
                 }
                 return Ok(id);
             }
@@ -175,8 +182,10 @@ impl SessionTask {
         let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
             return Ok(());
         };
-        if let (Some(interaction_id), Ok(())) = (written.settlement, written.result) {
-            self.unless_refused(Command::Delivered { interaction_id, incarnation }).await?;
+        if written.result.is_ok() {
+            for interaction_id in written.settlements {
+                self.unless_refused(Command::Delivered { interaction_id, incarnation }).await?;
+            }
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use holdpoint_agents::Outgoing;
 use holdpoint_core::{Command, Expire, ExpireCause};
 use holdpoint_protocol::{AskState, Hold, HoldThen, InteractionId};
+use holdpoint_store::AskRecord;
 use tokio::time::Instant;
 
 use super::SessionTask;
@@ -15,26 +16,33 @@ use crate::GatewayError;
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     running: BTreeSet<(Instant, InteractionId)>,
+    /// When the agent itself can be kept waiting no longer.
+    limits: BTreeSet<(Instant, InteractionId)>,
+    /// Told to go because it can be kept waiting no longer.
+    last_chance: BTreeSet<InteractionId>,
     /// Held long enough, but the agent could not be parked: tried again when something changes.
     overdue: BTreeSet<InteractionId>,
 }
 
 impl Holds {
-    pub(super) fn begin(&mut self, ask: InteractionId, hold: Hold) {
-        self.running.insert((Instant::now() + Duration::from_millis(hold.after_ms), ask));
+    pub(super) fn begin(&mut self, ask: InteractionId, hold: Hold, host_limit: Option<Duration>) {
+        let now = Instant::now();
+        self.running.insert((now + Duration::from_millis(hold.after_ms), ask));
+        self.limits.extend(host_limit.map(|limit| (now + limit, ask)));
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
-        self.running.first().map(|(due, _)| *due)
+        self.running.first().into_iter().chain(self.limits.first()).map(|(due, _)| *due).min()
     }
 
     /// The ask whose hold ran out.
-    pub(super) fn take_due(&mut self) -> Option<InteractionId> {
-        let (due, _) = self.running.first()?;
-        if *due > Instant::now() {
-            return None;
-        }
-        self.running.pop_first().map(|(_, ask)| ask)
+    fn take_due(&mut self) -> Option<InteractionId> {
+        take_due(&mut self.running)
+    }
+
+    /// The ask at which the agent can be kept no longer.
+    fn take_last(&mut self) -> Option<InteractionId> {
+        take_due(&mut self.limits)
     }
 
     pub(super) fn keep_overdue(&mut self, ask: InteractionId) {
@@ -45,15 +53,32 @@ impl Holds {
         self.overdue.iter().copied().collect()
     }
 
+    /// It is told to go. If it stays, it is not told again before its own limit.
+    fn parking(&mut self, ask: InteractionId) {
+        self.overdue.remove(&ask);
+    }
+
     pub(super) fn forget(&mut self, ask: InteractionId) {
         self.overdue.remove(&ask);
+        self.last_chance.remove(&ask);
         self.running.retain(|(_, held)| *held != ask);
+        self.limits.retain(|(_, held)| *held != ask);
     }
 
     pub(super) fn clear(&mut self) {
         self.running.clear();
+        self.limits.clear();
         self.overdue.clear();
+        self.last_chance.clear();
     }
+}
+
+fn take_due(waiting: &mut BTreeSet<(Instant, InteractionId)>) -> Option<InteractionId> {
+    let (due, _) = waiting.first()?;
+    if *due > Instant::now() {
+        return None;
+    }
+    waiting.pop_first().map(|(_, ask)| ask)
 }
 
 impl SessionTask {
@@ -63,6 +88,46 @@ impl SessionTask {
                 self.complain(error);
             }
         }
+        while let Some(ask) = self.holds.take_last() {
+            if let Err(error) = self.held_longest(ask).await {
+                self.complain(error);
+            }
+        }
+    }
+
+    /// The agent itself would give the call up soon: it is parked or, if that cannot be, told that nobody answered.
+    async fn held_longest(&mut self, id: InteractionId) -> Result<(), GatewayError> {
+        let Some(record) = self.gateway.inner.journal.ask(id).await? else { return Ok(()) };
+        if record.ask.state != AskState::Open {
+            return Ok(());
+        }
+        if record.ask.can_park && self.park(id).await? {
+            self.holds.last_chance.insert(id);
+            return Ok(());
+        }
+        self.give_up(&record).await
+    }
+
+    /// The agent stays. It goes on waiting, unless it cannot do that any longer either.
+    pub(super) async fn could_not_park(&mut self, id: InteractionId) -> Result<(), GatewayError> {
+        if !self.holds.last_chance.contains(&id) {
+            return Ok(());
+        }
+        match self.gateway.inner.journal.ask(id).await? {
+            Some(record) => self.give_up(&record).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn give_up(&mut self, record: &AskRecord) -> Result<(), GatewayError> {
+        let message = nobody_answered(record.ask.is_approval(), record.ask.hold);
+        let expire = Expire {
+            interaction_id: record.id,
+            prompt_id: record.ask.prompt_id,
+            cause: ExpireCause::Hold { message },
+        };
+        self.unless_refused(Command::Expire(expire)).await?;
+        Ok(())
     }
 
     async fn held_enough(&mut self, id: InteractionId) -> Result<(), GatewayError> {
@@ -70,40 +135,45 @@ impl SessionTask {
         if record.ask.state != AskState::Open {
             return Ok(());
         }
-        let command = match record.ask.hold.then {
-            HoldThen::Wait => return Ok(()),
-            HoldThen::Park if !record.ask.can_park => return Ok(()),
+        match record.ask.hold.then {
+            HoldThen::Wait => Ok(()),
+            HoldThen::Park if !record.ask.can_park => Ok(()),
             HoldThen::Park => {
                 self.holds.keep_overdue(id);
-                return self.park_overdue().await;
+                self.park_overdue().await
             }
-            HoldThen::Deny => {
-                let message = nobody_answered(record.ask.is_approval(), record.ask.hold);
-                let cause = ExpireCause::Hold { message };
-                Command::Expire(Expire { interaction_id: id, prompt_id: record.ask.prompt_id, cause })
+            HoldThen::Deny => self.give_up(&record).await,
+            HoldThen::Defer => {
+                let queue = Command::Queue { interaction_id: id, message: QUEUED.to_owned() };
+                self.unless_refused(queue).await?;
+                Ok(())
             }
-            HoldThen::Defer => Command::Queue { interaction_id: id, message: QUEUED.to_owned() },
-        };
-        self.unless_refused(command).await?;
-        Ok(())
+        }
     }
 
     /// Parks the agent at an ask that it was held at long enough, if it waits for nothing else.
     pub(super) async fn park_overdue(&mut self) -> Result<(), GatewayError> {
         for id in self.holds.overdue() {
-            let Some(process) = &self.process else { return Ok(()) };
-            let park = Command::Park { interaction_id: id, incarnation: process.incarnation };
-            if self.unless_refused(park).await?.is_none() {
-                continue;
+            if self.park(id).await? {
+                self.holds.parking(id);
             }
-            let Some(process) = self.process.as_mut() else { return Ok(()) };
-            let call = process.asked.iter().find(|(_, asked)| **asked == id).map(|(call, _)| call.clone());
-            if let Some(tool_call_id) = call {
-                process.say(Outgoing::Park { tool_call_id });
-            }
-            self.holds.forget(id);
         }
         Ok(())
+    }
+
+    /// Whether the agent was told to go.
+    async fn park(&mut self, id: InteractionId) -> Result<bool, GatewayError> {
+        let Some(process) = &self.process else { return Ok(false) };
+        let park = Command::Park { interaction_id: id, incarnation: process.incarnation };
+        if self.unless_refused(park).await?.is_none() {
+            return Ok(false);
+        }
+        let Some(process) = self.process.as_mut() else { return Ok(false) };
+        let call = process.asked.iter().find(|(_, asked)| **asked == id).map(|(call, _)| call.clone());
+        if let Some(tool_call_id) = call {
+            process.say(Outgoing::Park { tool_call_id });
+        }
+        Ok(true)
     }
 }
 

@@ -36,6 +36,7 @@ impl SessionTask {
     }
 
     async fn in_turn(&mut self, turn_id: TurnId, event: AgentEvent) -> Result<(), GatewayError> {
+        self.heard_what_it_was_told(&event).await?;
         let Some(process) = self.process.as_mut() else { return Ok(()) };
         let message_id = process.message;
         match event {
@@ -65,10 +66,13 @@ impl SessionTask {
                 self.now(Output::ToolResult(ToolResult { turn_id, tool_call_id, output, is_error }));
             }
             AgentEvent::Ask(ask) => self.ask(*ask).await?,
-            AgentEvent::CannotPark { why, .. } => {
+            AgentEvent::CannotPark { why, tool_call_id } => {
                 tracing::debug!(session = %self.session, why, "an agent would not be parked");
-                let incarnation = process.incarnation;
+                let (incarnation, asked) = (process.incarnation, process.asked.get(&tool_call_id).copied());
                 self.unless_refused(Command::Stay { incarnation }).await?;
+                if let Some(ask) = asked {
+                    self.could_not_park(ask).await?;
+                }
                 self.handle.wake();
             }
             AgentEvent::AskWithdrawn { tool_call_id } => self.withdrawn(&tool_call_id).await?,
@@ -83,6 +87,7 @@ impl SessionTask {
                 process.stop_by = None;
                 process.asked.clear();
                 process.written.clear();
+                process.told.clear();
                 self.fruitless_starts = 0;
                 self.holds.clear();
                 self.flush();

@@ -8,6 +8,7 @@ mod deltas;
 mod handle;
 mod holds;
 mod listen;
+mod loss;
 mod process;
 mod start;
 

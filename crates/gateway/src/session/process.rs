@@ -36,6 +36,8 @@ pub(super) struct Process {
     pub(super) asked: HashMap<ToolCallId, InteractionId>,
     /// What was written to it and it has not acknowledged.
     pub(super) written: HashMap<ToolCallId, InteractionId>,
+    /// What it was told in words, and has not gone on after.
+    pub(super) told: Vec<InteractionId>,
     /// Its turn was stopped: when we lose patience.
     pub(super) stop_by: Option<Instant>,
     agent: Agent,
@@ -46,8 +48,8 @@ pub(super) struct Process {
 /// What became of something that was said to the agent.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// The settlement it carried.
-    pub(super) settlement: Option<InteractionId>,
+    /// The settlements it carried.
+    pub(super) settlements: Vec<InteractionId>,
     pub(super) result: Result<(), WriteError>,
 }
 
@@ -75,6 +77,8 @@ impl Process {
             system_prompt: opened.system_prompt,
             max_turns: opened.max_turns,
             allowed_tools: opened.allowed_tools,
+            mcp_servers: opened.mcp_servers,
+            program: opened.program,
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
@@ -94,6 +98,7 @@ impl Process {
             message: MessageId::generate(),
             asked: HashMap::new(),
             written: HashMap::new(),
+            told: Vec::new(),
             stop_by: None,
             agent,
             writing: FuturesOrdered::new(),
@@ -115,7 +120,13 @@ impl Process {
 
     /// Says something, after what was said before.
     pub(super) fn say(&mut self, outgoing: Outgoing) {
-        self.write(outgoing, None);
+        self.write(outgoing, Vec::new());
+    }
+
+    /// Tells it in words what became of calls that were lost with an earlier life.
+    pub(super) fn tell(&mut self, text: String, settlements: Vec<InteractionId>) {
+        self.told.extend(&settlements);
+        self.write(Outgoing::Message { text }, settlements);
     }
 
     /// Tells it what became of a call.
@@ -125,12 +136,13 @@ impl Process {
         resolution: Resolution,
         settlement: Option<InteractionId>,
     ) {
-        self.write(Outgoing::Resolve { tool_call_id: tool_call_id.clone(), resolution }, settlement);
+        let outgoing = Outgoing::Resolve { tool_call_id: tool_call_id.clone(), resolution };
+        self.write(outgoing, settlement.into_iter().collect());
     }
 
-    fn write(&mut self, outgoing: Outgoing, settlement: Option<InteractionId>) {
+    fn write(&mut self, outgoing: Outgoing, settlements: Vec<InteractionId>) {
         let input = self.agent.input.clone();
-        let write = async move { Written { settlement, result: input.send(outgoing).await } };
+        let write = async move { Written { settlements, result: input.send(outgoing).await } };
         self.writing.push_back(Box::pin(write));
     }
 

@@ -1,11 +1,9 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
-use holdpoint_agents::{AgentExit, ResumeAt, host};
+use holdpoint_agents::{AgentExit, Reasks, ResumeAt, host};
 use holdpoint_core::{Command, Exit, Finish, Output, Session, TurnEnd};
-use holdpoint_protocol::{
-    AgentState, Delivery, EventBody, Incarnation, Origin, SessionError, SessionId, StopReason, TurnId,
-};
-use holdpoint_store::SessionRecord;
+use holdpoint_protocol::{AgentState, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId};
+use holdpoint_store::{AskRecord, SessionRecord};
 
 use super::SessionTask;
 use super::process::{Process, life};
@@ -14,7 +12,8 @@ use crate::ask::CALLER;
 
 /// After how many starts in a row that came to nothing we stop trying until somebody acts.
 const MAX_FRUITLESS_STARTS: u32 = 3;
-const WENT_AWAY: &str = "The agent's process went away in the middle of its turn. Send a message to go on.";
+pub(super) const WENT_AWAY: &str =
+    "The agent's process went away in the middle of its turn. Send a message to go on.";
 
 impl SessionTask {
     /// Without a process: is there an answer or a message for one?
@@ -32,9 +31,14 @@ impl SessionTask {
         if record.state.agent == AgentState::Ended {
             return Ok(());
         }
+        let asks_again = match self.gateway.driver(&record.opened.agent)?.capabilities().reasks {
+            Reasks::Any => true,
+            Reasks::Parked => record.state.agent == AgentState::Parked,
+        };
         match record.state.turn {
+            Some(_) if !asks_again => self.start_after_loss(record).await,
             // Whatever it waited for is decided or closed: it is told so at the very same call.
-            Some(_) if record.state.blocking.is_empty() || self.has_answer(&record.state).await? => {
+            Some(_) if record.state.blocking.is_empty() || !self.untold(&record.state).await?.is_empty() => {
                 self.start(record, ResumeAt::OpenAsks).await
             }
             // It waits for a person, and needs no process for that.
@@ -44,7 +48,7 @@ impl SessionTask {
         }
     }
 
-    async fn start(&mut self, record: SessionRecord, at: ResumeAt) -> Result<(), GatewayError> {
+    pub(super) async fn start(&mut self, record: SessionRecord, at: ResumeAt) -> Result<(), GatewayError> {
         if self.fruitless_starts >= MAX_FRUITLESS_STARTS {
             self.fruitless_starts = 0;
             let words =
@@ -96,7 +100,7 @@ impl SessionTask {
         Ok(())
     }
 
-    async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
+    pub(super) async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
         self.record(vec![Output::Error(SessionError { turn_id: turn, message: words.to_owned() })]);
         match turn {
             Some(turn_id) => self.finish(turn_id, StopReason::Failed).await,
@@ -109,17 +113,14 @@ impl SessionTask {
         Ok(())
     }
 
-    /// An answer that no process has been given: a reason to start one.
-    async fn has_answer(&mut self, state: &Session) -> Result<bool, GatewayError> {
+    /// What was decided and the agent does not know.
+    pub(super) async fn untold(&mut self, state: &Session) -> Result<Vec<AskRecord>, GatewayError> {
+        let mut untold = Vec::new();
         for id in &state.undelivered {
-            if let Some(record) = self.gateway.inner.journal.ask(*id).await?
-                && record.ask.origin == Origin::Agent
-                && record.ask.delivery == Some(Delivery::Accepted)
-            {
-                return Ok(true);
-            }
+            let record = self.gateway.inner.journal.ask(*id).await?;
+            untold.extend(record.filter(|record| record.ask.is_untold()));
         }
-        Ok(false)
+        Ok(untold)
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdpoint_agents::{
-    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Outgoing, Resolution,
-    StartError,
+    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway, Outgoing,
+    Reasks, Resolution, StartError,
 };
 use holdpoint_gateway::{Gateway, GatewayConfig};
 use holdpoint_protocol::{
@@ -96,7 +96,7 @@ impl Driver for ActorDriver {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true }
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
@@ -184,6 +184,9 @@ fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
         can_park: true,
         hold: None,
         timeout_ms: None,
+        leeway: Leeway::Usual,
+        capabilities: None,
+        host_limit_ms: None,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_agents::{Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, StartError};
+use holdpoint_agents::{
+    Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError,
+};
 use holdpoint_protocol::{AgentState, AskState, Capabilities, Delivery, EventBody, Seq, StopReason};
 use serde_json::json;
 
@@ -68,7 +70,7 @@ impl Driver for OneLife {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true }
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
     }
 
     async fn start(&self, _launch: Launch) -> Result<Agent, StartError> {

@@ -94,6 +94,8 @@ pub(crate) fn opening(agent: &str) -> OpenSession {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     }
 }
 

@@ -80,6 +80,8 @@ async fn begin(client: &Http) -> Result<SessionId, Failure> {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     };
     let session = client.open_session(open).await?.session_id;
     client.message(session, "/demo".to_owned()).await?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_agents::Driver;
+use holdpoint_agents::claude_code::ClaudeCodeDriver;
 use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
 use holdpoint_gateway::{Gateway, GatewayConfig};
@@ -47,7 +48,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
     places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
 
     let hold = config.hold()?;
-    let gateway = Gateway::start(Arc::clone(&journal), drivers(&places)?, GatewayConfig { hold }).await?;
+    let gateway =
+        Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, GatewayConfig { hold }).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
     let link = format!("{url}/login#{}", link.code);
@@ -108,14 +110,15 @@ async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -
     }
 }
 
-fn drivers(places: &Places) -> Result<Vec<Arc<dyn Driver>>, Failure> {
+fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
     let program = program.to_string_lossy().into_owned();
     let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    Ok(vec![Arc::new(ScriptedDriver::new(host, command, state))])
+    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone());
+    Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
 }
 
 /// A thread of its own waits for it: it must not keep us from ending.

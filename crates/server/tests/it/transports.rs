@@ -50,6 +50,8 @@ async fn begin(client: &dyn Transport, script: &str) -> SessionId {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     };
     let session = client.open_session(open).await.expect("it opens").session_id;
     client.message(session, script.to_owned()).await.expect("it is taken");

@@ -125,6 +125,8 @@ fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     }
 }
 

@@ -104,6 +104,8 @@ async fn open(arena: &Arena, folder: &Path) -> Result<SessionId> {
             system_prompt: None,
             max_turns: None,
             allowed_tools: Vec::new(),
+            mcp_servers: Default::default(),
+            program: None,
         };
         match call(arena.people[0].client.open_session(open)).await {
             Ok(session) => return Ok(session.session_id),

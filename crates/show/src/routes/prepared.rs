@@ -216,6 +216,8 @@ async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     };
     journal.append(own, Command::Open(opened)).await?;
     journal.append(own, Command::Grant(grant)).await?;

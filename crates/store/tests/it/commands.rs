@@ -26,6 +26,8 @@ pub(crate) fn opened(agent: &str, title: &str) -> SessionOpened {
         system_prompt: None,
         max_turns: None,
         allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        program: None,
     }
 }
 

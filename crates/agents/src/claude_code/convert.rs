@@ -1,0 +1,249 @@
+//! Between what was decided and what Claude Code reads. Pure, and total: what does not fit is never an allow.
+
+use holdpoint_protocol::{Response, Settlement, StopReason, Usage};
+use serde_json::{Value, json};
+
+use super::questions;
+use super::wire::TurnResult;
+use crate::Resolution;
+
+const DENIED: &str = "User denied tool execution";
+const DECLINED: &str = "The user declined to answer. Go on without an answer, or ask something else.";
+const UNFIT: &str = "The answer does not fit this call, so nothing was decided.";
+
+/// What the program is told about a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Decision {
+    /// With this input, if it is not the one that was asked about.
+    Allow { input: Option<Value> },
+    /// The model reads these words.
+    Deny { words: String },
+}
+
+pub(super) fn decision(resolution: &Resolution) -> Decision {
+    let deny = |words: &str| Decision::Deny { words: words.to_owned() };
+    let (settlement, response, input) = match resolution {
+        Resolution::Closed { message } | Resolution::Queued { message } => return deny(message),
+        Resolution::Settled { settlement, response, input } => (settlement, response, input),
+    };
+    match (settlement, response) {
+        (Settlement::Approved, Response::Approve { edited_input, .. }) => {
+            Decision::Allow { input: edited_input.clone() }
+        }
+        (Settlement::Answered, Response::Answer { answers }) if !answers.is_empty() => {
+            Decision::Allow { input: Some(questions::answered(input, answers)) }
+        }
+        (Settlement::Denied, Response::Deny { reason }) => deny(reason.as_deref().unwrap_or(DENIED)),
+        (Settlement::Declined, Response::Cancel { reason }) => deny(reason.as_deref().unwrap_or(DECLINED)),
+        (
+            Settlement::Approved | Settlement::Answered | Settlement::Denied | Settlement::Declined,
+            Response::Approve { .. }
+            | Response::Deny { .. }
+            | Response::Answer { .. }
+            | Response::Submit { .. }
+            | Response::Cancel { .. },
+        ) => deny(UNFIT),
+    }
+}
+
+/// The answer to the hook. A refusal there would reach the model as a "hook error": so the program is made to ask by
+/// itself, which it then does whatever its own rules say, and that is refused in the person's words.
+pub(super) fn hook_answer(decision: &Decision) -> Value {
+    match decision {
+        Decision::Allow { input: None } => hook_output(json!({"permissionDecision": "allow"})),
+        Decision::Allow { input: Some(input) } => {
+            hook_output(json!({"permissionDecision": "allow", "updatedInput": input}))
+        }
+        Decision::Deny { .. } => hook_output(json!({"permissionDecision": "ask"})),
+    }
+}
+
+/// Nobody could be asked.
+pub(super) fn hook_refusal(words: &str) -> Value {
+    hook_output(json!({"permissionDecision": "deny", "permissionDecisionReason": words}))
+}
+
+/// The process ends, and the call is asked again when it comes back.
+pub(super) fn hook_defer() -> Value {
+    hook_output(json!({"permissionDecision": "defer"}))
+}
+
+/// We do not decide: the program does, by its own rules.
+pub(super) fn hook_pass() -> Value {
+    json!({})
+}
+
+fn hook_output(mut decision: Value) -> Value {
+    decision["hookEventName"] = "PreToolUse".into();
+    json!({"hookSpecificOutput": decision})
+}
+
+/// The answer to the program's own request. The suggestions that came with it are never sent back: they reach
+/// further than what was shown.
+pub(super) fn permission_answer(decision: &Decision, asked: &Value) -> Value {
+    match decision {
+        Decision::Allow { input } => {
+            json!({"behavior": "allow", "updatedInput": input.as_ref().unwrap_or(asked)})
+        }
+        Decision::Deny { words } => json!({"behavior": "deny", "message": words}),
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TurnEnd {
+    /// The process goes: it was told to park.
+    Parked,
+    Done {
+        reason: StopReason,
+        words: Option<String>,
+        usage: Option<Usage>,
+    },
+}
+
+pub(super) fn turn_end(result: TurnResult, interrupted: bool) -> TurnEnd {
+    if result.stop_reason.as_deref() == Some("tool_deferred") {
+        return TurnEnd::Parked;
+    }
+    let usage = result
+        .usage
+        .map(|usage| Usage { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens });
+    let failed = result.is_error || result.subtype.starts_with("error");
+    let (reason, words) = match (interrupted, failed) {
+        (true, _) => (StopReason::Interrupted, None),
+        (false, false) => (StopReason::Completed, None),
+        (false, true) => {
+            let words = match result.subtype.as_str() {
+                "error_max_turns" => {
+                    "Claude Code stopped: it took as many turns as this session allows. Send a message to go on."
+                        .to_owned()
+                }
+                subtype => {
+                    let said = result.result.filter(|words| !words.is_empty());
+                    let said = said.or_else(|| result.errors.into_iter().next());
+                    format!("Claude Code could not go on: {}", said.as_deref().unwrap_or(subtype))
+                }
+            };
+            (StopReason::Failed, Some(words))
+        }
+    };
+    TurnEnd::Done { reason, words, usage }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::{Answer, Scope};
+
+    use super::*;
+
+    fn settled(settlement: Settlement, response: Response) -> Resolution {
+        let input = json!({"questions": [{"question": "Which?", "options": [{"label": "A"}]}]});
+        Resolution::Settled { settlement, response, input }
+    }
+
+    fn approve(edited_input: Option<Value>) -> Response {
+        Response::Approve { scope: Scope::Session, edited_input }
+    }
+
+    fn denied(words: &str) -> Decision {
+        Decision::Deny { words: words.to_owned() }
+    }
+
+    #[test]
+    fn only_what_fits_is_an_allow() {
+        let answers = vec![Answer { question_id: "q1".into(), labels: vec!["A".into()], other: None }];
+        let answer = Response::Answer { answers };
+        let with_answers = json!({"questions": [{"question": "Which?", "options": [{"label": "A"}]}],
+            "answers": {"Which?": "A"}});
+        let edited = json!({"command": "ls"});
+        let cases = [
+            (settled(Settlement::Approved, approve(None)), Decision::Allow { input: None }),
+            (
+                settled(Settlement::Approved, approve(Some(edited.clone()))),
+                Decision::Allow { input: Some(edited) },
+            ),
+            (settled(Settlement::Answered, answer.clone()), Decision::Allow { input: Some(with_answers) }),
+            (settled(Settlement::Denied, Response::Deny { reason: None }), denied(DENIED)),
+            (settled(Settlement::Denied, Response::Deny { reason: Some("no".into()) }), denied("no")),
+            (settled(Settlement::Declined, Response::Cancel { reason: None }), denied(DECLINED)),
+            (Resolution::Closed { message: "nobody".into() }, denied("nobody")),
+            (Resolution::Queued { message: "later".into() }, denied("later")),
+            // What never happens is no allow either.
+            (settled(Settlement::Answered, Response::Answer { answers: vec![] }), denied(UNFIT)),
+            (settled(Settlement::Answered, approve(None)), denied(UNFIT)),
+            (settled(Settlement::Approved, answer), denied(UNFIT)),
+            (settled(Settlement::Denied, approve(None)), denied(UNFIT)),
+            (settled(Settlement::Approved, Response::Deny { reason: None }), denied(UNFIT)),
+        ];
+        for (resolution, expected) in cases {
+            assert_eq!(decision(&resolution), expected, "{resolution:?}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_both_ways_to_ask() {
+        let asked = json!({"command": "a"});
+        let allow = Decision::Allow { input: None };
+        let edited = Decision::Allow { input: Some(json!({"command": "b"})) };
+        let deny = denied("no");
+        let hook = |decision: Value| json!({"hookSpecificOutput": decision});
+        assert_eq!(
+            hook_answer(&allow),
+            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "allow"}))
+        );
+        assert_eq!(
+            hook_answer(&edited),
+            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
+                "updatedInput": {"command": "b"}}))
+        );
+        assert_eq!(
+            hook_answer(&deny),
+            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "ask"}))
+        );
+        assert_eq!(
+            hook_refusal("no"),
+            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                "permissionDecisionReason": "no"}))
+        );
+        assert_eq!(hook_defer(), hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "defer"})));
+        assert_eq!(
+            permission_answer(&allow, &asked),
+            json!({"behavior": "allow", "updatedInput": {"command": "a"}})
+        );
+        assert_eq!(
+            permission_answer(&edited, &asked),
+            json!({"behavior": "allow", "updatedInput": {"command": "b"}})
+        );
+        assert_eq!(permission_answer(&deny, &asked), json!({"behavior": "deny", "message": "no"}));
+    }
+
+    #[test]
+    fn how_a_turn_ends() {
+        let end = |line: Value, interrupted| turn_end(serde_json::from_value(line).unwrap(), interrupted);
+        let done = |reason, words: Option<&str>| TurnEnd::Done {
+            reason,
+            words: words.map(str::to_owned),
+            usage: None,
+        };
+        let deferred = json!({"subtype": "success", "is_error": false, "stop_reason": "tool_deferred"});
+        assert_eq!(end(deferred, false), TurnEnd::Parked);
+        let usage = json!({"subtype": "success", "stop_reason": "end_turn",
+            "usage": {"input_tokens": 3, "output_tokens": 4, "cache_read_input_tokens": 5}});
+        let tokens = Some(Usage { input_tokens: 3, output_tokens: 4 });
+        assert_eq!(
+            end(usage, false),
+            TurnEnd::Done { reason: StopReason::Completed, words: None, usage: tokens }
+        );
+        let stopped = json!({"subtype": "error_during_execution", "is_error": true});
+        assert_eq!(end(stopped.clone(), true), done(StopReason::Interrupted, None));
+        assert_eq!(
+            end(stopped, false),
+            done(StopReason::Failed, Some("Claude Code could not go on: error_during_execution"))
+        );
+        let refused = json!({"subtype": "success", "is_error": true, "result": "API Error: 401"});
+        assert_eq!(
+            end(refused, false),
+            done(StopReason::Failed, Some("Claude Code could not go on: API Error: 401"))
+        );
+    }
+}

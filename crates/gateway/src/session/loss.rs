@@ -1,0 +1,64 @@
+//! Calls that were lost with the agent's process: what was decided about them is told in words.
+//!
+//! The words go on with the same turn. An answer is in them. An approval is not: the agent must make the very same
+//! call again, which is then allowed by what the person said.
+
+use holdpoint_agents::{AgentEvent, ResumeAt};
+use holdpoint_core::{Command, told_after_loss};
+use holdpoint_protocol::{AskState, Settlement};
+use holdpoint_store::SessionRecord;
+
+use super::SessionTask;
+use super::start::WENT_AWAY;
+use crate::GatewayError;
+
+impl SessionTask {
+    /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
+    pub(super) async fn start_after_loss(&mut self, record: SessionRecord) -> Result<(), GatewayError> {
+        if !record.state.blocking.is_empty() {
+            return Ok(());
+        }
+        let (turn, untold) = (record.state.turn, self.untold(&record.state).await?);
+        if untold.is_empty() {
+            return self.fail_turn(turn, WENT_AWAY).await;
+        }
+        self.start(record, ResumeAt::NextMessage).await?;
+        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
+            return Ok(());
+        };
+        let (mut words, mut carried) = (Vec::new(), Vec::new());
+        for record in untold {
+            let Some(response) = &record.response else { continue };
+            let text = told_after_loss(&record.ask, &response.response);
+            if record.ask.state != (AskState::Settled { settlement: Settlement::Approved }) {
+                let delivering = Command::Delivering { interaction_id: record.id, incarnation };
+                if self.unless_refused(delivering).await?.is_none() {
+                    continue;
+                }
+                carried.push(record.id);
+            }
+            words.push(text);
+        }
+        if let Some(process) = self.process.as_mut().filter(|_| !words.is_empty()) {
+            process.tell(words.join("\n\n"), carried);
+        }
+        Ok(())
+    }
+
+    /// An agent that goes on after words has read them.
+    pub(super) async fn heard_what_it_was_told(&mut self, event: &AgentEvent) -> Result<(), GatewayError> {
+        let goes_on = matches!(
+            event,
+            AgentEvent::Text { .. }
+                | AgentEvent::Thinking { .. }
+                | AgentEvent::ToolCallStart { .. }
+                | AgentEvent::TurnDone { .. }
+        );
+        let Some(process) = self.process.as_mut().filter(|_| goes_on) else { return Ok(()) };
+        for interaction_id in std::mem::take(&mut process.told) {
+            self.fruitless_starts = 0;
+            self.unless_refused(Command::Acknowledge { interaction_id }).await?;
+        }
+        Ok(())
+    }
+}
