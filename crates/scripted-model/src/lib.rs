@@ -27,4 +27,4 @@ mod stream;
 
 pub use messages::Told;
 pub use model::Model;
-pub use script::{Call, Part, Script, call, say, think};
+pub use script::{Call, PLAN_FILE, Part, Script, call, say, think};

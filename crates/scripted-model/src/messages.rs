@@ -42,6 +42,8 @@ pub(crate) struct Conversation {
     pub(crate) position: usize,
     /// Since the script was picked.
     pub(crate) told: Vec<Told>,
+    /// Where the agent wants the plan, when it is in plan mode.
+    pub(crate) plan_file: Option<String>,
 }
 
 /// Nothing for a request beside the conversation, such as one for a title: those offer no tools, or pick no script.
@@ -63,9 +65,17 @@ pub(crate) fn conversation(request: &Value) -> Option<Result<Conversation, Strin
             };
             match (picked, told, &mut found) {
                 (Some(picked), _, _) => {
-                    found = Some(picked.map(|picked| Conversation { picked, position: 0, told: Vec::new() }));
+                    found = Some(picked.map(|picked| Conversation {
+                        picked,
+                        position: 0,
+                        told: Vec::new(),
+                        plan_file: None,
+                    }));
                 }
-                (None, Some(told), Some(Ok(conversation))) => conversation.told.push(told),
+                (None, Some(told), Some(Ok(conversation))) => {
+                    conversation.plan_file = plan_file(&told).or(conversation.plan_file.take());
+                    conversation.told.push(told);
+                }
                 (None, _, _) => {}
             }
         }
@@ -96,6 +106,11 @@ fn told(role: &Value, block: &Value) -> Option<Told> {
         }
         _ => None,
     }
+}
+
+fn plan_file(told: &Told) -> Option<String> {
+    let (_, rest) = told.words().split_once("create your plan at ")?;
+    rest.split_whitespace().next().map(str::to_owned)
 }
 
 /// What is not text is named by its type, in brackets.

@@ -128,7 +128,7 @@ impl Board {
 
     /// Keeps what the model is told now; the reply is the script's next one, or the echo after its end.
     pub(crate) fn reply(&self, conversation: Conversation) -> Result<Vec<Part>, String> {
-        let Conversation { picked, position, told } = conversation;
+        let Conversation { picked, position, told, plan_file } = conversation;
         let name = picked.name().to_owned();
         let parts = {
             let mut state = self.state();
@@ -138,7 +138,10 @@ impl Board {
                 }
                 Picked::Carried { script, .. } => script,
             };
-            let parts = script.replies.get(position).cloned().unwrap_or_else(|| vec![echo(&told)]);
+            let mut parts = script.replies.get(position).cloned().unwrap_or_else(|| vec![echo(&told)]);
+            if let Some(file) = plan_file {
+                parts.iter_mut().for_each(|part| part.name_plan_file(&file));
+            }
             state.requests.entry(name).or_default().push(told);
             parts
         };

@@ -23,6 +23,24 @@ pub enum Part {
     Fail(u16),
 }
 
+impl Part {
+    pub(crate) fn name_plan_file(&mut self, file: &str) {
+        match self {
+            Self::Call(call) => {
+                for value in call.input.as_object_mut().into_iter().flat_map(|input| input.values_mut()) {
+                    if value == PLAN_FILE {
+                        *value = file.into();
+                    }
+                }
+            }
+            Self::Say(_) | Self::Think(_) | Self::Hold(_) | Self::Fail(_) => {}
+        }
+    }
+}
+
+/// In a call's input, stands for the file that an agent in plan mode tells its model to write the plan to.
+pub const PLAN_FILE: &str = "$PLAN_FILE";
+
 /// A `tool_use` block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {

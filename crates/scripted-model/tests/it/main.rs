@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use holdpoint_scripted_model::{Model, Part, Script, Told, call, say, think};
+use holdpoint_scripted_model::{Model, PLAN_FILE, Part, Script, Told, call, say, think};
 use serde_json::{Value, json};
 
 fn text(role: &str, text: &str) -> Value {
@@ -217,4 +217,17 @@ async fn a_test_can_wait_for_what_the_model_is_told_and_read_it_over_http() {
 
     let url = format!("{}/told?conversation=wait", model.base_url());
     assert_eq!(reqwest::get(url).await.unwrap().json::<Vec<Told>>().await.unwrap(), told);
+}
+
+#[tokio::test]
+async fn a_plan_is_written_where_the_agent_wants_it() {
+    let model = Model::start().await.unwrap();
+    model.script(
+        "plan",
+        Script::new().reply([call("Write", json!({"file_path": PLAN_FILE, "content": "1. Do it."}))]),
+    );
+    let wants =
+        text("system", "No plan file exists yet. You should create your plan at /plans/a.md using Write.");
+    let blocks = reply(&model, &[text("user", "script: plan"), wants]).await;
+    assert_eq!(blocks[0]["input"], json!({"file_path": "/plans/a.md", "content": "1. Do it."}));
 }
