@@ -97,6 +97,8 @@ pub enum Decider {
     },
     /// A person's answer to an identical ask, which had not reached the agent yet.
     Earlier {
+        /// It stands beside the id of the ask that it decides.
+        #[serde(rename = "earlierInteractionId")]
         interaction_id: InteractionId,
     },
 }

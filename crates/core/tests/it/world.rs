@@ -42,6 +42,7 @@ impl World {
                 at: self.now,
                 body: body.clone(),
             };
+            assert_eq!(written_and_read(&event.body), event.body, "what is kept is what was decided");
             fold(&mut self.state, &event);
             self.journal.push(event);
         }
@@ -226,4 +227,10 @@ pub(crate) fn answer(text: &str) -> ResponseDraft {
 pub(crate) fn submit(email: &str) -> ResponseDraft {
     let Value::Object(input) = json!({ "email": email }) else { unreachable!("an object") };
     ResponseDraft::Submit { answers: None, input: Some(input) }
+}
+
+/// As a journal keeps it.
+pub(crate) fn written_and_read(body: &EventBody) -> EventBody {
+    let bytes = body.data_bytes().expect("an event can be written");
+    EventBody::from_data(body.event_type(), &bytes).unwrap_or_else(|error| panic!("{error}: {body:?}"))
 }
