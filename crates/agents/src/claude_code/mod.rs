@@ -4,6 +4,7 @@
 //! request comes after the hook and knows no "later". What we know of the program was found by running it; the
 //! recordings stand in `tests/fixtures/claude-code`.
 
+mod asks;
 mod conversation;
 mod convert;
 mod driver;

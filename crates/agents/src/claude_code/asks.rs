@@ -1,0 +1,244 @@
+//! The calls of Claude Code that need a person: asked, parked, decided.
+
+use holdpoint_protocol::{AskBody, Capabilities, ToolCallId};
+use serde_json::Value;
+
+use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, error, line};
+use super::convert::{self, Decision};
+use super::policy::{Verdict, verdict};
+use super::preview::preview;
+use super::questions;
+use super::wire::{self, HookInput, PermissionRequest};
+use crate::process::Said;
+use crate::{AgentEvent, Ask, Leeway};
+
+/// How long before the hook gives up we decide, in seconds.
+const HOOK_MARGIN: u64 = 5 * 60;
+pub(super) const OTHERS: &str = "its message has more than one call, and the others would be lost";
+pub(super) const NO_PLAN: &str = "No plan was written, so there is nothing to approve. Write the plan to its file, then call \
+                       ExitPlanMode again.";
+const NO_ID: &str = "This call came without an id, so nobody could be asked, and nothing was decided.";
+const NO_QUESTION: &str =
+    "There is no question in this call, so nobody was asked. Ask again with the question's text.";
+
+impl Conversation {
+    /// The hook: every call comes through here first.
+    pub(super) fn hook(&mut self, request_id: String, hook: HookInput) -> Vec<Said> {
+        let pass = |request_id: &str| vec![line(&wire::response(request_id, &convert::hook_pass()))];
+        if hook.hook_event_name != "PreToolUse" {
+            return pass(&request_id);
+        }
+        let found =
+            verdict(&hook.tool_name, &hook.tool_input, self.mode, &hook.permission_mode, &self.allowed);
+        if found == Verdict::Pass {
+            return pass(&request_id);
+        }
+        let refuse = |words: &str| {
+            let answer = convert::hook_refusal(words);
+            vec![line(&wire::response(&request_id, &answer)), error(&format!("{}: {words}", hook.tool_name))]
+        };
+        let id = hook.tool_use_id.unwrap_or_default();
+        let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
+        let (body, leeway) = match self.shown(&found, &hook.tool_name, &hook.tool_input) {
+            Ok(shown) => shown,
+            Err(words) => return refuse(words),
+        };
+        // A call of a subagent that is deferred is lost: its agent only reports that it ended.
+        let can_park = hook.agent_id.is_none() && self.may_park(&id);
+        let held = Held { request_id, via: Via::Hook, input: hook.tool_input.clone(), park: false };
+        let (begun, parents) = self.hold(&id, &hook.tool_name, hook.agent_id.as_deref(), held);
+        let asked = ask(Ask {
+            tool_call_id,
+            agent_says: words(&hook.tool_input, &hook.tool_name),
+            capabilities: (leeway == Leeway::PersonOnly).then_some(ONCE_AS_IT_IS),
+            tool_name: hook.tool_name,
+            input: hook.tool_input,
+            body,
+            decision_reason: None,
+            parents,
+            can_park,
+            leeway,
+            hold: None,
+            timeout_ms: None,
+            host_limit_ms: Some((HOOK_TIMEOUT - HOOK_MARGIN) * 1000),
+        });
+        begun.into_iter().chain([asked]).collect()
+    }
+
+    /// What a person is shown, and what may decide in their place; or why there is nothing to show.
+    fn shown(&self, found: &Verdict, tool: &str, input: &Value) -> Result<(AskBody, Leeway), &'static str> {
+        match found {
+            Verdict::Question => {
+                let questions = questions::questions(input);
+                if questions.is_empty() {
+                    Err(NO_QUESTION)
+                } else {
+                    Ok((AskBody::Question { questions }, Leeway::PersonOnly))
+                }
+            }
+            Verdict::Plan => {
+                let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
+                if plan.trim().is_empty() { Err(NO_PLAN) } else { Ok((approval(None), Leeway::PersonOnly)) }
+            }
+            Verdict::Allowed => {
+                Ok((approval(preview(tool, input, self.read)), Leeway::Rule(format!("allowed tool {tool}"))))
+            }
+            Verdict::Approval | Verdict::Pass => {
+                Ok((approval(preview(tool, input, self.read)), Leeway::Usual))
+            }
+        }
+    }
+
+    /// Remembers a request until it is answered. In a subagent, it may come before the line with the call.
+    fn hold(&mut self, id: &str, name: &str, agent: Option<&str>, held: Held) -> (Option<Said>, Vec<String>) {
+        let parent = agent.and_then(|agent| self.subagents.get(agent).cloned());
+        // Otherwise it is known, or it was parked in an earlier life and is known there.
+        let begun = agent.and_then(|_| self.begin_call(parent.as_deref(), id, name));
+        let call = self.calls.entry(id.to_owned()).or_default();
+        call.held = Some(held);
+        let parent = call.parent.clone();
+        (begun, self.chain(parent.as_deref()))
+    }
+
+    /// The program's own request: for what passed the hook, or to make sure of what was decided there.
+    pub(super) fn permission(&mut self, request_id: String, request: PermissionRequest) -> Vec<Said> {
+        let refuse = |words: &str| {
+            let answer =
+                convert::permission_answer(&Decision::Deny { words: words.to_owned() }, &Value::Null);
+            vec![
+                line(&wire::response(&request_id, &answer)),
+                error(&format!("{}: {words}", request.tool_name)),
+            ]
+        };
+        let id = request.tool_use_id.clone().unwrap_or_default();
+        let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
+        if let Some(decided) = self.calls.get(&id).and_then(|call| call.decided.as_ref()) {
+            let answer = convert::permission_answer(decided, &request.input);
+            return vec![line(&wire::response(&request_id, &answer))];
+        }
+        let found = verdict(&request.tool_name, &request.input, self.mode, "", &self.allowed);
+        let (body, leeway) = match self.shown(&found, &request.tool_name, &request.input) {
+            Ok(shown) => shown,
+            Err(words) => return refuse(words),
+        };
+        let held = Held { request_id, via: Via::Permission, input: request.input.clone(), park: false };
+        let (begun, parents) = self.hold(&id, &request.tool_name, request.agent_id.as_deref(), held);
+        let asked = ask(Ask {
+            tool_call_id,
+            agent_says: words(&request.input, &request.tool_name),
+            tool_name: request.tool_name,
+            input: request.input,
+            body,
+            decision_reason: request.decision_reason.filter(|reason| !reason.is_empty()),
+            parents,
+            can_park: false,
+            capabilities: (leeway == Leeway::PersonOnly).then_some(ONCE_AS_IT_IS),
+            leeway,
+            hold: None,
+            timeout_ms: None,
+            host_limit_ms: None,
+        });
+        begun.into_iter().chain([asked]).collect()
+    }
+
+    pub(super) fn withdrawn(&mut self, request_id: &str) -> Vec<Said> {
+        let held = |call: &Call| call.held.as_ref().is_some_and(|held| held.request_id == request_id);
+        let Some((id, call)) = self.calls.iter_mut().find(|(_, call)| held(call)) else { return Vec::new() };
+        call.held = None;
+        let id = ToolCallId::new(id.as_str()).ok();
+        id.map(|tool_call_id| Said::Event(AgentEvent::AskWithdrawn { tool_call_id })).into_iter().collect()
+    }
+
+    pub(super) fn decide(&mut self, id: &str, decision: Decision) -> Vec<Said> {
+        let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
+        // Without a request that waits there is nobody to tell.
+        let Some(held) = call.held.take() else { return Vec::new() };
+        let answer = match held.via {
+            Via::Hook => convert::hook_answer(&decision),
+            Via::Permission => convert::permission_answer(&decision, &held.input),
+        };
+        call.decided = Some(decision);
+        vec![line(&wire::response(&held.request_id, &answer))]
+    }
+
+    pub(super) fn park(&mut self, tool_call_id: &ToolCallId) -> Vec<Said> {
+        let id = tool_call_id.as_str();
+        let stays = |why: &str| {
+            let tool_call_id = tool_call_id.clone();
+            vec![Said::Event(AgentEvent::CannotPark { tool_call_id, why: why.to_owned() })]
+        };
+        if !self.may_park(id) {
+            return stays(OTHERS);
+        }
+        let held = self.calls.get_mut(id).and_then(|call| call.held.as_mut());
+        match held {
+            Some(held) if held.via == Via::Hook => {
+                held.park = true;
+                self.park_now()
+            }
+            Some(_) | None => stays("it does not wait in its hook"),
+        }
+    }
+
+    /// Parks what shall be parked and can be now. Whether it can is known when its message is complete.
+    pub(super) fn park_now(&mut self) -> Vec<Said> {
+        let wanted = self.calls.iter().find(|(_, call)| call.held.as_ref().is_some_and(|held| held.park));
+        let Some(id) = wanted.map(|(id, _)| id.clone()) else { return Vec::new() };
+        let may = self.may_park(&id);
+        if may && self.stream_of(&id).is_some_and(|stream| !stream.finished) {
+            return Vec::new();
+        }
+        let Some(call) = self.calls.get_mut(&id) else { return Vec::new() };
+        if may {
+            let held = call.held.take();
+            let request = held.map(|held| wire::response(&held.request_id, &convert::hook_defer()));
+            return request.as_ref().map(line).into_iter().collect();
+        }
+        if let Some(held) = call.held.as_mut() {
+            held.park = false;
+        }
+        let why = OTHERS.to_owned();
+        let id = ToolCallId::new(id).ok();
+        id.map(|tool_call_id| Said::Event(AgentEvent::CannotPark { tool_call_id, why })).into_iter().collect()
+    }
+
+    /// Only the last call of a message that has no result yet can be parked: others would be lost. A call of an
+    /// earlier life was parked then, so it is the last one.
+    fn may_park(&self, id: &str) -> bool {
+        let over = |call: &str| self.calls.get(call).is_some_and(|call| call.over);
+        self.stream_of(id).is_none_or(|stream| stream.calls.iter().all(|(_, call)| call == id || over(call)))
+    }
+
+    fn stream_of(&self, id: &str) -> Option<&Stream> {
+        self.streams.values().find(|stream| stream.calls.iter().any(|(_, call)| call == id))
+    }
+}
+
+/// What a person alone decides, they decide once, and as it is.
+pub(super) const ONCE_AS_IT_IS: Capabilities =
+    Capabilities { reason: true, edit_input: false, scopes: false };
+
+pub(super) const fn approval(preview: Option<String>) -> AskBody {
+    AskBody::Approval { preview, offered_scopes: Vec::new() }
+}
+
+/// The model's own words about a call.
+fn words(input: &Value, tool: &str) -> Option<String> {
+    let described = tool == "Bash";
+    input.get("description").and_then(Value::as_str).filter(|_| described).map(str::to_owned)
+}
+
+/// Nobody decided, and nobody will.
+pub(super) fn refusal(held: &Held, words: &str) -> Said {
+    let answer = match held.via {
+        Via::Hook => convert::hook_refusal(words),
+        Via::Permission => {
+            convert::permission_answer(&Decision::Deny { words: words.to_owned() }, &held.input)
+        }
+    };
+    line(&wire::response(&held.request_id, &answer))
+}
+
+fn ask(ask: Ask) -> Said {
+    Said::Event(AgentEvent::Ask(Box::new(ask)))
+}

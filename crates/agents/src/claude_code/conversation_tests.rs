@@ -1,0 +1,375 @@
+use std::path::PathBuf;
+
+use holdpoint_protocol::{
+    Answer, AskBody, Question, QuestionOption, Response, Scope, Settlement, StopReason, Usage,
+};
+use serde_json::json;
+
+use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
+use super::*;
+use crate::{Ask, Leeway, Resolution};
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code")
+}
+
+/// The lines of a recording: what the program said, and what it was told.
+fn recorded(name: &str) -> Vec<(String, Value)> {
+    let text = std::fs::read_to_string(fixtures().join(name)).expect("the recording is there");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+    lines.filter_map(|line| Some((line.get("dir")?.as_str()?.to_owned(), line.get("msg")?.clone()))).collect()
+}
+
+fn no_file(_: &str) -> Option<String> {
+    None
+}
+
+fn conversation(mode: PermissionMode) -> Conversation {
+    Conversation::new(mode, Vec::new(), no_file)
+}
+
+fn id(text: &str) -> ToolCallId {
+    ToolCallId::new(text).unwrap()
+}
+
+fn text(text: &str) -> AgentEvent {
+    AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }
+}
+
+/// All that the program said, up to its `stop`th turn's end. Events only: lines are left out.
+fn events(conversation: &mut Conversation, lines: &[(String, Value)]) -> Vec<AgentEvent> {
+    let said = lines.iter().filter(|(dir, _)| dir == "agent->gateway");
+    let said = said.flat_map(|(_, line)| conversation.hear(&line.to_string()));
+    said.filter_map(|said| match said {
+        Said::Event(event) => Some(event),
+        Said::Line(_) | Said::Parked | Said::End => None,
+    })
+    .collect()
+}
+
+fn asks(heard: &[AgentEvent]) -> Vec<&Ask> {
+    heard
+        .iter()
+        .filter_map(|event| if let AgentEvent::Ask(ask) = event { Some(&**ask) } else { None })
+        .collect()
+}
+
+fn told(said: &[Said]) -> Vec<Value> {
+    let lines = said.iter().filter_map(|said| match said {
+        Said::Line(line) => Some(serde_json::from_str(line).expect("what we say is JSON")),
+        Said::Event(_) | Said::Parked | Said::End => None,
+    });
+    lines.collect()
+}
+
+/// The first line that a recording's gateway sent after the program's `control_request` of this kind.
+fn recorded_answer(lines: &[(String, Value)], subtype: &str, nth: usize) -> Value {
+    let requests = lines.iter().filter(|(_, line)| line["request"]["subtype"] == subtype);
+    let request_id = &requests.clone().nth(nth).expect("it asked").1["request_id"];
+    let mut answers = lines.iter().filter(|(dir, _)| dir == "gateway->agent").map(|(_, line)| line);
+    answers.find(|line| line["response"]["request_id"] == *request_id).expect("it was answered").clone()
+}
+
+fn option(label: &str, description: &str) -> QuestionOption {
+    QuestionOption { label: label.into(), description: Some(description.into()), preview: None }
+}
+
+fn settled(settlement: Settlement, response: Response, input: Value) -> Resolution {
+    Resolution::Settled { settlement, response, input }
+}
+
+fn resolve(conversation: &mut Conversation, call: &str, resolution: Resolution) -> Vec<Value> {
+    told(&conversation.say(&Outgoing::Resolve { tool_call_id: id(call), resolution }))
+}
+
+#[test]
+fn a_question_is_shown_parked_and_answered_in_another_life() {
+    let lines = recorded("question-parked-and-resumed.jsonl");
+    let second = lines.iter().rposition(|(_, line)| line["request"]["subtype"] == "initialize").unwrap();
+    let (first_life, second_life) = lines.split_at(second);
+
+    let mut first = conversation(PermissionMode::Default);
+    let stop = first_life.iter().position(|(_, line)| line["event"]["type"] == "message_stop").unwrap();
+    let input = json!({"questions": [
+        {"question": "Which authentication method?", "header": "Auth", "multiSelect": false, "options": [
+            {"label": "OAuth 2.0", "description": "standard"}, {"label": "API key", "description": "simple"}]},
+        {"question": "Which features?", "header": "Features", "multiSelect": true, "options": [
+            {"label": "Linting", "description": "l"}, {"label": "Types", "description": "t"}]}]});
+    let questions = vec![
+        Question {
+            id: "q1".into(),
+            header: "Auth".into(),
+            question: "Which authentication method?".into(),
+            options: vec![option("OAuth 2.0", "standard"), option("API key", "simple")],
+            multi_select: false,
+            allow_other: true,
+            secret: false,
+        },
+        Question {
+            id: "q2".into(),
+            header: "Features".into(),
+            question: "Which features?".into(),
+            options: vec![option("Linting", "l"), option("Types", "t")],
+            multi_select: true,
+            allow_other: true,
+            secret: false,
+        },
+    ];
+    let ask = AgentEvent::Ask(Box::new(Ask {
+        tool_call_id: id("toolu_01"),
+        tool_name: "AskUserQuestion".into(),
+        input: input.clone(),
+        body: AskBody::Question { questions },
+        agent_says: None,
+        decision_reason: None,
+        parents: Vec::new(),
+        can_park: true,
+        leeway: Leeway::PersonOnly,
+        capabilities: Some(ONCE_AS_IT_IS),
+        hold: None,
+        timeout_ms: None,
+        host_limit_ms: Some(86_100_000),
+    }));
+    let heard = events(&mut first, &first_life[..stop]);
+    let [ready, words, start, delta, end, asked] = &heard[..] else { panic!("{heard:#?}") };
+    assert_eq!(*ready, AgentEvent::Ready { agent_ref: "290e1b4d-5fb6-4527-bbaa-92fd797af226".into() });
+    assert_eq!(*words, text("Let me do that."));
+    let (tool_call_id, tool_name) = (id("toolu_01"), "AskUserQuestion".to_owned());
+    assert_eq!(
+        *start,
+        AgentEvent::ToolCallStart { tool_call_id: tool_call_id.clone(), tool_name, parents: Vec::new() }
+    );
+    let AgentEvent::ToolCallDelta { text: streamed, .. } = delta else { panic!("{delta:?}") };
+    assert_eq!(serde_json::from_str::<Value>(streamed).unwrap(), input);
+    assert_eq!(*end, AgentEvent::ToolCallEnd { tool_call_id: tool_call_id.clone(), input: input.clone() });
+    assert_eq!(*asked, ask);
+
+    // Its message is not complete: more calls may follow. Then it is parked, and ends.
+    assert_eq!(first.say(&Outgoing::Park { tool_call_id }), []);
+    let stopped = first.hear(&first_life[stop].1.to_string());
+    assert_eq!(told(&stopped), [recorded_answer(first_life, "hook_callback", 0)]);
+    let result = first_life.iter().rfind(|(_, line)| line["type"] == "result").unwrap();
+    assert_eq!(first.hear(&result.1.to_string()), [Said::Parked, Said::End]);
+
+    let mut second = conversation(PermissionMode::Default);
+    let hook =
+        second_life.iter().position(|(_, line)| line["request"]["subtype"] == "hook_callback").unwrap();
+    // The very same ask, and no second start of the same call.
+    assert_eq!(events(&mut second, &second_life[..=hook]), [ask]);
+    let answers = vec![
+        Answer { question_id: "q1".into(), labels: vec!["OAuth 2.0".into()], other: None },
+        Answer { question_id: "q2".into(), labels: vec!["Linting".into(), "Types".into()], other: None },
+    ];
+    let answered = settled(Settlement::Answered, Response::Answer { answers }, input);
+    let line = resolve(&mut second, "toolu_01", answered);
+    assert_eq!(line, [recorded_answer(second_life, "hook_callback", 0)]);
+    let rest = events(&mut second, &second_life[hook + 1..]);
+    let words = "Your questions have been answered: \"Which authentication method?\"=\"OAuth 2.0\", \
+                 \"Which features?\"=\"Linting, Types\". You can now continue with these answers in mind.";
+    assert_eq!(
+        rest[..2],
+        [
+            AgentEvent::Acknowledged { tool_call_id: id("toolu_01") },
+            AgentEvent::ToolResult { tool_call_id: id("toolu_01"), output: json!(words), is_error: false },
+        ]
+    );
+    let usage = Some(Usage { input_tokens: 10, output_tokens: 20 });
+    assert_eq!(rest.last(), Some(&AgentEvent::TurnDone { reason: StopReason::Completed, usage }));
+}
+
+#[test]
+fn a_refusal_reaches_the_model_in_the_persons_words() {
+    let lines = recorded("hook-ask-then-deny-with-words.jsonl");
+    let mut talk = conversation(PermissionMode::Default);
+    let at = |subtype: &str| {
+        lines.iter().position(|(_, line)| line["request"]["subtype"] == subtype).expect("it asked")
+    };
+    let (hook, permission) = (at("hook_callback"), at("can_use_tool"));
+    let heard = events(&mut talk, &lines[..=hook]);
+    let Some(AgentEvent::Ask(ask)) = heard.last() else { panic!("{heard:?}") };
+    let denied = Response::Deny { reason: Some("Use the staging host instead.".into()) };
+    let call = ask.tool_call_id.as_str().to_owned();
+    let line = resolve(&mut talk, &call, settled(Settlement::Denied, denied, ask.input.clone()));
+    assert_eq!(line, [recorded_answer(&lines, "hook_callback", 0)]);
+    // The program asks by itself now. Nobody is asked twice.
+    assert_eq!(events(&mut talk, &lines[hook + 1..permission]), [AgentEvent::MessageEnd]);
+    let answer = talk.hear(&lines[permission].1.to_string());
+    assert_eq!(told(&answer), [recorded_answer(&lines, "can_use_tool", 0)]);
+    assert_eq!(answer.len(), 1);
+    let rest = events(&mut talk, &lines[permission + 1..]);
+    assert_eq!(rest[0], AgentEvent::Acknowledged { tool_call_id: id(&call) });
+    let output = json!("Use the staging host instead.");
+    assert_eq!(rest[1], AgentEvent::ToolResult { tool_call_id: id(&call), output, is_error: true });
+}
+
+#[test]
+fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
+    let lines = recorded("approval-allow.jsonl");
+    let mut talk = conversation(PermissionMode::Default);
+    let asked = lines.iter().position(|(_, line)| line["request"]["subtype"] == "can_use_tool").unwrap();
+    let heard = events(&mut talk, &lines[..=asked]);
+    let input = json!({"command": "touch made.txt && ls -la", "description": "Create a marker file"});
+    let ask = Ask {
+        tool_call_id: id("toolu_01"),
+        tool_name: "Bash".into(),
+        input: input.clone(),
+        body: approval(None),
+        agent_says: Some("Create a marker file".into()),
+        decision_reason: None,
+        parents: Vec::new(),
+        can_park: false,
+        leeway: Leeway::Usual,
+        capabilities: None,
+        hold: None,
+        timeout_ms: None,
+        host_limit_ms: None,
+    };
+    assert_eq!(heard.last(), Some(&AgentEvent::Ask(Box::new(ask))));
+    let why = "it does not wait in its hook".to_owned();
+    assert_eq!(
+        talk.say(&Outgoing::Park { tool_call_id: id("toolu_01") }),
+        [Said::Event(AgentEvent::CannotPark { tool_call_id: id("toolu_01"), why })]
+    );
+    // Allowed for the session, and still nothing of what the program suggested is sent back.
+    let response = Response::Approve { scope: Scope::Session, edited_input: None };
+    let line = resolve(&mut talk, "toolu_01", settled(Settlement::Approved, response, input));
+    assert_eq!(line, [recorded_answer(&lines, "can_use_tool", 0)]);
+}
+
+#[test]
+fn two_calls_in_one_message_are_held_and_not_parked() {
+    let lines = recorded("two-approvals-in-one-message.jsonl");
+    let mut talk = conversation(PermissionMode::Default);
+    let stop = lines.iter().position(|(_, line)| line["event"]["type"] == "message_stop").unwrap();
+    let heard = events(&mut talk, &lines[..=stop]);
+    let tool_call_id = asks(&heard)[0].tool_call_id.clone();
+    let why = OTHERS.to_owned();
+    assert_eq!(
+        talk.say(&Outgoing::Park { tool_call_id: tool_call_id.clone() }),
+        [Said::Event(AgentEvent::CannotPark { tool_call_id, why })]
+    );
+}
+
+#[test]
+fn a_subagents_ask_names_who_sent_it_and_stays() {
+    let lines = recorded("subagent-approval.jsonl");
+    let heard = events(&mut conversation(PermissionMode::Default), &lines);
+    let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
+    assert_eq!((ask.tool_name.as_str(), ask.can_park), ("Bash", false));
+    assert_eq!(ask.parents, ["Inner work"]);
+    let inner = heard.iter().filter(|event| {
+        matches!(event, AgentEvent::ToolCallStart { tool_name, parents, .. }
+            if tool_name == "Bash" && parents[..] == ["Inner work"])
+    });
+    assert_eq!(inner.count(), 1);
+}
+
+#[test]
+fn an_interrupt_withdraws_what_is_asked() {
+    let lines = recorded("interrupt-while-hook-is-held.jsonl");
+    let mut talk = conversation(PermissionMode::Default);
+    let sent = lines.iter().position(|(_, line)| line["request"]["subtype"] == "interrupt").unwrap();
+    events(&mut talk, &lines[..sent]);
+    let [interrupt] = &told(&talk.say(&Outgoing::Interrupt))[..] else { panic!("one line") };
+    assert_eq!(interrupt["request"], lines[sent].1["request"]);
+    let heard = events(&mut talk, &lines[sent + 1..]);
+    let at = |wanted: fn(&AgentEvent) -> bool| heard.iter().position(wanted).expect("it is said");
+    let withdrawn = at(|event| matches!(event, AgentEvent::AskWithdrawn { .. }));
+    let done = at(|event| matches!(event, AgentEvent::TurnDone { reason: StopReason::Interrupted, .. }));
+    assert!(withdrawn < done);
+}
+
+#[test]
+fn nothing_is_asked_where_there_is_no_plan() {
+    let lines = recorded("plan-without-a-plan-file.jsonl");
+    let mut talk = conversation(PermissionMode::Plan);
+    let heard = events(&mut talk, &lines);
+    assert!(!heard.iter().any(|event| matches!(event, AgentEvent::Ask(_))), "{heard:#?}");
+    let message = format!("ExitPlanMode: {NO_PLAN}");
+    assert!(heard.contains(&AgentEvent::Error { message }), "{heard:#?}");
+}
+
+#[test]
+fn a_whole_plan_is_asked_once_and_its_file_is_not() {
+    let lines = recorded("plan-hook-allow.jsonl");
+    let mut talk = conversation(PermissionMode::Plan);
+    let is_plan = |line: &Value| line["request"]["input"]["tool_name"] == "ExitPlanMode";
+    let asked = lines.iter().position(|(_, line)| is_plan(line)).expect("it asks");
+    let heard = events(&mut talk, &lines[..=asked]);
+    let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
+    assert!(ask.input["plan"].as_str().is_some_and(|plan| plan.starts_with('#')), "{:?}", ask.input);
+    assert_eq!((&ask.leeway, ask.capabilities), (&Leeway::PersonOnly, Some(ONCE_AS_IT_IS)));
+    let approved = Response::Approve { scope: Scope::Once, edited_input: None };
+    let call = ask.tool_call_id.as_str().to_owned();
+    resolve(&mut talk, &call, settled(Settlement::Approved, approved, ask.input.clone()));
+    // The program asks again by itself, and is told what was decided.
+    let again = lines.iter().position(|(_, line)| line["request"]["subtype"] == "can_use_tool").unwrap();
+    let answer = told(&talk.hear(&lines[again].1.to_string()));
+    assert_eq!(answer[0]["response"]["response"]["behavior"], "allow");
+}
+
+#[test]
+fn what_a_background_agent_asks_after_the_turn_is_refused_and_not_forgotten() {
+    let mut talk = conversation(PermissionMode::Default);
+    let hook = json!({"type": "control_request", "request_id": "r1", "request": {"subtype": "hook_callback", "input":
+        {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+         "tool_use_id": "t1", "agent_id": "a"}}});
+    assert!(matches!(
+        talk.hear(&hook.to_string())[..],
+        [Said::Event(AgentEvent::ToolCallStart { .. }), Said::Event(AgentEvent::Ask(_))]
+    ));
+    let over = talk.hear(r#"{"type":"result","subtype":"success","stop_reason":"end_turn"}"#);
+    let [line] = &told(&over)[..] else { panic!("{over:?}") };
+    assert_eq!(line["response"]["response"]["hookSpecificOutput"]["permissionDecision"], "deny");
+    // A late answer has nobody to go to.
+    let response = Response::Approve { scope: Scope::Once, edited_input: None };
+    assert_eq!(
+        resolve(&mut talk, "t1", settled(Settlement::Approved, response, json!({}))),
+        Vec::<Value>::new()
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_and_shown() {
+    let hook = |fields: Value| {
+        let mut input = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
+        input.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback", "input": input}})
+    };
+    let permission = json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool", "tool_name": "Bash"}});
+    let no_question =
+        json!({"tool_name": "AskUserQuestion", "tool_use_id": "t", "tool_input": {"questions": []}});
+    for line in [hook(json!({})), hook(json!({"tool_use_id": ""})), hook(no_question), permission] {
+        let said = conversation(PermissionMode::Auto).hear(&line.to_string());
+        let [answer] = &told(&said)[..] else { panic!("{said:?}") };
+        let answer = answer["response"]["response"].to_string();
+        assert!(answer.contains("deny") && !answer.contains("allow"), "{answer}");
+        assert!(matches!(said.last(), Some(Said::Event(AgentEvent::Error { .. }))), "{said:?}");
+    }
+}
+
+#[test]
+fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
+    let mut recordings = 0;
+    for entry in std::fs::read_dir(fixtures()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".jsonl") {
+            continue;
+        }
+        recordings += 1;
+        let mut talk = conversation(PermissionMode::Default);
+        for (_, line) in recorded(&name).iter().filter(|(dir, _)| dir == "agent->gateway") {
+            let line = line.to_string();
+            let said = talk.hear(&line);
+            let confused = said.iter().any(|said| {
+                matches!(said, Said::Event(AgentEvent::Error { message }) if message.contains("not understood"))
+            });
+            assert!(!confused, "{name}: {said:?}");
+            let cut = (0..line.len()).step_by(line.len() / 7 + 1).filter(|end| line.is_char_boundary(*end));
+            for end in cut {
+                conversation(PermissionMode::Default).hear(&line[..end]);
+            }
+        }
+    }
+    assert!(recordings > 50, "{recordings} recordings were read");
+}
