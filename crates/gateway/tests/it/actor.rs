@@ -29,11 +29,20 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn new(hold: Hold) -> Self {
+        Self::with(hold, Reasks::Any).await
+    }
+
+    /// Its agent forgets what it asked when it is killed.
+    pub(crate) async fn forgetful(hold: Hold) -> Self {
+        Self::with(hold, Reasks::Parked).await
+    }
+
+    async fn with(hold: Hold, reasks: Reasks) -> Self {
         let (still, ends) = std::sync::mpsc::channel();
         tokio::task::spawn_blocking(move || ends.recv());
         let clock = Arc::new(TestClock { began: Instant::now() });
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
-        let (driver, lives) = ActorDriver::new();
+        let (driver, lives) = ActorDriver::new(reasks);
         let gateway =
             Gateway::start(Arc::new(journal), vec![Arc::new(driver)], GatewayConfig { hold }).await.unwrap();
         Self { gateway, lives, _still: still }
@@ -79,12 +88,13 @@ impl Clock for TestClock {
 #[derive(Debug)]
 pub(crate) struct ActorDriver {
     lives: Mutex<mpsc::UnboundedSender<(Launch, AgentSide)>>,
+    reasks: Reasks,
 }
 
 impl ActorDriver {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
+    pub(crate) fn new(reasks: Reasks) -> (Self, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
         let (lives, started) = mpsc::unbounded_channel();
-        (Self { lives: Mutex::new(lives) }, started)
+        (Self { lives: Mutex::new(lives), reasks }, started)
     }
 }
 
@@ -96,7 +106,7 @@ impl Driver for ActorDriver {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
+        DriverCapabilities { ask, parks: true, reasks: self.reasks }
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {

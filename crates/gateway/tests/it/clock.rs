@@ -254,3 +254,24 @@ async fn words_wait_a_moment_for_others() {
     });
     assert_eq!(text.await, "one two three");
 }
+
+#[tokio::test(start_paused = true)]
+async fn before_the_agent_itself_gives_up_it_is_parked_or_told_that_nobody_answered() {
+    let mut stage = Stage::new(ten_minutes(HoldThen::Wait)).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    let limited = holdpoint_agents::Ask { host_limit_ms: Some(3_600_000), ..approval("call_1", "ls") };
+    actor.says(AgentEvent::Ask(Box::new(limited))).await;
+    let ask = talk.ask().await;
+    actor.is_heard(&mut talk).await;
+    advance(59 * MINUTE).await;
+    actor.is_heard(&mut talk).await;
+    assert!(actor.hears_nothing());
+    advance(2 * MINUTE).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    let why = "another call would be lost".to_owned();
+    actor.says(AgentEvent::CannotPark { tool_call_id: call("call_1"), why }).await;
+    let message = "Tool approval timed out after 10 minutes".to_owned();
+    assert_eq!(actor.is_told("call_1").await, Resolution::Closed { message });
+    let now = talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
+    assert_eq!(now.state, AskState::Closed { closing: Closing::Expired });
+}

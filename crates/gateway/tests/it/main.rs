@@ -14,6 +14,7 @@ mod grants;
 mod holds;
 mod inbox;
 mod lives;
+mod loss;
 mod messages;
 mod owners;
 mod stop;

@@ -118,7 +118,7 @@ async fn streams_end_with_the_gateway() {
 
 #[tokio::test]
 async fn an_agent_that_speaks_before_it_listens_is_heard() {
-    let (driver, mut lives) = ActorDriver::new();
+    let (driver, mut lives) = ActorDriver::new(holdpoint_agents::Reasks::Any);
     let world = World::hosting(Arc::new(tempfile::tempdir().unwrap()), Arc::new(driver)).await;
     let mut talk = Talk::open(&world.gateway, opening("actor")).await;
     talk.say("go").await;
@@ -143,7 +143,7 @@ async fn an_agent_that_speaks_before_it_listens_is_heard() {
 
 #[tokio::test]
 async fn what_is_too_large_to_keep_is_said_so() {
-    let (driver, mut lives) = ActorDriver::new();
+    let (driver, mut lives) = ActorDriver::new(holdpoint_agents::Reasks::Any);
     let world = World::hosting(Arc::new(tempfile::tempdir().unwrap()), Arc::new(driver)).await;
     let mut talk = Talk::open(&world.gateway, opening("actor")).await;
     talk.say("go").await;
