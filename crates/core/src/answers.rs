@@ -38,7 +38,7 @@ pub(crate) fn normalise(
 }
 
 /// By id, then by the question's text, then by its index.
-fn find(questions: &[Question], key: &str) -> Option<usize> {
+pub(crate) fn find(questions: &[Question], key: &str) -> Option<usize> {
     questions
         .iter()
         .position(|question| question.id == key)

@@ -152,7 +152,8 @@ fn field_flaw(field: &Field) -> Option<String> {
         FieldKind::Select { options }
         | FieldKind::Radio { options }
         | FieldKind::Multiselect { options, .. } => options.is_empty().then(|| "has no options".to_owned()),
-        FieldKind::Secret {} => Some("secret fields are not supported yet".to_owned()),
+        // It would lie in the journal, and on every screen.
+        FieldKind::Secret {} => field.default.is_some().then(|| "a secret cannot have a default".to_owned()),
         FieldKind::Text { .. }
         | FieldKind::Textarea { .. }
         | FieldKind::Number { .. }
@@ -207,6 +208,7 @@ mod tests {
                 json!("2026-01-31"),
                 vec![json!("2025-12-31"), json!("2026-02-30"), json!("soon")],
             ),
+            (json!({"type": "secret", "required": true}), json!(" hunter2 "), vec![json!(" "), json!(7)]),
         ];
         for (kind, good, bad) in cases {
             let mut field = kind;
@@ -239,6 +241,6 @@ mod tests {
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "select", "options": []}]))).is_some());
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "checkbox"}, {"id": "a", "label": "B", "type": "checkbox"}]))).is_some());
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "number", "default": "x"}]))).is_some());
-        assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "secret"}]))).is_some());
+        assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "secret", "default": "x"}]))).is_some());
     }
 }

@@ -26,6 +26,10 @@ pub enum Rejection {
     Invalid { errors: FieldErrors },
     #[error("{why}")]
     WrongAction { why: &'static str },
+    #[error("a secret came too late for its ask: as a message it would be kept. Have the agent ask again")]
+    SecretTooLate,
+    #[error("a secret does not belong in the journal")]
+    SecretInTheClear,
     #[error("this idempotency key was used with another answer: take a new key")]
     KeyReused,
     #[error("the tool has not asked its person anything that it could decide on now")]

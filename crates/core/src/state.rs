@@ -173,7 +173,8 @@ impl Ask {
         }
         match &self.delivery {
             Some(Delivery::Accepted) => true,
-            Some(Delivery::Unknown { .. }) => !self.is_approval(),
+            // A secret is not kept to be told twice.
+            Some(Delivery::Unknown { .. }) => !self.is_approval() && !self.spec.has_secrets(),
             None
             | Some(
                 Delivery::Delivering { .. }

@@ -76,16 +76,20 @@ impl Gateway {
         self.interaction(&caller.owner, id).await
     }
 
-    /// The caller has what was decided.
-    pub async fn fetched(&self, interaction: &Interaction) -> Result<(), GatewayError> {
+    /// The caller has what was decided: once, with its secrets.
+    pub async fn fetched(&self, mut interaction: Interaction) -> Result<Interaction, GatewayError> {
         match interaction.request.origin {
             Origin::Caller => {}
             // Only the agent or the tool itself can show that it has it.
-            Origin::Agent | Origin::Tool => return Ok(()),
+            Origin::Agent | Origin::Tool => return Ok(interaction),
+        }
+        if let Some(response) = &mut interaction.response {
+            // What is gone was fetched before: it stays concealed.
+            self.reveal(interaction.session_id, &interaction.request.body, response).await?;
         }
         let acknowledge = Command::Acknowledge { interaction_id: interaction.request.interaction_id };
         match self.append(interaction.session_id, acknowledge).await {
-            Ok(_) | Err(GatewayError::Rejected(Rejection::NotDeliverable)) => Ok(()),
+            Ok(_) | Err(GatewayError::Rejected(Rejection::NotDeliverable)) => Ok(interaction),
             Err(error) => Err(error),
         }
     }

@@ -22,6 +22,8 @@ pub enum GatewayError {
     Start(#[from] StartError),
     #[error("process {pid} of an earlier life of the agent would not end: end it, then send a message")]
     StillAlive { pid: u32 },
+    #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
+    SecretGone,
     #[error("the gateway is going away: try again in a moment")]
     Closing,
     #[error(transparent)]

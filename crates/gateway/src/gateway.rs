@@ -11,8 +11,8 @@ use holdpoint_protocol::api::{
 };
 use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{
-    Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
-    Surface, TurnId, UserMessage,
+    AgentState, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId,
+    SessionOpened, Surface, TurnId, UserMessage,
 };
 use holdpoint_store::{Appended, AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
 use tokio::sync::Notify;
@@ -22,13 +22,19 @@ use tokio_util::task::TaskTracker;
 use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
 use crate::session::{SessionHandle, SessionTask};
-use crate::{EventStream, GatewayError, InboxStream, cursor, deadlines, grants, hub, view};
+use crate::{
+    EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, hub, view,
+};
 
 /// What the gateway needs to be told.
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
     /// How long an agent is kept waiting where its ask does not say, and what then.
     pub hold: Hold,
+    /// What secret answers are sealed with while they are on their way.
+    pub secrets_key: SecretsKey,
+    /// Where known secrets are noted, for whoever writes a log.
+    pub masks: Masks,
 }
 
 impl GatewayConfig {
@@ -62,6 +68,12 @@ pub(crate) struct Inner {
     pub(crate) new_deadline: Notify,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
+}
+
+impl Inner {
+    pub(crate) const fn masks(&self) -> &Masks {
+        &self.config.masks
+    }
 }
 
 impl Gateway {
@@ -322,7 +334,7 @@ impl Gateway {
         session: SessionId,
         command: Command,
     ) -> Result<Appended, GatewayError> {
-        let pending = self.inner.journal.append(session, command);
+        let pending = self.inner.journal.append(session, self.inner.masks().command(session, command));
         let gateway = self.clone();
         let told = self.inner.tasks.spawn(async move {
             let appended = pending.await?;
@@ -335,6 +347,10 @@ impl Gateway {
     /// Tells screens, the timer of deadlines and the session's task what is durable now.
     pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
         self.inner.hub.publish(session, appended);
+        self.forget_secrets(appended);
+        if appended.session.agent == AgentState::Ended {
+            self.inner.masks().forget(session);
+        }
         let deadline = |event: &Event| matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some());
         if appended.events.iter().any(deadline) {
             self.inner.new_deadline.notify_one();
@@ -371,6 +387,7 @@ impl Gateway {
 
     /// Takes up what an earlier gateway left: its agents' processes are gone, its asks are not.
     async fn recover(&self) -> Result<(), GatewayError> {
+        self.sweep_secrets().await?;
         for record in self.inner.journal.unfinished().await? {
             self.with_task(record.id, SessionHandle::wake);
         }

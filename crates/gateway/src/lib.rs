@@ -13,9 +13,12 @@ mod gateway;
 mod grants;
 mod hub;
 mod inbox;
+mod mask;
 mod presence;
 mod refusal;
 mod respond;
+mod seal;
+mod secrets;
 mod session;
 mod stream;
 mod tools;
@@ -26,7 +29,9 @@ pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
 pub use inbox::{InboxFrame, InboxStream};
+pub use mask::Masks;
 pub use presence::{Watch, Watching};
+pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
 pub use tools::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,

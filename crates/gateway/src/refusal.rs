@@ -17,7 +17,7 @@ impl From<&GatewayError> for Refusal {
             }
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
-            GatewayError::StillAlive { .. } => Self::new(Code::Conflict, words),
+            GatewayError::StillAlive { .. } | GatewayError::SecretGone => Self::new(Code::Conflict, words),
             GatewayError::Closing => Self::new(Code::Unavailable, words),
             GatewayError::Store(error) => {
                 tracing::error!(%error, "a request failed");
@@ -41,13 +41,14 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
         }
-        Rejection::Dead { .. } => Refusal::new(Code::Dead, words),
+        Rejection::Dead { .. } | Rejection::SecretTooLate => Refusal::new(Code::Dead, words),
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
-        Rejection::WrongAction { .. } | Rejection::BadAsk { .. } | Rejection::EmptyMessage => {
-            Refusal::new(Code::Invalid, words)
-        }
+        Rejection::WrongAction { .. }
+        | Rejection::BadAsk { .. }
+        | Rejection::EmptyMessage
+        | Rejection::SecretInTheClear => Refusal::new(Code::Invalid, words),
         Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),
         Rejection::AlreadyOpen
         | Rejection::Ended

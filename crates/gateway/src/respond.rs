@@ -1,6 +1,6 @@
 //! A person answers.
 
-use holdpoint_core::{Command, Respond};
+use holdpoint_core::{Command, Respond, conceal};
 use holdpoint_protocol::api::{Interaction, Receipt, Respond as RespondBody};
 use holdpoint_protocol::{
     AskState, Grant, GrantId, InteractionId, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
@@ -21,18 +21,24 @@ impl Gateway {
         let ask = self.ask_of(&person.owner, id).await?;
         let always = matches!(&body.response, ResponseDraft::Approve { scope: Some(Scope::Always), .. });
         let key = body.idempotency_key.clone();
+        let (response, secrets) = conceal(&ask.ask, body.response)?;
         let command = Respond {
             interaction_id: id,
             prompt_id: body.prompt_id,
             idempotency_key: body.idempotency_key,
-            response: body.response,
+            response,
+            secrets_mac: None,
             name: person.name.clone(),
             surface: person.surface,
             turn_id: TurnId::generate(),
             message_id: MessageId::generate(),
         };
         let session = ask.session;
-        let appended = self.append(session, Command::Respond(Box::new(command))).await?;
+        let appended = if secrets.is_empty() {
+            self.append(session, Command::Respond(Box::new(command))).await?
+        } else {
+            self.respond_secretly(session, command, secrets).await?
+        };
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
         if always && !receipt.late {
             // Again on a repeated request: a reply that was lost on the way loses no grant.

@@ -1,7 +1,7 @@
 //! What the store remembers, as clients see it.
 
 use holdpoint_protocol::AgentState;
-use holdpoint_protocol::api::{Interaction, Session};
+use holdpoint_protocol::api::{Erased, Interaction, Session};
 use holdpoint_store::{AskRecord, SessionRecord};
 
 use crate::presence::Audience;
@@ -44,5 +44,6 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         enabled_clients: audience.enabled,
         opened_at: record.opened_at,
         changed_at: record.changed_at,
+        erased: record.erased.map(|erasure| Erased { at: erasure.at, by: erasure.by }),
     }
 }

@@ -1,7 +1,9 @@
 //! The flags of `holdpoint answer`, and what they say.
 
+use std::io::BufRead;
+
 use clap::Args;
-use holdpoint_protocol::{AskBody, FieldKind, InteractionRequest, ResponseDraft, Scope};
+use holdpoint_protocol::{AskBody, FieldKind, InteractionRequest, Question, ResponseDraft, Scope};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -22,7 +24,8 @@ pub(crate) struct AnswerFlags {
     /// Deny it; the agent reads the words
     #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
     pub(crate) deny: Option<String>,
-    /// Answer a question or fill a field; repeat it for more, or for more choices of one
+    /// Answer a question or fill a field; repeat it for more, or for more choices of one. A secret is given as
+    /// NAME=- and read from standard input, one line for each: other users see what stands in a command
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Decline to answer
@@ -53,8 +56,50 @@ impl AnswerFlags {
         if self.set.is_empty() {
             return Ok(None);
         }
-        submit(request, &self.set).map(Some)
+        submit(request, &with_secrets(request, &self.set, &mut std::io::stdin().lock())?).map(Some)
     }
+}
+
+/// The pairs, with what is secret read from `input`.
+fn with_secrets(
+    request: &InteractionRequest,
+    pairs: &[String],
+    input: &mut dyn BufRead,
+) -> Result<Vec<String>, Failure> {
+    let mut read = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| is_secret(request, name)) else {
+            read.push(pair.clone());
+            continue;
+        };
+        if value != "-" {
+            return Err(Failure::Usage(format!(
+                "{name} is secret, and other users see what stands in a command: write --set {name}=- and give it \
+                 on standard input"
+            )));
+        }
+        let mut line = String::new();
+        input
+            .read_line(&mut line)
+            .map_err(|source| Failure::Io { what: "read a secret from standard input".to_owned(), source })?;
+        read.push(format!("{name}={}", line.trim_end_matches(['\n', '\r'])));
+    }
+    Ok(read)
+}
+
+fn is_secret(request: &InteractionRequest, name: &str) -> bool {
+    match &request.body {
+        AskBody::Approval { .. } => false,
+        AskBody::Question { questions } => questions.iter().any(|one| one.secret && is_named(one, name)),
+        AskBody::Form { form } => form.fields.iter().any(|field| {
+            matches!(field.kind, FieldKind::Secret {})
+                && (field.id == name || field.label.eq_ignore_ascii_case(name))
+        }),
+    }
+}
+
+fn is_named(question: &Question, name: &str) -> bool {
+    question.id == name || question.header.eq_ignore_ascii_case(name) || question.question == name
 }
 
 /// `NAME=VALUE` pairs as the answers or fields of this ask.
@@ -73,11 +118,7 @@ pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<R
         AskBody::Question { questions } => {
             let mut answers = Map::new();
             for (name, given) in values {
-                let question = questions.iter().find(|question| {
-                    question.id == name
-                        || question.header.eq_ignore_ascii_case(&name)
-                        || question.question == name
-                });
+                let question = questions.iter().find(|question| is_named(question, &name));
                 let key = question.map_or(name, |question| question.id.clone());
                 let value = match given.as_slice() {
                     [one] => Value::from(one.as_str()),

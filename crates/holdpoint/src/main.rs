@@ -8,8 +8,10 @@ mod commands;
 mod config;
 mod connect;
 mod failure;
+mod log;
 mod places;
 mod text;
+mod unseen;
 mod words;
 
 use std::process::ExitCode;
@@ -18,6 +20,7 @@ use clap::Parser as _;
 
 use cli::{Cli, Command};
 use failure::Failure;
+use holdpoint_gateway::Masks;
 
 const OVERVIEW: &str = "\
 Agents stop here and wait for you.
@@ -51,13 +54,14 @@ fn main() -> ExitCode {
 }
 
 fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
+    let masks = Masks::default();
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(log::masked(&masks))
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("HOLDPOINT_LOG").unwrap_or_else(|_| "warn".into()),
         )
         .init();
     let runtime =
         tokio::runtime::Runtime::new().map_err(|source| Failure::Io { what: "start".to_owned(), source })?;
-    runtime.block_on(commands::run(common, command))
+    runtime.block_on(commands::run(common, command, masks))
 }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use holdpoint_gateway::SecretsKey;
 use holdpoint_store::{AuditKey, Notary};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +106,24 @@ impl Places {
             }
         };
         Ok(Notary::new(key, self.checkpoints_file()))
+    }
+
+    /// What secret answers are sealed with: this machine's key, which is made if there is none.
+    pub(crate) fn secrets_key(&self) -> Result<SecretsKey, Failure> {
+        let path = self.config.join("secrets.key");
+        let io =
+            |source| Failure::Io { what: format!("read or write the key in {}", path.display()), source };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => SecretsKey::from_secret_text(&text)
+                .map_err(|error| Failure::Config(format!("{}: {error}", path.display()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let key = SecretsKey::generate();
+                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
+                Ok(key)
+            }
+            Err(source) => Err(io(source)),
+        }
     }
 
     pub(crate) fn lock_file(&self) -> PathBuf {

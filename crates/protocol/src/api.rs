@@ -62,6 +62,17 @@ pub struct Session {
     pub enabled_clients: u32,
     pub opened_at: Timestamp,
     pub changed_at: Timestamp,
+    /// Set if what was said is gone: there are no events and no asks to read any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<Erased>,
+}
+
+/// Who erased a session, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Erased {
+    pub at: Timestamp,
+    pub by: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

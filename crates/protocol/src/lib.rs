@@ -31,6 +31,6 @@ pub use ids::{
     SessionId, ToolCallId, TurnId,
 };
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
-pub use response::{Answer, Decider, Response, ResponseDraft, Surface};
+pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, PermissionMode, Settlement};
 pub use time::{Timestamp, TimestampError};

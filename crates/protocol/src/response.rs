@@ -79,6 +79,9 @@ impl Answer {
     }
 }
 
+/// What stands in a response in the place of a secret. The secret itself reaches the one who asked, and nobody else.
+pub const SECRET: &str = "(secret)";
+
 /// Who or what a response came from. Derived by the server, never taken from the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "by", rename_all = "snake_case", rename_all_fields = "camelCase")]

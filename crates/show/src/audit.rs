@@ -1,6 +1,8 @@
-//! Every kind of tampering with the journal is found by `holdpoint audit verify`, and nothing else is.
+//! Every kind of tampering with the journal is found by `holdpoint audit verify`, and nothing else is. Secret answers
+//! are nowhere to be found.
 
 mod auditor;
+mod secrets;
 mod tables;
 mod tampering;
 
@@ -28,7 +30,7 @@ pub(crate) async fn show() -> Result<String> {
     let mut counted = Counted::default();
     for kind in Kind::ALL {
         let database = Database::new(kind).await?;
-        let gateway = GatewayProcess::serve(Some(&database.url())).await?;
+        let gateway = GatewayProcess::serve_logging(&database.url(), "debug").await?;
         println!("{kind}");
         one_store(kind, &database, &gateway, &mut counted).await?;
         gateway.stop().await?;
@@ -37,11 +39,12 @@ pub(crate) async fn show() -> Result<String> {
     }
     println!("What nobody touched was checked {} times.", counted.clean);
     Ok(format!(
-        "{} of {} tamperings found on {} stores, {} false alarms",
+        "{} of {} tamperings found on {} stores, {} false alarms, {} planted secrets delivered and found nowhere",
         counted.found,
         counted.tampered,
         Kind::ALL.len(),
         counted.alarms,
+        secrets::PLANTED * Kind::ALL.len(),
     ))
 }
 
@@ -84,6 +87,8 @@ async fn one_store(
     let tables = Tables::new(kind, &url);
     let auditor = Auditor::new(gateway.folder(), &url)?;
 
+    secrets::plant(&tables, &auditor, gateway).await?;
+
     let mut victims = Vec::new();
     for _ in TAMPERINGS {
         victims.push(talk(&person, "the old words").await?);
@@ -109,6 +114,7 @@ async fn one_store(
     for session in [erased_over_http, erased_here] {
         let shown: Session = person.get(&format!("/v1/sessions/{session}")).await?;
         ensure!(shown.title.is_none(), "an erased session still has its title");
+        ensure!(shown.erased.is_some(), "an erased session does not say so");
         counted.untouched("an erased session", &auditor.verify(Some(session)).await?)?;
     }
     exports(&auditor, victims[0], counted).await?;

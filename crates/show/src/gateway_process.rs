@@ -43,17 +43,22 @@ pub(crate) enum TokenFor<'a> {
 impl GatewayProcess {
     /// `holdpoint serve` on a free port. Without a store it has a file in its own folder.
     pub(crate) async fn serve(store: Option<&str>) -> Result<Self> {
-        Self::start("serve", &[], store).await
+        Self::start("serve", &[], store, None).await
+    }
+
+    /// The same, with a log of this level.
+    pub(crate) async fn serve_logging(store: &str, level: &str) -> Result<Self> {
+        Self::start("serve", &[], Some(store), Some(level)).await
     }
 
     /// `holdpoint demo` on a free port.
     pub(crate) async fn demo() -> Result<Self> {
-        Self::start("demo", &["--no-open"], None).await
+        Self::start("demo", &["--no-open"], None, None).await
     }
 
-    async fn start(verb: &str, more: &[&str], store: Option<&str>) -> Result<Self> {
+    async fn start(verb: &str, more: &[&str], store: Option<&str>, level: Option<&str>) -> Result<Self> {
         let folder = TempDir::new()?;
-        let (child, lines, started) = spawn(verb, more, store, folder.path(), "127.0.0.1:0").await?;
+        let (child, lines, started) = spawn(verb, more, store, level, folder.path(), "127.0.0.1:0").await?;
         let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
         let store = store.map(str::to_owned);
         Ok(Self { child: Some(child), lines, folder, store, url, started })
@@ -71,7 +76,7 @@ impl GatewayProcess {
     pub(crate) async fn serve_again(&mut self) -> Result<()> {
         let listen = self.url.trim_start_matches("http://");
         let (child, lines, started) =
-            spawn("serve", &[], self.store.as_deref(), self.folder.path(), listen).await?;
+            spawn("serve", &[], self.store.as_deref(), None, self.folder.path(), listen).await?;
         (self.child, self.lines, self.started) = (Some(child), lines, started);
         Ok(())
     }
@@ -153,6 +158,7 @@ async fn spawn(
     verb: &str,
     more: &[&str],
     store: Option<&str>,
+    level: Option<&str>,
     folder: &Path,
     listen: &str,
 ) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
@@ -160,6 +166,9 @@ async fn spawn(
     command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
     if let Some(store) = store {
         command.args(["--store", store]);
+    }
+    if let Some(level) = level {
+        command.env("HOLDPOINT_LOG", level);
     }
     let log = File::options().create(true).append(true).open(folder.join(LOG))?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);

@@ -50,6 +50,7 @@ pub(crate) async fn erase(
     }
     empty_events(&mut *transaction, session).await?;
     transaction.query(sql::DROP_ASKS, vec![Param::Id(session.uuid())]).await?;
+    transaction.query(sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]).await?;
     empty_head(&mut *transaction, &record, &erasure).await?;
     let signed = match notary {
         Some(notary) => sign(&mut *transaction, notary, session, &erasure).await?,

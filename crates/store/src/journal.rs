@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, DueList, EraseError, Erasure, Fault,
-    Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SessionQuery,
-    SessionRecord, SqliteJournal, StoreError, TokenRecord,
+    Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SealedSecret, SecretsOf,
+    SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
 };
 
 /// Remembers sessions, their asks, and who may do what.
@@ -80,6 +80,16 @@ pub trait Journal: Send + Sync + Debug {
 
     /// Drops what was said in an ended session. That it was said stays, and the chain still holds.
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError>;
+
+    /// Keeps a sealed secret until it is dropped.
+    async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError>;
+
+    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError>;
+
+    /// All of them: they are those of answers on their way, and few.
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
+
+    async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError>;
 
     async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError>;
 

@@ -32,6 +32,7 @@ mod postgres_write;
 mod rebuild;
 mod record;
 mod rows;
+mod secrets;
 mod sql;
 mod sqlite;
 mod sqlite_write;
@@ -51,7 +52,7 @@ pub use notary::{Heads, Notary, read_log};
 pub use postgres::PostgresJournal;
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
-    SessionQuery, SessionRecord, TokenRecord,
+    SealedSecret, SecretsOf, SessionQuery, SessionRecord, TokenRecord,
 };
 pub use sqlite::SqliteJournal;
 

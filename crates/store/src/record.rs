@@ -102,6 +102,26 @@ pub struct DueAsk {
     pub prompt: PromptId,
 }
 
+/// A secret answer on its way to the one who asked, sealed with a key that this store does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecret {
+    /// Names the answer.
+    pub answer: String,
+    pub session: SessionId,
+    pub interaction: InteractionId,
+    pub prompt: PromptId,
+    pub sealed: Vec<u8>,
+    pub at: Timestamp,
+}
+
+/// Which secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretsOf {
+    Answer(String),
+    Prompt(InteractionId, PromptId),
+    Ask(InteractionId),
+}
+
 /// A token, known by the SHA-256 of its secret. The secret itself is never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRecord {

@@ -103,6 +103,22 @@ pub(crate) const ERASE_EVENT: &str = "UPDATE events SET data = $4, salt = $4, da
 pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = $2, state = $3, \
     agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7 WHERE id = $1";
 
+pub(crate) const KEEP_SECRET: &str = "INSERT INTO secrets \
+    (answer, session_id, interaction_id, prompt_id, sealed, at) VALUES ($1, $2, $3, $4, $5, $6) \
+    ON CONFLICT (answer) DO NOTHING";
+macro_rules! secrets {
+    ($rest:literal) => {
+        concat!("SELECT answer, session_id, interaction_id, prompt_id, sealed, at FROM secrets ", $rest)
+    };
+}
+pub(crate) const SECRET: &str = secrets!("WHERE answer = $1");
+pub(crate) const SECRETS: &str = secrets!("ORDER BY answer");
+pub(crate) const DROP_SECRET: &str = "DELETE FROM secrets WHERE answer = $1";
+pub(crate) const DROP_SECRETS_OF_PROMPT: &str =
+    "DELETE FROM secrets WHERE interaction_id = $1 AND prompt_id = $2";
+pub(crate) const DROP_SECRETS_OF_ASK: &str = "DELETE FROM secrets WHERE interaction_id = $1";
+pub(crate) const DROP_SECRETS_OF_SESSION: &str = "DELETE FROM secrets WHERE session_id = $1";
+
 pub(crate) const ADD_TOKEN: &str = "INSERT INTO tokens \
     (hash, owner, role, name, session_id, created_at, expires_at, revoked_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -140,6 +156,7 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("unsigned", UNSIGNED, vec![id(), Param::Int(50)]),
         ("checkpoint", CHECKPOINT, vec![id(), Param::Int(1)]),
         ("checkpoints", CHECKPOINTS, vec![id(), Param::Int(0), Param::Int(50)]),
+        ("secret", SECRET, vec![Param::Text("none".to_owned())]),
         ("last checkpoint", LAST_CHECKPOINT, vec![id()]),
     ]
 }

@@ -14,8 +14,9 @@ use crate::db::{Db, Param};
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, DueAsk, DueList, EraseError, Erasure, Fault,
-    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SessionQuery,
-    SessionRecord, StoreError, TokenRecord, audit, decode, erase, export, sql, tokens,
+    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, erase, export, secrets,
+    sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -156,6 +157,22 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
         erase::erase(&*self.db, self.notary.get(), session, by).await
+    }
+
+    async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {
+        secrets::keep(&*self.db, secret).await
+    }
+
+    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
+        secrets::find(&*self.db, answer).await
+    }
+
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
+        secrets::all(&*self.db).await
+    }
+
+    async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError> {
+        secrets::drop(&*self.db, which).await
     }
 
     async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {

@@ -79,8 +79,8 @@ mod tests {
     fn who_decides() {
         use PermissionMode::{AcceptEdits, Auto, Default, Plan};
         let none = json!({});
-        let plan = json!({"file_path": "/root/.claude/plans/a.md"});
-        let elsewhere = json!({"file_path": "/root/.claude/plans/../settings.json"});
+        let plan = json!({"file_path": "/project/.claude/plans/a.md"});
+        let elsewhere = json!({"file_path": "/project/.claude/plans/../settings.json"});
         let cases = [
             ("Read", &none, Default, "default", Verdict::Pass),
             ("Bash", &none, Default, "default", Verdict::Approval),

@@ -19,6 +19,7 @@
 //!   (ask, approve, form or edit) ...
 //! end
 //! repeat COUNT ... end                        runs its steps again and again
+//! echo PATH                                   repeats what it was answered last, secrets too; also into that file
 //! wait 200ms                                  ms, s, m or h
 //! as NAME > NAME                              what follows is a subagent's doing; `as` alone ends that
 //! fail WORDS                                  dies with exit code 1 and these words on stderr
@@ -55,6 +56,7 @@ pub enum Step {
     Ask(ScriptAsk),
     Together(Vec<ScriptAsk>),
     Repeat { times: u32, steps: Vec<Self> },
+    Echo { path: String, parents: Vec<String> },
     Wait(Duration),
     Fail(String),
     Crash,
@@ -145,8 +147,10 @@ pub enum Problem {
 }
 
 /// The first words of steps.
-pub const VERBS: [&str; 12] =
-    ["say", "think", "tool", "approve", "ask", "form", "edit", "together", "repeat", "wait", "fail", "crash"];
+pub const VERBS: [&str; 13] = [
+    "say", "think", "tool", "approve", "ask", "form", "edit", "together", "repeat", "echo", "wait", "fail",
+    "crash",
+];
 
 impl Script {
     pub fn parse(text: &str) -> Result<Self, ScriptError> {

@@ -67,6 +67,8 @@ pub(super) struct Performer<W: Write> {
     file: SessionFile,
     cwd: PathBuf,
     refuse_parking: bool,
+    /// What it was answered last. It is in no file of ours: it may be secret.
+    answered: String,
 }
 
 impl<W: Write> Performer<W> {
@@ -77,7 +79,8 @@ impl<W: Write> Performer<W> {
         cwd: PathBuf,
         refuse_parking: bool,
     ) -> Self {
-        Self { out: BufWriter::new(out), inbox, waiting: VecDeque::new(), file, cwd, refuse_parking }
+        let (out, waiting, answered) = (BufWriter::new(out), VecDeque::new(), String::new());
+        Self { out, inbox, waiting, file, cwd, refuse_parking, answered }
     }
 
     /// Goes on where the conversation is, and then from message to message. Ends only by leaving.
@@ -165,6 +168,7 @@ impl<W: Write> Performer<W> {
                 }
                 Step::Ask(ask) => self.ask_all(at, std::slice::from_ref(ask), asked)?,
                 Step::Together(asks) => self.ask_all(at, asks, asked)?,
+                Step::Echo { path, parents } => self.echo(path, parents)?,
                 Step::Wait(time) => self.wait(*time)?,
                 Step::Fail(words) => return Err(Leave::Failed(words.clone()).into()),
                 Step::Crash => return Err(Leave::Crashed.into()),
@@ -306,6 +310,7 @@ impl<W: Write> Performer<W> {
         self.file.save()?;
         self.say(&FromAgent::Received { call: call.clone() })?;
         self.out.flush()?;
+        self.answered = verdict.answered();
         let mut output = json!({ "received": verdict::received(ask, resolution) });
         if let Verdict::Run { input, edited: _ } = &verdict {
             output["effect"] = json!(effect::run(&ask.kind, input, &self.cwd));
@@ -353,6 +358,18 @@ impl<W: Write> Performer<W> {
 
     fn speak(&mut self, text: &str, parents: &[String]) -> Result<(), Leave> {
         for text in words(text) {
+            self.say(&FromAgent::Text { text, parents: parents.to_vec() })?;
+        }
+        self.say(&FromAgent::MessageEnd {})?;
+        Ok(self.out.flush()?)
+    }
+
+    /// In pieces that a model would also speak in, which no word keeps together.
+    fn echo(&mut self, path: &str, parents: &[String]) -> Result<(), Leave> {
+        std::fs::write(self.cwd.join(path), &self.answered)?;
+        let letters: Vec<char> = self.answered.chars().collect();
+        for piece in letters.chunks(3) {
+            let text = piece.iter().collect();
             self.say(&FromAgent::Text { text, parents: parents.to_vec() })?;
         }
         self.say(&FromAgent::MessageEnd {})?;

@@ -80,6 +80,16 @@ impl Verdict {
         }
     }
 
+    /// What was answered, word for word, secrets too.
+    pub(super) fn answered(&self) -> String {
+        let values: Vec<&str> = match self {
+            Self::Answers(answers) => answers.iter().flat_map(Answer::values).collect(),
+            Self::Values(values) => values.values().filter_map(Value::as_str).collect(),
+            Self::Run { .. } | Self::Refused { .. } | Self::Closed { .. } | Self::Queued { .. } => Vec::new(),
+        };
+        values.join("\n")
+    }
+
     /// One sentence for the person who decided. Secrets are not repeated.
     pub(super) fn sentence(&self, ask: &ScriptAsk) -> String {
         match self {

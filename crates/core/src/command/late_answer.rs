@@ -79,6 +79,17 @@ pub(super) fn queued(
 
 fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<EventBody, Rejection> {
     let response = check(ask, &command.response)?;
+    match response {
+        // It would become a message, and messages are kept.
+        Response::Answer { .. } | Response::Submit { .. } if ask.spec.has_secrets() => {
+            return Err(Rejection::SecretTooLate);
+        }
+        Response::Approve { .. }
+        | Response::Deny { .. }
+        | Response::Answer { .. }
+        | Response::Submit { .. }
+        | Response::Cancel { .. } => {}
+    }
     Ok(EventBody::LateAnswer(Box::new(LateAnswer {
         interaction_id: command.interaction_id,
         prompt_id: ask.prompt_id,

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
 };
 
 use super::{ask, request, respond, still_open};
-use crate::{Ask, Rejection, Session};
+use crate::{Ask, Rejection, Session, secret};
 
 /// How often one ask may be shown.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -90,7 +90,8 @@ fn reprompt(ask: &Ask, command: &Outcome, again: &InteractionRequest) -> Result<
     if let Some(why) = request::flaw(again) {
         return Err(Rejection::BadAsk { why });
     }
-    let again = InteractionRequest { attempt: ask.attempt + 1, ..again.clone() };
+    let mut again = InteractionRequest { attempt: ask.attempt + 1, ..again.clone() };
+    secret::not_shown_again(&mut again);
     Ok(EventBody::InteractionRequest(Box::new(again)))
 }
 

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
 };
 
 use super::still_open;
-use crate::{Ask, AskSpec, Rejection, Session, digest, form, policy};
+use crate::{Ask, AskSpec, Rejection, Session, digest, form, policy, secret};
 
 /// An ask to be opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,7 @@ pub(crate) fn decide(
     }
     let mut request = request.clone();
     request.attempt = 1;
+    secret::not_shown_again(&mut request);
     let id = request.interaction_id;
     let AskBody::Approval { .. } = request.body else {
         return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
@@ -148,8 +149,10 @@ fn questions_flaw(questions: &[Question]) -> Option<String> {
         if question.id.is_empty() || questions[..index].iter().any(|earlier| earlier.id == question.id) {
             return Some(format!("question id `{}` is empty or used twice", question.id));
         }
-        if question.secret {
-            return Some("secret questions are not supported yet".to_owned());
+        if question.secret && (!question.options.is_empty() || question.multi_select || !question.allow_other)
+        {
+            let id = &question.id;
+            return Some(format!("question `{id}` is secret, so it takes one free text and no options"));
         }
         if question.options.is_empty() && !question.allow_other {
             return Some(format!("question `{}` has no options and allows no free text", question.id));

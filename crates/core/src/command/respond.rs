@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 
 use super::{ask, late_answer};
 use crate::state::{Action, ResponseRecord};
-use crate::{Ask, AskSpec, Rejection, Session, answers, digest, form};
+use crate::{Ask, AskSpec, Rejection, Session, answers, digest, form, secret};
 
 /// A person's response.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,10 @@ pub struct Respond {
     pub interaction_id: InteractionId,
     pub prompt_id: PromptId,
     pub idempotency_key: String,
+    /// Without its secrets: see [`crate::conceal`].
     pub response: ResponseDraft,
+    /// Tells two answers apart that differ in their secrets only, and says nothing about them to anybody else.
+    pub secrets_mac: Option<String>,
     /// Who, by the token.
     pub name: String,
     pub surface: Surface,
@@ -25,13 +28,23 @@ pub struct Respond {
     pub message_id: MessageId,
 }
 
+impl Respond {
+    /// Of the response as it was sent: the same key with another body is refused.
+    pub fn body_digest(&self) -> Digest {
+        digest(&match &self.secrets_mac {
+            None => serde_json::json!([self.prompt_id, self.response]),
+            Some(mac) => serde_json::json!([self.prompt_id, self.response, mac]),
+        })
+    }
+}
+
 pub(crate) fn decide(
     session: &Session,
     command: &Respond,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let ask = ask(session, command.interaction_id)?;
-    let body_digest = body_digest(command);
+    let body_digest = command.body_digest();
     if let Some(earlier) = ask.response_with_key(&command.idempotency_key) {
         let same = earlier.body_digest.as_ref() == Some(&body_digest);
         return if same { Ok(Vec::new()) } else { Err(Rejection::KeyReused) };
@@ -66,6 +79,9 @@ fn win(
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let response = check(ask, &command.response)?;
+    if secret::in_the_clear(&ask.spec, &response) {
+        return Err(Rejection::SecretInTheClear);
+    }
     let grant = remembered(ask, command, &response, now);
     let won = EventBody::InteractionResponse(Box::new(InteractionResponse {
         interaction_id: command.interaction_id,
@@ -116,7 +132,7 @@ pub(super) const fn settlement(action: Action) -> Settlement {
 }
 
 /// The draft, checked against what was asked and what the agent's wire can carry.
-pub(super) fn check(ask: &Ask, draft: &ResponseDraft) -> Result<Response, Rejection> {
+pub(crate) fn check(ask: &Ask, draft: &ResponseDraft) -> Result<Response, Rejection> {
     match (&ask.spec, draft) {
         (AskSpec::Approval { scopes }, ResponseDraft::Approve { scope, edited_input }) => {
             let scope = scope.unwrap_or(Scope::Once);
@@ -181,11 +197,6 @@ fn words(text: Option<&str>) -> Option<String> {
 
 fn invalid(field: &str, why: &str) -> Rejection {
     Rejection::Invalid { errors: FieldErrors::from([(field.to_owned(), why.to_owned())]) }
-}
-
-fn body_digest(command: &Respond) -> Digest {
-    let body = serde_json::json!([command.prompt_id, command.response]);
-    digest(&body)
 }
 
 pub(super) fn lost(id: InteractionId, ask: &Ask) -> Rejection {

@@ -3,4 +3,5 @@
 mod delivery;
 mod properties;
 mod rules;
+mod secrets;
 mod world;

@@ -200,6 +200,7 @@ pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -
         prompt_id: prompt(n, attempt),
         idempotency_key: key.to_owned(),
         response,
+        secrets_mac: None,
         name: "ana".to_owned(),
         surface: Surface::Web,
         turn_id: TurnId::from_uuid(id(5, n)),

@@ -14,6 +14,7 @@ use serde_json::Map;
 
 use super::SessionTask;
 use super::process::Written;
+use crate::secrets::Revealed;
 use crate::{GatewayError, grants};
 
 /// The name of the rule behind permission mode `auto`, as the journal keeps it.
@@ -63,6 +64,10 @@ impl SessionTask {
             Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
             None => None,
         };
+        let mut shown = ask.input.clone();
+        if self.gateway.inner.masks().of(self.session).is_some_and(|secrets| secrets.value(&mut shown)) {
+            self.unmasked.insert(ask.tool_call_id.clone(), ask.input.clone());
+        }
         let input_digest = digest(&ask.input);
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
         let body = with_scopes(ask.body, &ask.tool_name, &input_digest, carried.scopes);
@@ -159,17 +164,33 @@ impl SessionTask {
             return Ok(());
         };
         let interaction_id = record.id;
+        let (body, mut response) = (&record.request.body, record.response);
+        let revealed = match &mut response {
+            Some(response) => self.gateway.reveal(self.session, body, response).await?,
+            None => Revealed::Whole,
+        };
         let delivering = Command::Delivering { interaction_id, incarnation };
         // If it is being parked, the next life gets it.
         if self.unless_refused(delivering).await?.is_none() {
             return Ok(());
         }
         self.resolved(tool_call_id, interaction_id);
-        let (AskState::Settled { settlement }, Some(response)) = (record.ask.state, record.response) else {
+        let (AskState::Settled { settlement }, Some(response)) = (record.ask.state, response) else {
             return Ok(());
         };
-        let settled =
-            Resolution::Settled { settlement, response: response.response, input: record.request.input };
+        // It gets what it asked about, which is not always what was shown.
+        let input = self.unmasked.remove(tool_call_id).unwrap_or(record.request.input);
+        let settled = match revealed {
+            Revealed::Whole => Resolution::Settled { settlement, response: response.response, input },
+            Revealed::Gone => {
+                let message = GatewayError::SecretGone.to_string();
+                self.now(Output::Error(SessionError {
+                    turn_id: record.ask.turn_id,
+                    message: message.clone(),
+                }));
+                Resolution::Closed { message }
+            }
+        };
         if let Some(process) = self.process.as_mut() {
             process.written.insert(tool_call_id.clone(), interaction_id);
             process.resolve(tool_call_id, settled, Some(interaction_id));
@@ -228,7 +249,10 @@ fn waits(ask: &holdpoint_core::Ask, turn: Option<TurnId>) -> bool {
     match (&ask.state, &ask.delivery) {
         (AskState::Open | AskState::Submitted { .. } | AskState::Queued, _) => true,
         (AskState::Settled { .. }, Some(Delivery::Accepted)) => true,
-        (AskState::Settled { .. }, Some(Delivery::Unknown { .. })) => !ask.is_approval(),
+        // A secret is not kept to be told twice: it is asked for again.
+        (AskState::Settled { .. }, Some(Delivery::Unknown { .. })) => {
+            !ask.is_approval() && !ask.spec.has_secrets()
+        }
         // Its time ran out while no process was there to be told.
         (AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate }, _) => ask.turn_id == turn,
         (

@@ -5,6 +5,8 @@ use std::time::Duration;
 use holdpoint_core::Output;
 use tokio::time::Instant;
 
+use crate::mask::Needles;
+
 /// How long a word may wait for others.
 const WAIT: Duration = Duration::from_millis(50);
 /// How much text may gather.
@@ -15,32 +17,56 @@ pub(super) struct Deltas {
     gathered: Vec<Output>,
     size: usize,
     since: Option<Instant>,
+    /// Ends of streams that may be the beginning of a secret, which the next words complete or not.
+    held: Vec<Output>,
 }
 
 impl Deltas {
-    /// Adds words; says whether it is time to write them.
-    pub(super) fn add(&mut self, output: Output) -> bool {
+    /// Adds words, without the secrets that are known; says whether it is time to write them.
+    pub(super) fn add(&mut self, mut output: Output, secrets: Option<&Needles>) -> bool {
+        if let Some(secrets) = secrets {
+            self.mask(&mut output, secrets);
+        }
+        self.gather(output);
+        self.size >= SIZE
+    }
+
+    /// No words follow on those that are held: they are gathered as they are.
+    pub(super) fn let_go(&mut self) {
+        for output in std::mem::take(&mut self.held) {
+            self.gather(output);
+        }
+    }
+
+    /// A secret may come in pieces. What could be its beginning waits for what follows in the same stream.
+    fn mask(&mut self, output: &mut Output, secrets: &Needles) {
+        let earlier = self.held.iter().position(|held| same_stream(held, output));
+        let earlier = earlier.map(|at| self.held.remove(at));
+        let Some(words) = text_mut(output) else { return };
+        if let Some(earlier) = earlier.as_ref().and_then(text) {
+            words.insert_str(0, earlier);
+        }
+        secrets.text(words);
+        let end = words.split_off(words.len() - secrets.held(words));
+        if !end.is_empty() {
+            let mut held = output.clone();
+            if let Some(words) = text_mut(&mut held) {
+                *words = end;
+            }
+            self.held.push(held);
+        }
+    }
+
+    fn gather(&mut self, output: Output) {
+        if text(&output).is_some_and(str::is_empty) {
+            return;
+        }
         self.since.get_or_insert_with(Instant::now);
         self.size += text(&output).map_or(0, str::len);
-        match (self.gathered.last_mut(), output) {
-            (Some(Output::Text(last)), Output::Text(next))
-                if last.message_id == next.message_id && last.parents == next.parents =>
-            {
-                last.text.push_str(&next.text);
-            }
-            (Some(Output::Thinking(last)), Output::Thinking(next))
-                if last.message_id == next.message_id && last.parents == next.parents =>
-            {
-                last.text.push_str(&next.text);
-            }
-            (Some(Output::ToolCallDelta(last)), Output::ToolCallDelta(next))
-                if last.tool_call_id == next.tool_call_id =>
-            {
-                last.text.push_str(&next.text);
-            }
-            (_, output) => self.gathered.push(output),
+        match self.gathered.last_mut().filter(|last| same_stream(last, &output)).and_then(text_mut) {
+            Some(words) => words.push_str(text(&output).unwrap_or_default()),
+            None => self.gathered.push(output),
         }
-        self.size >= SIZE
     }
 
     pub(super) fn take(&mut self) -> Vec<Output> {
@@ -51,6 +77,28 @@ impl Deltas {
 
     pub(super) fn due(&self) -> Option<Instant> {
         self.since.map(|since| since + WAIT)
+    }
+}
+
+fn same_stream(one: &Output, other: &Output) -> bool {
+    match (one, other) {
+        (Output::Text(one), Output::Text(other)) => {
+            one.message_id == other.message_id && one.parents == other.parents
+        }
+        (Output::Thinking(one), Output::Thinking(other)) => {
+            one.message_id == other.message_id && one.parents == other.parents
+        }
+        (Output::ToolCallDelta(one), Output::ToolCallDelta(other)) => one.tool_call_id == other.tool_call_id,
+        (_, _) => false,
+    }
+}
+
+fn text_mut(output: &mut Output) -> Option<&mut String> {
+    match output {
+        Output::Text(delta) => Some(&mut delta.text),
+        Output::Thinking(delta) => Some(&mut delta.text),
+        Output::ToolCallDelta(delta) => Some(&mut delta.text),
+        Output::ToolCallStart(_) | Output::ToolCallEnd(_) | Output::ToolResult(_) | Output::Error(_) => None,
     }
 }
 

@@ -142,6 +142,8 @@ impl SessionTask {
                 self.holds.keep_overdue(id);
                 self.park_overdue().await
             }
+            // A secret cannot come later as a message.
+            HoldThen::Defer if record.ask.spec.has_secrets() => self.give_up(&record).await,
             HoldThen::Deny => self.give_up(&record).await,
             HoldThen::Defer => {
                 let queue = Command::Queue { interaction_id: id, message: QUEUED.to_owned() };

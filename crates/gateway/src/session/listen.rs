@@ -49,7 +49,10 @@ impl SessionTask {
             AgentEvent::ToolCallDelta { tool_call_id, text } => {
                 self.soon(Output::ToolCallDelta(ToolCallDelta { turn_id, tool_call_id, text }));
             }
-            AgentEvent::MessageEnd => process.message = MessageId::generate(),
+            AgentEvent::MessageEnd => {
+                process.message = MessageId::generate();
+                self.deltas.let_go();
+            }
             AgentEvent::ToolCallStart { tool_call_id, tool_name, parents } => {
                 self.now(Output::ToolCallStart(ToolCallStart {
                     turn_id,
@@ -90,6 +93,7 @@ impl SessionTask {
                 process.told.clear();
                 self.fruitless_starts = 0;
                 self.holds.clear();
+                self.unmasked.clear();
                 self.flush();
                 self.unless_refused(Command::Finish(Finish { turn_id, reason, usage })).await?;
                 // Also if the turn was over before: a message may wait for the agent to be free.
@@ -102,8 +106,9 @@ impl SessionTask {
 
     /// Words that may wait a moment for others.
     fn soon(&mut self, output: Output) {
-        if self.deltas.add(output) {
-            self.flush();
+        let secrets = self.gateway.inner.masks().of(self.session);
+        if self.deltas.add(output, secrets.as_ref()) {
+            self.write_gathered();
         }
     }
 

@@ -11,6 +11,7 @@ use holdpoint_store::SessionRecord;
 use super::SessionTask;
 use super::start::WENT_AWAY;
 use crate::GatewayError;
+use crate::secrets::Revealed;
 
 impl SessionTask {
     /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
@@ -27,9 +28,12 @@ impl SessionTask {
             return Ok(());
         };
         let (mut words, mut carried) = (Vec::new(), Vec::new());
-        for record in untold {
-            let Some(response) = &record.response else { continue };
-            let text = told_after_loss(&record.ask, &response.response);
+        for mut record in untold {
+            let Some(response) = &mut record.response else { continue };
+            let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
+                Revealed::Whole => told_after_loss(&record.ask, &response.response),
+                Revealed::Gone => GatewayError::SecretGone.to_string(),
+            };
             if record.ask.state != (AskState::Settled { settlement: Settlement::Approved }) {
                 let delivering = Command::Delivering { interaction_id: record.id, incarnation };
                 if self.unless_refused(delivering).await?.is_none() {

@@ -12,11 +12,14 @@ mod loss;
 mod process;
 mod start;
 
+use std::collections::HashMap;
+
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
 use holdpoint_core::{Command, Output, Rejection};
-use holdpoint_protocol::{AgentState, SessionError, SessionId};
+use holdpoint_protocol::{AgentState, SessionError, SessionId, ToolCallId};
 use holdpoint_store::{AppendError, Appended, PendingAppend};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{Gateway, GatewayError};
@@ -38,6 +41,8 @@ pub(crate) struct SessionTask {
     holds: Holds,
     /// Appends that nobody waits for, in their order: published when they are durable.
     in_flight: FuturesOrdered<PendingAppend>,
+    /// Inputs of calls that were shown with their secrets masked: the agent goes on with what it asked about.
+    unmasked: HashMap<ToolCallId, Value>,
     fruitless_starts: u32,
 }
 
@@ -52,6 +57,7 @@ impl SessionTask {
             deltas: Deltas::default(),
             holds: Holds::default(),
             in_flight: FuturesOrdered::new(),
+            unmasked: HashMap::new(),
             fruitless_starts: 0,
         };
         (task, handle)
@@ -75,7 +81,7 @@ impl SessionTask {
                 () = self.handle.told() => {}
                 heard = Process::next(self.process.as_mut(), listening) => self.heard(heard).await,
                 Some(appended) = self.in_flight.next() => self.recorded(appended),
-                () = sleep_until(self.deltas.due()) => self.flush(),
+                () = sleep_until(self.deltas.due()) => self.write_gathered(),
                 () = sleep_until(self.holds.due()) => self.hold_ran_out().await,
                 () = sleep_until(stop_by) => self.kill().await,
             }
@@ -151,11 +157,19 @@ impl SessionTask {
 
     /// Writes what the agent said, without waiting for it to be durable.
     fn record(&mut self, outputs: Vec<Output>) {
-        let append = self.gateway.inner.journal.append(self.session, Command::Record(outputs));
+        let command = self.gateway.inner.masks().command(self.session, Command::Record(outputs));
+        let append = self.gateway.inner.journal.append(self.session, command);
         self.in_flight.push_back(append);
     }
 
+    /// Writes all words that were gathered.
     fn flush(&mut self) {
+        self.deltas.let_go();
+        self.write_gathered();
+    }
+
+    /// The same, but for words that may turn out to be the beginning of a secret.
+    fn write_gathered(&mut self) {
         let outputs = self.deltas.take();
         if !outputs.is_empty() {
             self.record(outputs);

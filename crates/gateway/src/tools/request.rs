@@ -16,6 +16,7 @@ use super::{
     Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
     ToolResponse, WhenNobody,
 };
+use crate::secrets::Revealed;
 use crate::{GatewayError, grants};
 
 /// How long a tool's ask stays open where it does not say.
@@ -46,11 +47,13 @@ impl ToolContext {
         loop {
             let record = self.needing_the_handler(id).await?;
             let (trigger, wanted) = match record.ask.state {
-                AskState::Submitted { .. } => (Trigger::Response, handler.on_response(given(&record)?).await),
+                AskState::Submitted { .. } => {
+                    (Trigger::Response, handler.on_response(self.given(&record).await?).await)
+                }
                 AskState::Open => (Trigger::Timeout, handler.on_timeout().await),
                 // Decided without the handler: by a grant, or in an earlier life of this very call.
                 AskState::Settled { .. } => {
-                    let wanted = handler.on_response(given(&record)?).await;
+                    let wanted = handler.on_response(self.given(&record).await?).await;
                     self.acknowledge(id).await?;
                     return without_asking_again(wanted, InteractionError::TooManyAttempts);
                 }
@@ -223,6 +226,20 @@ impl ToolContext {
         }
     }
 
+    /// The response, with its secrets.
+    async fn given(&self, record: &AskRecord) -> Result<ToolResponse, GatewayError> {
+        let mut response = record.response.clone().ok_or(GatewayError::NoAsk)?;
+        match self.gateway.reveal(self.session, &record.request.body, &mut response).await? {
+            Revealed::Whole => {}
+            Revealed::Gone => return Err(GatewayError::SecretGone),
+        }
+        Ok(ToolResponse {
+            prompt_id: record.ask.prompt_id,
+            attempt: record.ask.attempt,
+            response: response.response,
+        })
+    }
+
     async fn ask(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
         self.gateway.inner.journal.ask(id).await?.ok_or(GatewayError::NoAsk)
     }
@@ -249,15 +266,6 @@ fn without_asking_again(
         ToolOutcome::Pending { message } => Ok(pending(&message)),
         ToolOutcome::Reprompt(_) => Err(impossible),
     }
-}
-
-fn given(record: &AskRecord) -> Result<ToolResponse, GatewayError> {
-    let response = record.response.as_ref().ok_or(GatewayError::NoAsk)?;
-    Ok(ToolResponse {
-        prompt_id: record.ask.prompt_id,
-        attempt: record.ask.attempt,
-        response: response.response.clone(),
-    })
 }
 
 fn pending(message: &str) -> Value {

@@ -8,7 +8,7 @@ use holdpoint_agents::{
     Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway, Outgoing,
     Reasks, Resolution, StartError,
 };
-use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_gateway::Gateway;
 use holdpoint_protocol::{
     AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
 };
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::world::{PATIENCE, Talk, opening};
+use crate::world::{PATIENCE, Talk, config, opening};
 
 /// Time stands still unless the test moves it.
 pub(crate) struct Stage {
@@ -43,8 +43,7 @@ impl Stage {
         let clock = Arc::new(TestClock { began: Instant::now() });
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let (driver, lives) = ActorDriver::new(reasks);
-        let gateway =
-            Gateway::start(Arc::new(journal), vec![Arc::new(driver)], GatewayConfig { hold }).await.unwrap();
+        let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config(hold)).await.unwrap();
         Self { gateway, lives, _still: still }
     }
 
@@ -182,7 +181,7 @@ pub(crate) fn approval(call: &str, command: &str) -> Ask {
     ask(call, "Bash", json!({ "command": command }), body)
 }
 
-fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
+pub(crate) fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
     Ask {
         tool_call_id: ToolCallId::new(call).unwrap(),
         tool_name: tool.to_owned(),

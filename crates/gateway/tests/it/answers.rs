@@ -135,7 +135,7 @@ async fn ten_asks_at_once_are_answered_in_any_order_each_with_its_own() {
 async fn what_cannot_be_shown_to_a_person_is_told_to_the_agent_and_never_allowed() {
     let world = World::new().await;
     let mut talk = world.talk().await;
-    talk.say(r#"ask {"questions":[{"id":"pin","header":"Pin","question":"Your pin?","secret":true}]}"#).await;
+    talk.say(r#"ask {"questions":[{"id":"pin","header":"Pin","question":"Your pin?","options":[{"label":"0000"}],"secret":true}]}"#).await;
     let result = talk.result().await;
     assert_eq!(result.output["received"]["outcome"], "closed");
     talk.completed().await;

@@ -71,8 +71,8 @@ async fn whoever_waits_is_woken_by_the_answer_and_fetching_acknowledges_it() {
     let settled = tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
     assert_eq!(settled.delivery, Some(Delivery::Accepted));
-    world.gateway.fetched(&settled).await.unwrap();
-    world.gateway.fetched(&settled).await.unwrap();
+    world.gateway.fetched(settled.clone()).await.unwrap();
+    world.gateway.fetched(settled.clone()).await.unwrap();
     let fetched = world.gateway.interaction(&owner("ada"), id).await.unwrap();
     assert_eq!(fetched.delivery, Some(Delivery::Acknowledged));
     let replayed = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();

@@ -17,6 +17,7 @@ mod lives;
 mod loss;
 mod messages;
 mod owners;
+mod secrets;
 mod stop;
 mod streams;
 mod tools;

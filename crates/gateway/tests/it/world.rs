@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use holdpoint_agents::Driver;
 use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Person};
+use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey};
 use holdpoint_protocol::api::{OpenSession, Receipt, Respond};
 use holdpoint_protocol::{
-    AgentState, AskChange, Delivery, Done, Event, EventBody, InteractionClosed, InteractionId,
+    AgentState, AskChange, Delivery, Done, Event, EventBody, Hold, InteractionClosed, InteractionId,
     InteractionRequest, OwnerId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, SessionStatus,
     StopReason, Surface, ToolResult,
 };
@@ -45,7 +45,7 @@ impl World {
     pub(crate) async fn hosting(folder: Arc<TempDir>, driver: Arc<dyn Driver>) -> Self {
         let url = format!("sqlite:{}", folder.path().join("journal.db").display());
         let journal = holdpoint_store::open(&url).await.unwrap();
-        let config = GatewayConfig { hold: GatewayConfig::DEFAULT_HOLD };
+        let config = config(GatewayConfig::DEFAULT_HOLD);
         let gateway = Gateway::start(journal, vec![driver], config).await.unwrap();
         Self { gateway, folder }
     }
@@ -65,6 +65,13 @@ impl World {
         let cwd = Some(self.folder.path().display().to_string());
         Talk::open(&self.gateway, OpenSession { cwd, permission_mode: mode, ..opening("scripted") }).await
     }
+}
+
+/// The key stays the same over restarts, as it does in its file.
+pub(crate) fn config(hold: Hold) -> GatewayConfig {
+    let digits = "5".repeat(64);
+    let key = SecretsKey::from_secret_text(&format!("holdpoint-secrets-key-{digits}"));
+    GatewayConfig { hold, secrets_key: key.unwrap(), masks: Masks::default() }
 }
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {

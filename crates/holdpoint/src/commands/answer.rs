@@ -15,7 +15,7 @@ use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::text::{safe_block, safe_line};
-use crate::words;
+use crate::{unseen, words};
 
 /// How long we wait for the agent to say that it has the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -158,6 +158,11 @@ pub(super) fn ask_person(
         AskBody::Question { questions } => {
             let mut pairs = Vec::new();
             for question in questions {
+                if question.secret {
+                    let Some(secret) = secret_prompt(&question.header, lines)? else { return Ok(None) };
+                    pairs.push(format!("{}={secret}", question.id));
+                    continue;
+                }
                 let words = if question.multi_select {
                     "numbers with commas, or your own words"
                 } else {
@@ -197,6 +202,9 @@ enum Filled {
 }
 
 fn fill(field: &Field, lines: &mut dyn Iterator<Item = std::io::Result<String>>) -> Result<Filled, Failure> {
+    if matches!(field.kind, FieldKind::Secret {}) && field.required {
+        return Ok(secret_prompt(&field.label, lines)?.map_or(Filled::Left, Filled::With));
+    }
     let default = field.default.as_ref().map(|value| format!(" [{}]", plain(value))).unwrap_or_default();
     let words = format!("{}{default} (q leaves): ", safe_line(&field.label));
     // Only a field that must be filled, and has nothing to fall back on, is asked for again.
@@ -205,7 +213,18 @@ fn fill(field: &Field, lines: &mut dyn Iterator<Item = std::io::Result<String>>)
     }
     print!("{words}");
     flush();
-    match lines.next().transpose().map_err(terminal)? {
+    let line = match field.kind {
+        FieldKind::Secret {} => unseen::line(lines),
+        FieldKind::Text { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Number { .. }
+        | FieldKind::Select { .. }
+        | FieldKind::Multiselect { .. }
+        | FieldKind::Checkbox {}
+        | FieldKind::Radio { .. }
+        | FieldKind::Date { .. } => lines.next(),
+    };
+    match line.transpose().map_err(terminal)? {
         None => Ok(Filled::Left),
         Some(line) if line.trim() == "q" => Ok(Filled::Left),
         Some(line) if line.trim().is_empty() => Ok(Filled::Nothing),
@@ -269,6 +288,23 @@ fn prompt(
             Some(line) if line.trim() == "q" => return Ok(None),
             Some(line) if line.trim().is_empty() => {}
             Some(line) => return Ok(Some(line.trim().to_owned())),
+        }
+    }
+}
+
+/// A secret, as it was typed; it is not shown.
+fn secret_prompt(
+    name: &str,
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<String>, Failure> {
+    loop {
+        print!("{} (not shown; q leaves): ", safe_line(name));
+        flush();
+        match unseen::line(lines).transpose().map_err(terminal)? {
+            None => return Ok(None),
+            Some(line) if line == "q" => return Ok(None),
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => return Ok(Some(line)),
         }
     }
 }

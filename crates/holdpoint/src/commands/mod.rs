@@ -12,6 +12,7 @@ mod token;
 mod watch;
 
 use holdpoint_client::Http;
+use holdpoint_gateway::Masks;
 use holdpoint_protocol::ResponseDraft;
 use holdpoint_protocol::api::Receipt;
 use holdpoint_protocol::api::{Interaction, Respond};
@@ -23,10 +24,11 @@ use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::places::Places;
 
-pub(crate) async fn run(common: Common, command: Command) -> Result<(), Failure> {
+/// `masks` holds what must not be in the log.
+pub(crate) async fn run(common: Common, command: Command, masks: Masks) -> Result<(), Failure> {
     match command {
         Command::Demo(flags) => demo::run(&common, &flags).await,
-        Command::Serve(flags) => serve::run(&common, &flags).await,
+        Command::Serve(flags) => serve::run(&common, &flags, masks).await,
         Command::Open { no_open } => open::run(&common, no_open).await,
         Command::Sessions => list::sessions(&common).await,
         Command::Inbox => list::inbox(&common).await,

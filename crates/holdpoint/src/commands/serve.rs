@@ -9,7 +9,7 @@ use holdpoint_agents::Driver;
 use holdpoint_agents::claude_code::ClaudeCodeDriver;
 use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_gateway::{Gateway, GatewayConfig, Masks};
 use holdpoint_protocol::api::Role;
 use holdpoint_server::ServerConfig;
 use holdpoint_store::{Heads, Journal};
@@ -25,7 +25,7 @@ use crate::places::{Places, Running};
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failure> {
+pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     places.make()?;
     let config = Config::load(common, &places)?;
@@ -48,8 +48,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags) -> Result<(), Failu
     places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
 
     let hold = config.hold()?;
-    let gateway =
-        Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, GatewayConfig { hold }).await?;
+    let gateway_config = GatewayConfig { hold, secrets_key: places.secrets_key()?, masks };
+    let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
     let link = format!("{url}/login#{}", link.code);

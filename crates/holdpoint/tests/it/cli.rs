@@ -1,6 +1,6 @@
 //! The binary as a person in a terminal and a script meet it.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -130,6 +130,26 @@ fn a_missing_or_blank_answer_is_not_sent() {
     let done = gateway.run(&["answer", &id, "--set", "Store=A", "--set", "Deploy=my own words"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert_eq!(gateway.run(&["answer", &id, "--decline"]).status.code(), Some(2), "it is not open any more");
+}
+
+#[test]
+fn a_secret_is_read_from_standard_input_and_never_from_the_command() {
+    let gateway = Gateway::start();
+    let field = json!({"id": "token", "label": "Token", "type": "secret", "required": true});
+    let id = gateway.ask("k", json!({"kind": "form", "form": {"fields": [field]}}));
+    let open = gateway.run(&["answer", &id, "--set", "token=hunter2"]);
+    assert_eq!(open.status.code(), Some(2), "{}", text(&open.stderr));
+    let mut child = holdpoint(&gateway.folder())
+        .args(["answer", &id, "--set", "token=-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("its input").write_all(b"hunter2\n").expect("it reads");
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success());
+    let answered: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(answered["response"]["input"], json!({"token": "(secret)"}));
 }
 
 #[test]

@@ -102,7 +102,7 @@ pub(super) async fn show(
         }
     };
     if interaction.request.origin == Origin::Caller && reader.is_asker() && interaction.delivery.is_some() {
-        app.gateway.fetched(&interaction).await?;
+        return Ok(Json(app.gateway.fetched(interaction).await?));
     }
     Ok(Json(interaction))
 }

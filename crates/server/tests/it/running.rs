@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{Gateway, GatewayConfig};
+use holdpoint_gateway::{Gateway, GatewayConfig, Masks, SecretsKey};
 use holdpoint_protocol::OwnerId;
 use holdpoint_protocol::api::Role;
 use holdpoint_server::ServerConfig;
@@ -36,7 +36,11 @@ impl Running {
         let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
         let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
-        let config = GatewayConfig { hold: GatewayConfig::DEFAULT_HOLD };
+        let config = GatewayConfig {
+            hold: GatewayConfig::DEFAULT_HOLD,
+            secrets_key: SecretsKey::generate(),
+            masks: Masks::default(),
+        };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));

@@ -101,13 +101,20 @@ impl Tables {
         Err(format!("{count} sessions did not end").into())
     }
 
+    /// All tables of ours in PostgreSQL.
+    async fn names(&self) -> Result<Vec<String>> {
+        let mut connection = PgConnection::connect(&self.url).await?;
+        let sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
+        Ok(sqlx::query_scalar(sql).fetch_all(&mut connection).await?)
+    }
+
     /// Where this text is kept: in the files, or where there are none to read, in the tables.
     pub(crate) async fn appears(&self, words: &str) -> Result<Vec<String>> {
         let mut places = Vec::new();
         match self.kind {
             Kind::Sqlite => {
                 let path = self.url.trim_start_matches("sqlite:");
-                for ending in ["", "-wal"] {
+                for ending in ["", "-wal", "-shm"] {
                     let bytes = std::fs::read(format!("{path}{ending}")).unwrap_or_default();
                     if contains(&bytes, words) {
                         places.push(format!("holdpoint.db{ending}"));
@@ -116,18 +123,16 @@ impl Tables {
             }
             Kind::Postgres => {
                 let nobody = SessionId::from_uuid(Uuid::nil());
-                for (table, columns) in [
-                    ("events", &["data"][..]),
-                    ("asks", &["doc"]),
-                    ("sessions", &["title", "opened", "state"]),
-                ] {
-                    for column in columns {
-                        let words = self.bytes(words.as_bytes());
-                        let sql =
-                            format!("SELECT count(*) FROM {table} WHERE position({words} IN {column}) > 0");
-                        if self.number(nobody, &sql).await? > 0 {
-                            places.push(format!("{table}.{column}"));
-                        }
+                // A row as text has its bytes as digits.
+                let digits: String = words.bytes().map(|byte| format!("{byte:02x}")).collect();
+                let words = words.replace('\'', "''");
+                for table in self.names().await? {
+                    let sql = format!(
+                        "SELECT count(*) FROM {table} t WHERE position('{words}' IN t::text) > 0 \
+                         OR position('{digits}' IN t::text) > 0"
+                    );
+                    if self.number(nobody, &sql).await? > 0 {
+                        places.push(table);
                     }
                 }
             }

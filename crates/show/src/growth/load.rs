@@ -174,6 +174,7 @@ pub(crate) fn approval(ask: OpenAsk) -> Command {
         prompt_id: ask.prompt,
         idempotency_key: ask.prompt.to_string(),
         response: ResponseDraft::Approve { scope: None, edited_input: None },
+        secrets_mac: None,
         name: "Ada".to_owned(),
         surface: Surface::Api,
         turn_id: TurnId::generate(),

@@ -121,6 +121,7 @@ pub(crate) fn answer(request: &InteractionRequest, name: &str, key: &str, text: 
         prompt_id: request.prompt_id,
         idempotency_key: key.to_owned(),
         response: ResponseDraft::Submit { answers: Some(answers), input: None },
+        secrets_mac: None,
         name: name.to_owned(),
         surface: Surface::Web,
         turn_id: TurnId::generate(),

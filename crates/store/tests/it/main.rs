@@ -9,6 +9,7 @@ mod fixture;
 mod order;
 mod paused;
 mod queries;
+mod secrets;
 mod settle;
 mod tokens;
 
@@ -92,6 +93,10 @@ conformance! {
         an_erased_session_still_holds,
         an_erased_session_outlives_its_version,
         erasing_without_the_key_is_found,
+    }
+    secrets {
+        a_secret_is_kept_until_it_is_dropped,
+        secrets_go_with_an_erased_session,
     }
     tokens {
         a_token_is_found_until_it_is_revoked,

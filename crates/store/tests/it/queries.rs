@@ -184,7 +184,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
     for plan in without.into_iter().chain(plans().await) {
         let index = match plan.name {
             "read" | "session" | "ask" | "journals" | "signed journals" | "unsigned" | "checkpoint"
-            | "checkpoints" | "last checkpoint" => "primary key",
+            | "checkpoints" | "last checkpoint" | "secret" => "primary key",
             "sessions" => "sessions_by_owner",
             "unfinished" => "sessions_unfinished",
             "live asks" | "live count" => "asks_live",

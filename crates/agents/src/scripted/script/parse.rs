@@ -89,6 +89,7 @@ impl<'a> Parser<'a> {
             "say" => Step::Say { text: at(line, needed(rest, "say", "words"))?.to_owned(), parents },
             "think" => Step::Think { text: at(line, needed(rest, "think", "words"))?.to_owned(), parents },
             "tool" => at(line, tool(rest, parents))?,
+            "echo" => Step::Echo { path: at(line, needed(rest, "echo", "a file"))?.to_owned(), parents },
             "wait" => Step::Wait(at(line, pieces::time(rest))?),
             "fail" => Step::Fail(at(line, needed(rest, "fail", "words"))?.to_owned()),
             "crash" => Step::Crash,
