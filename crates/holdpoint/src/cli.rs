@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use holdpoint_protocol::PermissionMode;
 use holdpoint_protocol::api::Role;
 
 use crate::answer_flags::AnswerFlags;
@@ -39,6 +40,8 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Try it: an agent that asks, in a page and in this terminal. No keys, no account
     Demo(DemoFlags),
+    /// Start an agent in this folder, and answer what it asks
+    Run(RunFlags),
     /// Run the gateway
     Serve(ServeFlags),
     /// Open the page in a browser
@@ -142,6 +145,58 @@ pub(crate) struct DemoFlags {
     /// Do not open a browser
     #[arg(long)]
     pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunFlags {
+    /// Which agent: claude, or scripted
+    pub(crate) agent: String,
+    /// What it shall do. Left out: say it in the page
+    pub(crate) prompt: Option<String>,
+    /// What it may do unasked
+    #[arg(long, value_enum, default_value_t = ModeFlag::Default)]
+    pub(crate) mode: ModeFlag,
+    /// The model, by the agent's own name for it
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Words that are added to the agent's instructions
+    #[arg(long)]
+    pub(crate) system_prompt: Option<String>,
+    /// After how many turns of its model it stops
+    #[arg(long)]
+    pub(crate) max_turns: Option<u32>,
+    /// A tool that need not ask, by its whole name. May be repeated
+    #[arg(long = "allow", value_name = "TOOL")]
+    pub(crate) allowed_tools: Vec<String>,
+    /// The agent's program, in place of the configured one
+    #[arg(long)]
+    pub(crate) program: Option<String>,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ModeFlag {
+    /// Whatever is not read-only asks
+    Default,
+    /// Edits of files in the folder do not ask
+    AcceptEdits,
+    /// It only plans, and asks before it begins
+    Plan,
+    /// Nothing asks but questions; the journal says so at each call
+    Auto,
+}
+
+impl From<ModeFlag> for PermissionMode {
+    fn from(flag: ModeFlag) -> Self {
+        match flag {
+            ModeFlag::Default => Self::Default,
+            ModeFlag::AcceptEdits => Self::AcceptEdits,
+            ModeFlag::Plan => Self::Plan,
+            ModeFlag::Auto => Self::Auto,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -3,10 +3,13 @@
 mod answer;
 mod audit;
 mod audit_verify;
+mod child;
+mod converse;
 mod demo;
 mod doctor;
 mod list;
 mod open;
+mod run;
 mod serve;
 mod token;
 mod watch;
@@ -28,6 +31,7 @@ use crate::places::Places;
 pub(crate) async fn run(common: Common, command: Command, masks: Masks) -> Result<(), Failure> {
     match command {
         Command::Demo(flags) => demo::run(&common, &flags).await,
+        Command::Run(flags) => run::run(&common, &flags).await,
         Command::Serve(flags) => serve::run(&common, &flags, masks).await,
         Command::Open { no_open } => open::run(&common, no_open).await,
         Command::Sessions => list::sessions(&common).await,
@@ -95,4 +99,8 @@ async fn respond(client: &Http, ask: &Interaction, response: ResponseDraft) -> R
         response,
     };
     Ok(client.respond(ask.request.interaction_id, body).await?)
+}
+
+fn io(what: &'static str) -> impl Fn(std::io::Error) -> Failure {
+    move |source| Failure::Io { what: what.to_owned(), source }
 }

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use holdpoint_client::Http;
+use holdpoint_protocol::SessionId;
 use serde_json::json;
 
 use crate::cli::Common;
@@ -27,6 +28,12 @@ pub(super) async fn run(common: &Common, no_open: bool) -> Result<(), Failure> {
 pub(super) async fn link(client: &Http) -> Result<String, Failure> {
     let link = client.login_link().await?;
     Ok(format!("{}/login#{}", client.url(), link.code))
+}
+
+/// A link that leads to one session.
+pub(super) async fn link_to(client: &Http, session: SessionId) -> Result<String, Failure> {
+    let link = client.login_link().await?;
+    Ok(format!("{}/login?session={session}#{}", client.url(), link.code))
 }
 
 /// Tries to open a browser; the link was printed, so nothing is lost if there is none.

@@ -20,12 +20,13 @@ const NEEDS_LINK = "This page needs your link. Run `holdpoint open` in a termina
 
 async function login() {
   const code = location.hash.slice(1);
+  const session = new URLSearchParams(location.search).get("session") ?? "";
   // The code leaves the address bar at once: it must not stay in the history.
   history.replaceState(null, "", "/login");
   if (!code) return calm(NEEDS_LINK);
   try {
     await api.login(code);
-    location.replace("/");
+    location.replace(/^ses_\w+$/.test(session) ? `/sessions/${session}` : "/");
   } catch (problem) {
     calm(problem.message);
   }
