@@ -45,7 +45,7 @@ impl Cursor {
     }
 }
 
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
+#[utoipa::path(get, operation_id = "session_events", path = "/v1/sessions/{id}/events", tag = "events",
     params(("id" = SessionId, Path), Cursor),
     responses(
         (status = 200, content(
@@ -120,7 +120,7 @@ struct Snapshot {
     interactions: Vec<Interaction>,
 }
 
-#[utoipa::path(get, path = "/v1/interactions/events", tag = "events", params(Cursor),
+#[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events", params(Cursor),
     responses(
         (status = 200, content_type = "text/event-stream", body = holdpoint_protocol::api::InboxUpsert,
             description = "`snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots."),

@@ -11,13 +11,13 @@ use crate::App;
 use crate::auth::{Answerer, Reader};
 use crate::problem::ApiError;
 
-#[utoipa::path(get, path = "/v1/grants", tag = "grants",
+#[utoipa::path(get, operation_id = "list_grants", path = "/v1/grants", tag = "grants",
     responses((status = 200, body = GrantPage), (status = "default", body = Problem)))]
 pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<GrantPage>, ApiError> {
     Ok(Json(GrantPage { grants: app.gateway.grants(reader.owner()?).await? }))
 }
 
-#[utoipa::path(delete, path = "/v1/grants/{id}", tag = "grants", params(("id" = GrantId, Path)),
+#[utoipa::path(delete, operation_id = "revoke_grant", path = "/v1/grants/{id}", tag = "grants", params(("id" = GrantId, Path)),
     responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,

@@ -25,6 +25,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 #[into_params(parameter_in = Query)]
 pub(super) struct Inbox {
     /// `open` (what can still be answered) or `all`.
+    #[param(inline)]
     state: Option<Which>,
     #[param(value_type = Option<String>)]
     session: Option<SessionId>,
@@ -40,7 +41,7 @@ enum Which {
     All,
 }
 
-#[utoipa::path(get, path = "/v1/interactions", tag = "interactions", params(Inbox),
+#[utoipa::path(get, operation_id = "list_interactions", path = "/v1/interactions", tag = "interactions", params(Inbox),
     responses((status = 200, body = InteractionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -82,7 +83,7 @@ pub(super) struct Waiting {
     wait: Option<String>,
 }
 
-#[utoipa::path(get, path = "/v1/interactions/{id}", tag = "interactions",
+#[utoipa::path(get, operation_id = "show_interaction", path = "/v1/interactions/{id}", tag = "interactions",
     params(("id" = InteractionId, Path), Waiting),
     responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
 pub(super) async fn show(

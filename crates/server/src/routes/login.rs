@@ -17,7 +17,7 @@ use crate::tokens::{hash, issue_link, issue_token};
 /// How long a browser stays logged in: thirty days.
 const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
 
-#[utoipa::path(post, path = "/v1/login-links", tag = "login",
+#[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
     responses((status = 201, body = LoginLink), (status = "default", body = Problem)))]
 pub(super) async fn make_link(
     State(app): State<App>,

@@ -29,7 +29,7 @@ pub(super) struct Agents {
     agents: Vec<&'static str>,
 }
 
-#[utoipa::path(get, path = "/v1/agents", tag = "meta",
+#[utoipa::path(get, operation_id = "list_agents", path = "/v1/agents", tag = "meta",
     responses((status = 200, body = Agents), (status = "default", body = Problem)))]
 pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Json<Agents>, ApiError> {
     reader.owner()?;

@@ -11,7 +11,7 @@ use crate::App;
 use crate::auth::Answerer;
 use crate::problem::ApiError;
 
-#[utoipa::path(post, path = "/v1/interaction-mode", tag = "events", request_body = SetInteractionMode,
+#[utoipa::path(post, operation_id = "set_interaction_mode", path = "/v1/interaction-mode", tag = "events", request_body = SetInteractionMode,
     responses((status = 204, description = "its open streams count as it says"), (status = "default", body = Problem)))]
 pub(super) async fn set_mode(
     State(app): State<App>,

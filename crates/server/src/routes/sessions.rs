@@ -15,7 +15,7 @@ use crate::App;
 use crate::auth::{Operator, Reader};
 use crate::problem::ApiError;
 
-#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
+#[utoipa::path(post, operation_id = "open_session", path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses((status = 201, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn open(
     State(app): State<App>,
@@ -35,7 +35,7 @@ pub(super) struct Listing {
     limit: Option<u32>,
 }
 
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Listing),
+#[utoipa::path(get, operation_id = "list_sessions", path = "/v1/sessions", tag = "sessions", params(Listing),
     responses((status = 200, body = SessionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -52,7 +52,7 @@ pub(super) async fn list(
     Ok(Json(SessionPage { sessions, next }))
 }
 
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(get, operation_id = "show_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 200, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn show(
     State(app): State<App>,
@@ -63,7 +63,7 @@ pub(super) async fn show(
     Ok(Json(app.gateway.session(reader.owner_for(id)?, id).await?))
 }
 
-#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(delete, operation_id = "end_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 204, description = "ended; its asks are cancelled"), (status = "default", body = Problem)))]
 pub(super) async fn end(
     State(app): State<App>,
@@ -75,7 +75,7 @@ pub(super) async fn end(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[utoipa::path(post, path = "/v1/sessions/{id}/erase", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "erase_session", path = "/v1/sessions/{id}/erase", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 204, description = "what was said is gone; that it was said, and by whom it was erased, is kept"),
         (status = 409, description = "it has not ended", body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn erase(
@@ -88,7 +88,7 @@ pub(super) async fn erase(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "send_message", path = "/v1/sessions/{id}/messages", tag = "sessions", params(("id" = SessionId, Path)),
     request_body = SendMessage,
     responses((status = 202, body = MessageAccepted), (status = "default", body = Problem)))]
 pub(super) async fn message(
@@ -102,7 +102,7 @@ pub(super) async fn message(
     Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
-#[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "interrupt_session", path = "/v1/sessions/{id}/interrupt", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 200, body = Interrupted), (status = "default", body = Problem)))]
 pub(super) async fn interrupt(
     State(app): State<App>,

@@ -53,7 +53,7 @@ fn short_error(status: StatusCode, words: &str) -> Response {
     (status, Json(json!({ "error": words }))).into_response()
 }
 
-#[utoipa::path(post, path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_approve", path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
 pub(super) async fn approve(
@@ -67,7 +67,7 @@ pub(super) async fn approve(
     answer(&app, &person, id, Wanted::Approval, call.map(|call| (call, approve))).await
 }
 
-#[utoipa::path(post, path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_deny", path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
 pub(super) async fn deny(
@@ -83,7 +83,7 @@ pub(super) async fn deny(
     answer(&app, &person, id, Wanted::Approval, given).await
 }
 
-#[utoipa::path(post, path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_submit_answers", path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortAnswers, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
 pub(super) async fn submit_answers(
@@ -138,7 +138,7 @@ async fn answer(
     }
 }
 
-#[utoipa::path(get, path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
+#[utoipa::path(get, operation_id = "short_events", path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
     responses((status = 200, content_type = "text/event-stream", body = Event), (status = "default", body = Problem)))]
 pub(super) async fn events(
     State(app): State<App>,

@@ -33,7 +33,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The largest frame a client may send.
 const FRAME_LIMIT: usize = 1024 * 1024;
 
-#[utoipa::path(get, path = "/v1/ws", tag = "events",
+#[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events",
     responses((status = 101, description = "frames as ClientFrame and ServerFrame describe"),
         (status = "default", body = Problem)))]
 pub(super) async fn connect(

@@ -1,0 +1,48 @@
+//! The OpenAPI document: what clients are generated from.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+fn document() -> Value {
+    serde_json::to_value(holdpoint_server::openapi()).expect("the document is JSON")
+}
+
+fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                visit(key, value);
+                walk(value, visit);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = document();
+    let mut missing = Vec::new();
+    walk(&document, &mut |key, value| {
+        if let ("$ref", Some(path)) = (key, value.as_str())
+            && document.pointer(path.trim_start_matches('#')).is_none()
+        {
+            missing.push(path);
+        }
+    });
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn every_operation_has_a_name_of_its_own() {
+    let document = document();
+    let mut names = BTreeSet::new();
+    walk(&document, &mut |key, value| {
+        if let ("operationId", Some(name)) = (key, value.as_str()) {
+            assert!(names.insert(name), "`{name}` names two operations");
+        }
+    });
+    assert!(names.len() > 20, "{names:?}");
+}
