@@ -19,7 +19,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use holdpoint_gateway::Gateway;
 use tokio::net::TcpListener;
-use utoipa::openapi::OpenApi;
 
 pub use auth::COOKIE;
 pub use limit::RateLimit;
@@ -46,8 +45,8 @@ pub(crate) struct App {
 }
 
 /// The OpenAPI document, from the code.
-pub fn openapi() -> OpenApi {
-    routes::api().split_for_parts().1
+pub fn openapi() -> serde_json::Value {
+    routes::document(&routes::api().split_for_parts().1)
 }
 
 /// Every route, for an address it will be reached under.
@@ -56,7 +55,7 @@ pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> R
     let app = App {
         gateway,
         hosts: Arc::new(guard::AllowedHosts::new(address, &config.allowed_hosts)),
-        openapi: document.to_json().unwrap_or_default().into(),
+        openapi: routes::document(&document).to_string().into(),
         limits: Arc::new(limit::Limits::new(config.rate_limit)),
     };
     api.merge(page::routes())

@@ -10,6 +10,7 @@ mod sessions;
 mod short;
 mod socket;
 
+use serde_json::Value;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
@@ -38,6 +39,47 @@ impl Modify for Tokens {
         let cookie = ApiKey::Cookie(ApiKeyValue::new(crate::COOKIE));
         components.add_security_scheme("cookie", SecurityScheme::ApiKey(cookie));
     }
+}
+
+/// The document as clients read it: the fields of enum variants named as serde writes them. utoipa does not read
+/// `rename_all_fields`, and a client that sent `edited_input` would have its edit ignored.
+pub(crate) fn document(document: &utoipa::openapi::OpenApi) -> Value {
+    serde_json::to_value(document).map(camel_case).unwrap_or_default()
+}
+
+fn camel_case(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(map) => {
+            if let Some(Value::Object(properties)) = map.get_mut("properties") {
+                *properties = std::mem::take(properties)
+                    .into_iter()
+                    .map(|(name, value)| (camel_case_word(&name), value))
+                    .collect();
+            }
+            if let Some(Value::Array(required)) = map.get_mut("required") {
+                for name in required {
+                    *name = name.as_str().map(camel_case_word).into();
+                }
+            }
+            for value in map.values_mut() {
+                *value = camel_case(value.take());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = camel_case(item.take())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    schema
+}
+
+fn camel_case_word(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut word, part| {
+        let mut letters = part.chars();
+        word.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        word.push_str(letters.as_str());
+        word
+    })
 }
 
 pub(crate) fn api() -> OpenApiRouter<App> {

@@ -4,10 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-fn document() -> Value {
-    serde_json::to_value(holdpoint_server::openapi()).expect("the document is JSON")
-}
-
 fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
     match value {
         Value::Object(map) => {
@@ -23,7 +19,7 @@ fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    let document = document();
+    let document = holdpoint_server::openapi();
     let mut missing = Vec::new();
     walk(&document, &mut |key, value| {
         if let ("$ref", Some(path)) = (key, value.as_str())
@@ -37,7 +33,7 @@ fn every_reference_leads_somewhere() {
 
 #[test]
 fn every_operation_has_a_name_of_its_own() {
-    let document = document();
+    let document = holdpoint_server::openapi();
     let mut names = BTreeSet::new();
     walk(&document, &mut |key, value| {
         if let ("operationId", Some(name)) = (key, value.as_str()) {
@@ -45,4 +41,18 @@ fn every_operation_has_a_name_of_its_own() {
         }
     });
     assert!(names.len() > 20, "{names:?}");
+}
+
+#[test]
+fn fields_are_named_as_they_are_written() {
+    let document = holdpoint_server::openapi();
+    let mut wrong = BTreeSet::new();
+    walk(&document, &mut |key, value| {
+        if let ("properties", Value::Object(properties)) = (key, value) {
+            wrong.extend(properties.keys().filter(|name| name.contains('_')).cloned());
+        }
+    });
+    assert_eq!(wrong, BTreeSet::new());
+    let draft = &document["components"]["schemas"]["ResponseDraft"];
+    assert!(draft.to_string().contains("\"editedInput\""), "{draft}");
 }
