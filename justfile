@@ -26,6 +26,19 @@ dev *args:
 demo *args:
     cargo run -p holdpoint -- demo "$@"
 
+# Build the web UI; the next `cargo build` embeds it. Without it the plain page is served.
+web:
+    cd web && npm ci --no-audit --no-fund && npm run build
+
+# Check and test the web UI.
+web-test:
+    cd web && npm run check && npm test
+
+# Write the web UI's client from the OpenAPI document of the debug binary.
+api:
+    cargo build --locked -p holdpoint
+    cd web && HOLDPOINT_BIN="$(realpath {{ env("CARGO_TARGET_DIR", "../target") }}/debug/holdpoint)" npm run api
+
 # Install the holdpoint binary.
 install:
     cargo install --path crates/holdpoint --locked

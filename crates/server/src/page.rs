@@ -1,10 +1,13 @@
-//! The plain answer page, embedded: works without a build step.
+//! What a browser is given: the web UI if it was built when this crate was, else the plain answer page.
+//!
+//! Both are embedded. The plain page needs no build step, so that `cargo build` alone gives people a screen.
 
 use axum::Router;
 use axum::extract::Path;
+use axum::http::HeaderMap;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -15,9 +18,11 @@ use crate::problem::ApiError;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
                       font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+include!(concat!(env!("OUT_DIR"), "/web_ui.rs"));
+
 macro_rules! assets {
     ($($name:literal: $kind:literal,)*) => {
-        fn asset(name: &str) -> Option<(&'static str, &'static str)> {
+        fn plain(name: &str) -> Option<(&'static str, &'static str)> {
             match name {
                 $($name => Some(($kind, include_str!(concat!("page/", $name)))),)*
                 _ => None,
@@ -55,25 +60,74 @@ pub(crate) fn routes() -> Router<App> {
         .route("/", get(index))
         .route("/login", get(index))
         .route("/sessions/{id}", get(index))
-        .route("/assets/{name}", get(file))
+        .route("/grants", get(index))
+        .route("/icon.svg", get(async || serve("icon.svg", Cache::Ask, &HeaderMap::new())))
+        .route("/icon-waiting.svg", get(async || serve("icon-waiting.svg", Cache::Ask, &HeaderMap::new())))
+        .route("/assets/{name}", get(asset))
 }
 
-async fn index() -> Result<Response, ApiError> {
-    serve("index.html")
+async fn index(headers: HeaderMap) -> Result<Response, ApiError> {
+    serve("index.html", Cache::Ask, &headers)
 }
 
-async fn file(Path(name): Path<String>) -> Result<Response, ApiError> {
-    serve(&name)
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+    if WEB_UI.is_empty() {
+        return serve(&name, Cache::Ask, &headers);
+    }
+    // Their names carry a hash of what is in them.
+    serve(&format!("assets/{name}"), Cache::Forever, &headers)
 }
 
-fn serve(name: &str) -> Result<Response, ApiError> {
-    let (kind, text) = asset(name).ok_or(ApiError::NotFound)?;
+/// How long a browser may use a file without asking.
+#[derive(Debug, Clone, Copy)]
+enum Cache {
+    Ask,
+    Forever,
+}
+
+fn serve(name: &str, cache: Cache, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let (kind, body, zipped) = find(name, headers).ok_or(ApiError::NotFound)?;
+    let cache = match cache {
+        Cache::Ask => "no-cache",
+        Cache::Forever => "public, max-age=31536000, immutable",
+    };
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static(kind)),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (CACHE_CONTROL, HeaderValue::from_static(cache)),
+        (VARY, HeaderValue::from_static("accept-encoding")),
     ];
-    Ok((headers, text).into_response())
+    let encoding = zipped.then_some([(CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
+    Ok((headers, encoding, body).into_response())
+}
+
+/// The type and bytes of a file, and whether they are zipped.
+fn find(name: &str, headers: &HeaderMap) -> Option<(&'static str, &'static [u8], bool)> {
+    if WEB_UI.is_empty() {
+        return plain(name).map(|(kind, text)| (kind, text.as_bytes(), false));
+    }
+    let built = |name: &str| WEB_UI.iter().find(|(file, _)| *file == name).map(|(_, bytes)| *bytes);
+    let accepts = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let zipped = accepts
+        .is_some_and(|accepts| accepts.contains("gzip"))
+        .then(|| built(&format!("{name}.gz")))
+        .flatten();
+    match zipped {
+        Some(bytes) => Some((kind(name)?, bytes, true)),
+        None => Some((kind(name)?, built(name)?, false)),
+    }
+}
+
+fn kind(name: &str) -> Option<&'static str> {
+    let (_, ending) = name.rsplit_once('.')?;
+    match ending {
+        "html" => Some("text/html; charset=utf-8"),
+        "js" => Some("text/javascript; charset=utf-8"),
+        "css" => Some("text/css; charset=utf-8"),
+        "svg" => Some("image/svg+xml"),
+        "woff2" => Some("font/woff2"),
+        _ => None,
+    }
 }

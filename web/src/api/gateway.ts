@@ -1,0 +1,80 @@
+// Calls to the gateway, through the client that is generated from its OpenAPI document.
+
+import { parseExact } from "./exact";
+import {
+  type Agents,
+  type GrantPage,
+  type Interaction,
+  type InteractionMode,
+  type Interrupted,
+  interruptSession,
+  listAgents,
+  listGrants,
+  listSessions,
+  login,
+  type MessageAccepted,
+  me,
+  type OpenSession,
+  openSession,
+  type Receipt,
+  type Respond,
+  respond,
+  revokeGrant,
+  type Session,
+  type SessionPage,
+  sendMessage,
+  setInteractionMode,
+  showInteraction,
+  type WhoAmI,
+} from "./generated";
+import { client } from "./generated/client.gen";
+import { Problem } from "./problem";
+
+const PATIENCE_MS = 20_000;
+
+client.setConfig({
+  baseUrl: "",
+  cache: "no-store",
+  // Parsed here, so that numbers keep their digits.
+  parseAs: "text",
+  headers: { Accept: "application/json" },
+  fetch: (request: RequestInfo | URL) => fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
+});
+
+/** Takes what a generated function returns; throws a Problem if it is not what was asked for. */
+async function take<T>(call: Promise<{ data?: unknown; error?: unknown; response?: Response }>): Promise<T> {
+  const { data, error, response } = await call.catch(() => ({
+    data: undefined,
+    error: undefined,
+    response: undefined,
+  }));
+  if (!response) throw Problem.network();
+  if (!response.ok) throw new Problem(response.status, typeof error === "object" && error !== null ? error : {});
+  if (typeof data !== "string" || data === "") return undefined as T;
+  try {
+    return parseExact(data) as T;
+  } catch {
+    throw new Problem(response.status, { detail: "The gateway's answer could not be read." });
+  }
+}
+
+export const gateway = {
+  me: () => take<WhoAmI>(me()),
+  login: (code: string) => take<void>(login({ body: { code } })),
+  agents: () => take<Agents>(listAgents()),
+  sessions: (before?: string) => take<SessionPage>(listSessions({ query: { before } })),
+  openSession: (body: OpenSession) => take<Session>(openSession({ body })),
+  say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
+  interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, headers: JSON_BODY })),
+  interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
+  respond: (id: string, body: Respond, mode: InteractionMode) =>
+    take<Receipt>(respond({ path: { id }, body, headers: { "Holdpoint-Interaction": mode } })),
+  setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
+  grants: () => take<GrantPage>(listGrants()),
+  revokeGrant: (id: string) => take<void>(revokeGrant({ path: { id } })),
+};
+
+/** The gateway takes only what is declared as JSON, even without a body. */
+const JSON_BODY = { "Content-Type": "application/json" };
+
+export type Gateway = typeof gateway;

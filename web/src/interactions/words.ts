@@ -1,0 +1,317 @@
+// What a screen says about an ask. No clock here: `now` is given.
+
+import type {
+  AgentState,
+  Decider,
+  InteractionRequest,
+  OfferedScope,
+  Scope,
+  Session,
+  Surface,
+  Winner,
+} from "../api/generated";
+import type { Ask } from "../session/ask";
+import { countDiff } from "../text/diff";
+import { clock, folder, span } from "../text/time";
+import { plain, visible } from "../text/visible";
+
+export type Tone = "pending" | "approved" | "denied" | "expired" | "parked";
+
+/** Which colours and mark an ask has. */
+export function tone(ask: Ask): Tone {
+  switch (ask.state) {
+    case "settled":
+      return ask.settlement === "approved" || ask.settlement === "answered" ? "approved" : "denied";
+    case "closed":
+      return ask.closing === "answered_late" ? "approved" : "expired";
+    case "open":
+    case "queued":
+    case "submitted":
+      return ask.parked ? "parked" : "pending";
+  }
+}
+
+export const MARK: Record<Tone, string> = { pending: "●", approved: "✓", denied: "✕", expired: "◷", parked: "‖" };
+export const TONE_CLASS: Record<Tone, string> = {
+  pending: "tone-pending",
+  approved: "tone-approved",
+  denied: "tone-denied",
+  expired: "tone-expired",
+  parked: "tone-parked",
+};
+
+export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+
+const record = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
+
+/** The command of an input, if that is what it is. */
+export function commandOf(input: unknown): string | null {
+  const { command } = record(input);
+  return typeof command === "string" ? command : null;
+}
+
+/** The plan of an input, if that is what it is. */
+export function planOf(request: InteractionRequest): string | null {
+  const { plan } = record(request.input);
+  return request.kind === "approval" && typeof plan === "string" ? plan : null;
+}
+
+export function fileOf(input: unknown): string | null {
+  const { file_path, filePath, path } = record(input);
+  const file = file_path ?? filePath ?? path;
+  return typeof file === "string" ? file : null;
+}
+
+const programs = (command: string): string[] =>
+  command
+    .split(/&&|\|\||[;|\n]/)
+    .map((part) => /^\s*(?:[A-Za-z_]\w*=\S*\s+)*([^\s'"`$<>(){}]+)/.exec(part)?.[1] ?? "")
+    .filter((name) => name !== "");
+
+/** `Run 2 commands: rm, npm`. What the shell makes of it stands below, whole: this is a heading. */
+function runs(command: string): string {
+  const names = programs(command);
+  if (names.length === 0) return "Run a command";
+  const list = [...new Set(names)].map(visible).join(", ");
+  return names.length === 1 ? `Run a command: ${list}` : `Run ${names.length} commands: ${list}`;
+}
+
+/** One line that says what is asked. A row has room for the payload; a card shows it below. */
+export function headline(request: InteractionRequest, place: "card" | "row" = "card"): string {
+  const isRow = place === "row";
+  switch (request.kind) {
+    case "question": {
+      const { questions } = request;
+      const [first] = questions;
+      if (questions.length === 1 && first) return visible(first.question);
+      const words = count(questions.length, "question");
+      return isRow ? `${words}: ${questions.map((one) => visible(one.header)).join(", ")}` : words;
+    }
+    case "form":
+      return request.form.title ? visible(request.form.title) : `Fill in ${count(request.form.fields.length, "field")}`;
+    case "approval": {
+      const { input } = request;
+      const name = visible(request.toolName);
+      const command = commandOf(input);
+      if (command !== null) return isRow ? `Run ${visible(command)}` : runs(command);
+      if (planOf(request) !== null) return "Start this plan?";
+      const file = fileOf(input);
+      if (request.preview && file) return `Edit ${visible(file)}  ${countDiff(request.preview)}`;
+      if (file) return `${name} ${visible(file)}`;
+      const [first] = Object.values(record(input));
+      return isRow && first !== undefined ? `Use ${name}: ${visible(plain(first))}` : `Use ${name}`;
+    }
+  }
+}
+
+/** The name of the agent, with its subagents: `Claude Code › tester`. */
+export const asker = (agent: string, parents: string[] = []): string =>
+  [agent || "A program", ...parents].map(visible).join(" › ");
+
+export function sessionName(session: { title?: string | null; cwd?: string | null; agent: string }): string {
+  const last = session.cwd?.split("/").filter(Boolean).pop();
+  return visible(session.title || last || session.agent || "a program");
+}
+
+/** Where the ask comes from: `Claude Code › tester, ~/code/shop-api`. */
+export function origin(request: InteractionRequest, agent: string, session: Session | null): string {
+  const place = session?.cwd ? visible(folder(session.cwd)) : null;
+  return [asker(agent, request.parents), place].filter(Boolean).join(", ");
+}
+
+/** The words for an ask that still waits. */
+export function waiting(ask: Ask, age: string): string {
+  if (ask.state === "submitted") return "Sent, the tool is looking at it";
+  if (ask.state === "queued") return `Agent went on without it, ${age}: you can still answer`;
+  return ask.parked ? `Parked, ${age}: your answer starts it again` : `Waiting for you, ${age}`;
+}
+
+const SURFACE: Record<Surface, string> = {
+  web: "in the browser",
+  terminal: "in the terminal",
+  push: "from a notification",
+  chat: "in chat",
+  agent_terminal: "in the agent's terminal",
+  api: "through the API",
+};
+
+/** Who decided: `Ana in the browser`, `rule read-only`. */
+export function decider(who: Decider): string {
+  switch (who.by) {
+    case "person":
+      return `${visible(who.name)} ${SURFACE[who.surface] ?? ""}`.trim();
+    case "grant":
+      return "a remembered approval";
+    case "rule":
+      return `rule ${visible(who.name)}`;
+    case "earlier":
+      return "your answer to the same ask before";
+  }
+}
+
+/** How far the decision has come. */
+export function delivery(ask: Ask): string | null {
+  const way = ask.delivery;
+  switch (way?.delivery) {
+    case undefined:
+      return null;
+    case "accepted":
+      if (ask.request.origin === "caller") return "saved, not fetched yet";
+      return ask.parked ? "saved, the agent is being started" : "saved, not sent yet";
+    case "delivering":
+    case "delivered":
+      return "sent, not confirmed";
+    case "acknowledged":
+      return "agent has it";
+    case "unknown":
+      return "agent died before confirming: it may or may not have acted";
+    case "undeliverable":
+      return way?.movedTo ? "given to the same ask, asked again" : "could not reach the agent";
+  }
+}
+
+export const SCOPE: Record<Scope, string> = { once: "once", session: "for this session", always: "always" };
+
+const quoted = (word: string, reason: string | null | undefined) => (reason ? `${word}: “${visible(reason)}”` : word);
+
+/** What was done, without who and when. */
+function deed(ask: Ask): string {
+  if (ask.state !== "settled") return "";
+  const done = ask.response;
+  switch (ask.settlement) {
+    case "approved": {
+      if (done?.action !== "approve") return "Approved";
+      return `Approved${done.editedInput === undefined ? "" : " with changes"} ${SCOPE[done.scope]}`;
+    }
+    case "denied":
+      return quoted("Denied", done?.action === "deny" ? done.reason : null);
+    case "declined":
+      return quoted("Declined", done?.action === "cancel" ? done.reason : null);
+    case "answered":
+      return answered(ask);
+  }
+}
+
+function answered({ request, response }: Ask): string {
+  if (request.kind === "form") return summary({ request, response }) ?? "Answered";
+  if (request.kind !== "question" || response?.action !== "answer") return "Answered";
+  const parts = response.answers.map(({ questionId, labels = [], other }) => {
+    const question = request.questions.find((one) => one.id === questionId);
+    const given = question?.secret ? "••••" : [...labels, ...(other ? [other] : [])].map(visible).join(", ");
+    return `${visible(question?.header || questionId)}: ${given}`;
+  });
+  return `Answered ${parts.join("; ")}`;
+}
+
+/** The form's own words for what was sent: `Deploy {version} to {place}`. */
+export function summary({ request, response }: Pick<Ask, "request" | "response">): string | null {
+  const template = request.completedView?.summaryTemplate;
+  if (!template || request.kind !== "form" || response?.action !== "submit") return null;
+  const secrets = new Set(request.form.fields.filter((field) => field.type === "secret").map((field) => field.id));
+  const { input } = response;
+  return visible(
+    template.replace(/\{(\w+)\}/g, (whole, id: string) =>
+      secrets.has(id) ? "••••" : id in input ? plain(input[id]) : whole,
+    ),
+  );
+}
+
+/** How an ask ended, as one line. */
+export function receipt(ask: Ask): string {
+  if (ask.state === "closed") return closed(ask);
+  const { response, respondedAt } = ask;
+  const parts = [deed(ask), response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** Why an ask closed without a decision. */
+function closed(ask: Ask): string {
+  if (ask.state !== "closed") return "";
+  const nothing = ask.request.kind === "approval" ? ", not run" : "";
+  switch (ask.closing) {
+    case "answered_late":
+      return "Answered late, sent to the agent as a message";
+    case "cancelled":
+      return `Cancelled: its turn was stopped, or the agent took it back${nothing}`;
+    case "expired": {
+      const { deadline, hold } = ask.request;
+      const end = deadline
+        ? Date.parse(deadline) - Date.parse(ask.openedAt)
+        : hold.then === "deny"
+          ? hold.afterMs
+          : null;
+      return `Nobody answered${end === null ? " in time" : ` in ${span(end)}`}${nothing}`;
+    }
+  }
+}
+
+/** What happens if nobody answers. */
+export function holdWords(ask: Ask, now: number): string {
+  const { hold, deadline, canPark, kind } = ask.request;
+  const safe = kind === "approval" ? "Nothing runs." : "Nothing is chosen for you.";
+  const left = (end: number) => (end - now > 1000 ? `in ${span(end - now)}` : "any moment");
+  const closes = deadline ? ` Closes ${left(Date.parse(deadline))}.` : "";
+  if (ask.parked || ask.state === "queued") return `It waits for your answer. ${safe}${closes}`;
+  const at = left(Date.parse(ask.openedAt) + hold.afterMs);
+  switch (hold.then) {
+    case "deny":
+      return `No answer: agent is told ${at} that nobody answered. ${safe}`;
+    case "defer":
+      return `No answer: agent goes on ${at} without it, you can answer later. ${safe}${closes}`;
+    case "park":
+      if (canPark) return `No answer: parks ${at}. ${safe}${closes}`;
+      break;
+    case "wait":
+      break;
+  }
+  return `No answer: it keeps waiting. ${safe}${closes}`;
+}
+
+const DID: Record<string, string> = {
+  approve: "approved",
+  deny: "denied",
+  submit: "answered",
+  answer: "answered",
+  cancel: "declined",
+};
+
+/** For the one who came second. */
+export function lost(winner: Winner, me: string | undefined, clickedAt: number): string {
+  const did = DID[winner.action] ?? "settled";
+  if (winner.by === "person" && winner.name === me) {
+    return `You ${did} this already, ${SURFACE[winner.surface] ?? "elsewhere"}, at ${clock(winner.at)}. Your text is kept.`;
+  }
+  const who = winner.by === "person" ? visible(winner.name) : decider(winner);
+  const before = clickedAt - Date.parse(winner.at);
+  const when = before >= 1000 ? `${span(before)} before you` : "just before you";
+  return `${who[0]?.toUpperCase()}${who.slice(1)} ${did} this ${when}. Your text is kept.`;
+}
+
+/** The rule an approval would save, literally. */
+export function ruleWords(offer: OfferedScope): string {
+  return offer.rule === "exact_input" ? `${visible(offer.toolName)} with exactly this input` : visible(plain(offer));
+}
+
+export const LIFETIME: Record<Scope, string> = {
+  once: "for this one time",
+  session: "until this session ends",
+  always: "until you take it back",
+};
+
+export const AGENT: Record<AgentState, string> = {
+  idle: "idle",
+  running: "working",
+  waiting: "waits for you",
+  parking: "parking",
+  parked: "parked",
+  detached: "stopped unexpectedly",
+  ended: "ended",
+};
+
+/** For an inbox with nothing in it. */
+export function nothing(sessions: Session[]): string {
+  const working = sessions.filter((session) => session.state === "running").length;
+  if (working === 0) return "Nothing waits for you. No agent is working.";
+  return `Nothing waits for you. ${count(working, "agent")} ${working === 1 ? "is" : "are"} working.`;
+}

@@ -1,0 +1,3 @@
+export function GrantsPage() {
+  return <main />;
+}

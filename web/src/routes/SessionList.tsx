@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Session } from "../api/generated";
+import { AGENT, count, sessionName } from "../interactions/words";
+import { mayAnswer, useLive, useSessions } from "../session/live";
+import { visible } from "../text/visible";
+import { Button } from "../ui/Button";
+import { NewSession } from "./NewSession";
+
+/** The sessions, those that wait for a person marked. */
+export function SessionList() {
+  const { me } = useLive();
+  const sessions = useSessions();
+  const [opening, setOpening] = useState(false);
+  return (
+    <section aria-labelledby="sessions-heading" className="flex min-h-0 flex-col">
+      <div className="flex items-center justify-between py-1">
+        <h2 id="sessions-heading" className="text-xs font-semibold text-ink-2">
+          Sessions
+        </h2>
+        {mayAnswer(me) && (
+          <Button look="quiet" size="small" onClick={() => setOpening(true)}>
+            + New session
+          </Button>
+        )}
+      </div>
+      {sessions.length === 0 && <p className="py-2 text-xs text-ink-2">No session yet.</p>}
+      <ul className="-mx-2 grid gap-px">
+        {sessions.map((session) => (
+          <li key={session.sessionId}>
+            <Row session={session} />
+          </li>
+        ))}
+      </ul>
+      <NewSession open={opening} onClose={() => setOpening(false)} />
+    </section>
+  );
+}
+
+const DOT: Partial<Record<Session["state"], string>> = {
+  running: "◐",
+  waiting: "◐",
+  parked: "‖",
+  parking: "‖",
+  detached: "✕",
+};
+
+function Row({ session }: { session: Session }) {
+  const waits = session.openAsks > 0;
+  const state = waits ? count(session.openAsks, "open ask") : AGENT[session.state];
+  const tone = waits ? (session.state === "parked" ? "tone-parked" : "tone-pending") : "tone-expired";
+  return (
+    <Link
+      to="/sessions/$sessionId"
+      params={{ sessionId: session.sessionId }}
+      className={`tag ${tone} grid min-h-11 grid-cols-[16px_minmax(0,1fr)] items-center gap-x-2 px-2 py-1.5 hover:bg-sunken aria-[current=page]:bg-sunken`}
+    >
+      <span aria-hidden="true" className="text-center text-xs text-tone">
+        {waits ? (session.state === "parked" ? "‖" : "●") : (DOT[session.state] ?? "·")}
+      </span>
+      <span className="truncate font-medium">{sessionName(session)}</span>
+      <span className="col-start-2 truncate text-xs text-ink-2">
+        {visible(session.agent || "a program")}, {state}
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,65 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef } from "react";
+import { gateway } from "../api/gateway";
+import type { WhoAmI } from "../api/generated";
+import { Problem } from "../api/problem";
+import { InboxFeed } from "../session/inbox";
+import { LiveProvider, SESSIONS } from "../session/live";
+import { settings } from "../session/settings";
+import { Calm, Ticked } from "../ui/Calm";
+import { NEEDS_LINK } from "./LoginPage";
+import { Sidebar } from "./Sidebar";
+
+/** Finds out who looks, then shows the frame around every screen. */
+export function Shell() {
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: gateway.me,
+    retry: (_count, error) => !(error instanceof Problem && error.status === 401),
+    retryDelay: 2_000,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (me.data) return <Frame me={me.data} />;
+  const error = me.error ?? me.failureReason;
+  if (error instanceof Problem && error.status === 401) {
+    return (
+      <Calm>
+        <Ticked text={NEEDS_LINK} />
+      </Calm>
+    );
+  }
+  return error ? <Calm>{error.message} Trying again…</Calm> : null;
+}
+
+const client = crypto.randomUUID();
+
+function Frame({ me }: { me: WhoAmI }) {
+  const queries = useQueryClient();
+  const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const inbox = useMemo(
+    () =>
+      new InboxFeed({
+        interaction: gateway.interaction,
+        client,
+        mode: () => settings().interaction,
+        onRefused: (problem) => problem.status === 401 && location.reload(),
+        onNew: () => {},
+        onChange: () => {
+          clearTimeout(soon.current);
+          soon.current = setTimeout(() => queries.invalidateQueries({ queryKey: SESSIONS }), 150);
+        },
+      }),
+    [queries],
+  );
+  useEffect(() => inbox.start(), [inbox]);
+  const live = useMemo(() => ({ me, inbox, client }), [me, inbox]);
+  return (
+    <LiveProvider value={live}>
+      <div className="grid h-dvh wide:grid-cols-[280px_minmax(0,1fr)]">
+        <Sidebar />
+        <Outlet />
+      </div>
+    </LiveProvider>
+  );
+}

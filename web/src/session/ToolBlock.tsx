@@ -1,0 +1,81 @@
+import type { ReactNode } from "react";
+import { ReceiptLine } from "../interactions/Receipt";
+import { asker, commandOf, fileOf } from "../interactions/words";
+import { Diff } from "../text/Diff";
+import { readDiff, replaceDiff } from "../text/diff";
+import { Payload } from "../text/Payload";
+import { Shown } from "../text/Shown";
+import { plain, visible } from "../text/visible";
+import type { ToolItem } from "./transcript";
+
+/** A tool call: what goes in, the ask it waits for, what comes out. */
+export function ToolBlock({ tool }: { tool: ToolItem }) {
+  const { input, result, ask } = tool;
+  const command = input && commandOf(input.value);
+  const file = input && fileOf(input.value);
+  const state = result ? (result.isError ? "failed" : "") : ask ? "" : "running";
+  return (
+    <div className="tag border border-line bg-surface">
+      <p className="flex items-baseline gap-2 px-3 py-1.5 font-mono text-xs">
+        <span className="shrink-0 text-ink">
+          {asker(tool.parents[0] ?? tool.name, tool.parents[0] ? [...tool.parents.slice(1), tool.name] : [])}
+        </span>
+        <span className="min-w-0 flex-1 truncate text-ink-2">{file && visible(file)}</span>
+        <span className={state === "failed" ? "text-denied" : "text-ink-2"}>{state}</span>
+      </p>
+      <div className="border-t border-line">
+        {input ? (
+          <Input
+            value={input.value}
+            command={command ?? null}
+            preview={ask?.request.kind === "approval" ? (ask.request.preview ?? null) : null}
+          />
+        ) : (
+          tool.streamed && <Payload text={tool.streamed} />
+        )}
+      </div>
+      {ask && (
+        <div className="border-t border-line">
+          <ReceiptLine ask={ask} />
+        </div>
+      )}
+      {result && (
+        <div className={`border-t border-line ${command ? "" : "[&>div]:bg-transparent"}`}>
+          <Folded name={result.isError ? "Error" : "Result"} text={plain(result.value) || "(no output)"} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Input({ value, command, preview }: { value: unknown; command: string | null; preview: string | null }) {
+  if (command !== null) return <Folded name="Command" text={command} lead="$ " />;
+  const { old_string, new_string } = (value ?? {}) as Record<string, unknown>;
+  if (preview) return <Diff lines={readDiff(preview)} />;
+  if (typeof old_string === "string" && typeof new_string === "string")
+    return <Diff lines={replaceDiff(old_string, new_string)} />;
+  if (value === null || (typeof value === "object" && Object.keys(value).length === 0)) return null;
+  return <Folded name="Input" text={plain(value)} />;
+}
+
+const SHORT = 6;
+const LONGEST = 2_000;
+
+/** Long machine text is one press away: the transcript stays readable. */
+function Folded({ name, text, lead = "" }: { name: string; text: string; lead?: string }): ReactNode {
+  const lines = text.split("\n");
+  if (lines.length <= SHORT && text.length <= LONGEST) return <Payload text={text} lead={lead} />;
+  return (
+    <details className="group">
+      <summary className="flex cursor-pointer gap-2 bg-sunken px-3 py-2 font-mono text-mono text-ink-2 select-none">
+        <span className="shrink-0 font-sans text-xs leading-5">
+          {name}, {lines.length > 1 ? `${lines.length} lines` : `${text.length.toLocaleString("en")} characters`}
+        </span>
+        <span className="min-w-0 truncate group-open:hidden">
+          <Shown text={(lines.find((line) => line.trim()) ?? "").slice(0, 200)} where="payload" />
+        </span>
+      </summary>
+      <Payload text={text} lead={lead} />
+    </details>
+  );
+}

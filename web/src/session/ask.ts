@@ -1,0 +1,18 @@
+import type { AskState, Delivery, InteractionRequest, InteractionResponse } from "../api/generated";
+
+/** An ask as a screen shows it. An `Interaction` of the API is one, and so is what a session's events tell. */
+export type Ask = AskState & {
+  request: InteractionRequest;
+  /** The event that changed it last: of two views the higher is the newer. */
+  seq: number;
+  openedAt: string;
+  parked: boolean;
+  delivery?: Delivery | null;
+  response?: InteractionResponse | null;
+  respondedAt?: string | null;
+};
+
+/** May a person still answer? */
+export const isOpen = (ask: Ask): boolean => ask.state === "open" || ask.state === "queued";
+
+export const isOver = (ask: Ask): boolean => ask.state === "settled" || ask.state === "closed";

@@ -1,0 +1,52 @@
+// What every screen shares: who looks, the inbox, the sessions, the time.
+
+import { useQuery } from "@tanstack/react-query";
+import { createContext, use, useEffect, useState, useSyncExternalStore } from "react";
+import { gateway } from "../api/gateway";
+import type { Session, WhoAmI } from "../api/generated";
+import type { Inbox, InboxFeed } from "./inbox";
+
+export interface Live {
+  me: WhoAmI;
+  inbox: InboxFeed;
+  /** The name of this tab among the person's clients. */
+  client: string;
+}
+
+const Context = createContext<Live | null>(null);
+export const LiveProvider = Context.Provider;
+
+export function useLive(): Live {
+  const live = use(Context);
+  if (!live) throw new Error("There is no LiveProvider above this.");
+  return live;
+}
+
+export function useInbox(): Inbox {
+  const { inbox } = useLive();
+  return useSyncExternalStore(inbox.subscribe, inbox.view);
+}
+
+export const SESSIONS = ["sessions"] as const;
+
+/** The sessions, newest first. They are read again when the inbox changes, and now and then. */
+export function useSessions(): Session[] {
+  const { data } = useQuery({ queryKey: SESSIONS, queryFn: () => gateway.sessions(), refetchInterval: 5_000 });
+  return data?.sessions ?? NONE;
+}
+const NONE: Session[] = [];
+
+export const useSession = (id: string | undefined): Session | null =>
+  useSessions().find((one) => one.sessionId === id) ?? null;
+
+/** The time, to the ten seconds. */
+export function useNow(everyMs = 10_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+export const mayAnswer = (me: WhoAmI): boolean => me.role === "person" || me.role === "admin";

@@ -1,0 +1,66 @@
+// What this browser remembers about how a person likes it. Nothing here is a decision.
+
+import { useSyncExternalStore } from "react";
+import type { InteractionMode } from "../api/generated";
+
+export interface Settings {
+  /** Off: this client shows asks and does not answer them. */
+  interaction: InteractionMode;
+  /** One question with one choice is sent when it is chosen. */
+  sendOnPick: boolean;
+  notify: "unasked" | "on" | "off";
+  /** Prompts that were put off: shown last, and not docked. */
+  notNow: string[];
+}
+
+const KEY = "holdpoint:settings";
+const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", notNow: [] };
+const MOST_NOT_NOW = 200;
+
+const listeners = new Set<() => void>();
+let current: Settings = read();
+
+function read(): Settings {
+  try {
+    return { ...START, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+  } catch {
+    // Storage is off or unreadable: memory alone then.
+    return START;
+  }
+}
+
+export const settings = (): Settings => current;
+
+export function change(part: Partial<Settings>): void {
+  current = { ...current, ...part };
+  current.notNow = current.notNow.slice(-MOST_NOT_NOW);
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current));
+  } catch {
+    // As above.
+  }
+  for (const listener of listeners) listener();
+}
+
+export function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  const fromAnotherTab = (event: StorageEvent) => {
+    if (event.key !== KEY) return;
+    current = read();
+    listener();
+  };
+  addEventListener("storage", fromAnotherTab);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener("storage", fromAnotherTab);
+  };
+}
+
+export const useSettings = (): Settings => useSyncExternalStore(subscribe, settings);
+
+export const putOff = (promptId: string): void =>
+  change({ notNow: [...current.notNow.filter((one) => one !== promptId), promptId] });
+
+export const takeUp = (promptId: string): void => {
+  if (current.notNow.includes(promptId)) change({ notNow: current.notNow.filter((one) => one !== promptId) });
+};

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import type { Event, EventBody } from "../api/generated";
+import { approvalRequest } from "../test/asks";
+import { askIn, emptyTranscript, fold, type Transcript } from "./transcript";
+
+const events = (...bodies: EventBody[]): Event[] =>
+  bodies.map((body, at) => ({ id: `evt_${at}`, seq: at + 1, at: "2026-01-31T14:02:00Z", ...body }) as Event);
+const read = (...bodies: EventBody[]) => fold(emptyTranscript(), events(...bodies));
+const delta = (text: string, messageId = "m1"): EventBody => ({
+  type: "text_delta",
+  data: { turnId: "t1", messageId, text },
+});
+const start: EventBody = {
+  type: "tool_call_start",
+  data: { turnId: "t1", messageId: "m1", toolCallId: "c1", toolName: "Bash" },
+};
+const piece = (text: string): EventBody => ({
+  type: "tool_call_delta",
+  data: { turnId: "t1", toolCallId: "c1", text },
+});
+const end: EventBody = {
+  type: "tool_call_end",
+  data: { turnId: "t1", toolCallId: "c1", input: { command: "ls" } },
+};
+
+/** The same without what is only for finding things again. */
+const shape = ({ items, agent, seq }: Transcript) => ({ items, agent, seq });
+
+describe("a transcript", () => {
+  it("is the same whether its events come at once or one by one, and whether some come twice", () => {
+    const all = events(delta("a"), delta("b"), start, piece('{"com'), end, delta("c"), {
+      type: "interaction_request",
+      data: approvalRequest({ toolCallId: "c1" }),
+    });
+    const atOnce = fold(emptyTranscript(), all);
+    const oneByOne = all.reduce((so, event) => fold(so, [event]), emptyTranscript());
+    const doubled = all.reduce((so, event) => fold(fold(so, [event]), all), emptyTranscript());
+    expect(shape(oneByOne)).toEqual(shape(atOnce));
+    expect(shape(doubled)).toEqual(shape(atOnce));
+  });
+
+  it("changes nothing that was handed out", () => {
+    const before = read(delta("a"), start);
+    const copy = structuredClone(before);
+    const after = fold(before, [{ ...events(delta(""), delta(""), piece("x"))[2] } as Event]);
+    expect(before).toEqual(copy);
+    expect(after.items[0]).toBe(before.items[0]);
+    expect(after.items[1]).not.toBe(before.items[1]);
+  });
+
+  it("joins the deltas of a message until something else comes between", () => {
+    const { items } = read(delta("I "), delta("look"), delta("other", "m2"), start, delta("again", "m2"));
+    expect(items.map((item) => (item.kind === "text" ? item.text : item.kind))).toEqual([
+      "I look",
+      "other",
+      "tool",
+      "again",
+    ]);
+  });
+
+  it("lets argument text only grow, until the complete input replaces it", () => {
+    const growing = read(start, piece('{"command":'), piece('"l'));
+    expect(growing.items[0]).toMatchObject({ streamed: '{"command":"l' });
+    const complete = read(start, piece('{"command":'), end, piece("late"));
+    expect(complete.items[0]).toMatchObject({ streamed: "", input: { value: { command: "ls" } } });
+  });
+
+  it("shows an ask inside its tool's block, and a questionnaire as a block of its own", () => {
+    const inside = read(start, { type: "interaction_request", data: approvalRequest({ toolCallId: "c1" }) });
+    expect(inside.items).toHaveLength(1);
+    const own = read(start, {
+      type: "interaction_request",
+      data: approvalRequest({ toolCallId: "c1", presentation: "questionnaire" }),
+    });
+    expect(own.items.map((item) => item.kind)).toEqual(["tool", "ask"]);
+  });
+
+  it("asks again at the place of the first showing", () => {
+    const again = read({ type: "interaction_request", data: approvalRequest({}) }, delta("x"), {
+      type: "interaction_request",
+      data: approvalRequest({ promptId: "prm_2", attempt: 2 }),
+    });
+    expect(again.items.map((item) => item.kind)).toEqual(["ask", "text"]);
+    expect(askIn(again, "int_1")).toMatchObject({ state: "open", seq: 3, request: { attempt: 2 } });
+  });
+
+  it("follows an ask to its delivery", () => {
+    const told = read(
+      { type: "interaction_request", data: approvalRequest({}) },
+      {
+        type: "interaction_response",
+        data: {
+          interactionId: "int_1",
+          promptId: "prm_1",
+          by: "person",
+          name: "ana",
+          surface: "web",
+          action: "approve",
+          scope: "once",
+          settlement: "approved",
+        },
+      },
+      {
+        type: "interaction_update",
+        data: { interactionId: "int_1", promptId: "prm_1", change: "delivery", delivery: "acknowledged" },
+      },
+    );
+    expect(askIn(told, "int_1")).toMatchObject({
+      state: "settled",
+      settlement: "approved",
+      delivery: { delivery: "acknowledged" },
+    });
+  });
+
+  it("takes an ask for parked while its agent is", () => {
+    const ask: EventBody = { type: "interaction_request", data: approvalRequest({}) };
+    const parked: EventBody = { type: "session_status", data: { agent: "parked" } };
+    expect(askIn(read(ask, parked), "int_1")?.parked).toBe(true);
+    expect(askIn(read(ask, parked, { type: "session_status", data: { agent: "running" } }), "int_1")?.parked).toBe(
+      false,
+    );
+  });
+
+  it("does not stumble over an event that it does not know", () => {
+    const odd = { type: "from_the_future", data: {} } as unknown as EventBody;
+    expect(read(odd, delta("still here")).items).toHaveLength(1);
+  });
+});

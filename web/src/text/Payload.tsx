@@ -1,0 +1,61 @@
+import { Scrollable } from "../ui/Scrollable";
+import { Shown } from "./Shown";
+import { thirds } from "./visible";
+
+/** Past this a middle is cut into pieces that are drawn only when they are scrolled to. */
+const PIECE = 20_000;
+
+/** Machine text, raw and whole: wrapped so that nothing lies out of sight, of a long one the middle scrolls. */
+export function Payload({ text, lead = "", className = "" }: { text: string; lead?: string; className?: string }) {
+  const { head, middle, tail, between } = thirds(text);
+  return (
+    <div
+      className={`isolate bg-sunken px-3 py-2 font-mono text-mono [direction:ltr] [unicode-bidi:isolate] ${className}`}
+    >
+      <Pre text={head} lead={lead} />
+      {middle !== null && (
+        <>
+          <p className="text-xs leading-5 text-ink-2">{between} more lines, they scroll</p>
+          <Scrollable label={`${between} more lines`} className="max-h-40 overflow-y-auto border-y border-line py-1">
+            <Pre text={middle} />
+          </Scrollable>
+          <p className="text-xs leading-5 text-ink-2">the last lines</p>
+          <Pre text={tail} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Pre({ text, lead = "" }: { text: string; lead?: string }) {
+  if (text.length > PIECE) return <LongPre text={text} lead={lead} />;
+  return (
+    <pre className="font-mono whitespace-pre-wrap wrap-anywhere [tab-size:4]">
+      {lead && (
+        <span aria-hidden="true" className="text-ink-2 select-none">
+          {lead}
+        </span>
+      )}
+      <Shown text={text} where="payload" />
+    </pre>
+  );
+}
+
+/** A megabyte on one line: the browser lays out only what is in sight. */
+function LongPre({ text, lead }: { text: string; lead: string }) {
+  const parts = [];
+  for (let from = 0; from < text.length; from += PIECE) parts.push(from);
+  return (
+    <Scrollable label={`${text.length} characters`} className="max-h-80 overflow-y-auto">
+      {parts.map((from) => (
+        <pre
+          key={from}
+          className="font-mono whitespace-pre-wrap wrap-anywhere [content-visibility:auto] [contain-intrinsic-size:auto_4000px]"
+        >
+          {from === 0 && lead}
+          <Shown text={text.slice(from, from + PIECE)} where="payload" />
+        </pre>
+      ))}
+    </Scrollable>
+  );
+}

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+const outDir = "dist/ui";
+
+/** The binary serves these as they are: it has no compressor of its own. */
+function zipped(): Plugin {
+  return {
+    name: "zipped",
+    apply: "build",
+    closeBundle() {
+      for (const file of readdirSync(outDir, { recursive: true, encoding: "utf8" })) {
+        if (!/\.(js|css|html)$/.test(file)) continue;
+        const path = join(outDir, file);
+        writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
+      }
+    },
+  };
+}
+
+const gateway = process.env.HOLDPOINT_URL ?? "http://127.0.0.1:4780";
+
+export default defineConfig({
+  plugins: [react(), tailwindcss(), zipped()],
+  // Nothing inline: the page's policy allows neither inline scripts nor data addresses.
+  build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2023" },
+  server: {
+    // The gateway checks Host and Origin: for it, this is its own page.
+    proxy: { "/v1": { target: gateway, changeOrigin: true, headers: { origin: gateway } } },
+  },
+});
