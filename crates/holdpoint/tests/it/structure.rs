@@ -99,7 +99,7 @@ fn root() -> PathBuf {
 
 /// Every file below `folder`, relative to the root, without what tools generate.
 fn files(folder: &str) -> Vec<PathBuf> {
-    const SKIPPED: [&str; 4] = [".git", "target", "node_modules", "dist"];
+    const SKIPPED: [&str; 5] = [".git", "target", "node_modules", "dist", "generated"];
     let root = root();
     let mut found = Vec::new();
     let mut folders = vec![root.join(folder)];
