@@ -3,11 +3,13 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./routes/router";
+import { forgetOldDrafts } from "./session/drafts";
 import "./style.css";
 import { Boundary } from "./ui/Boundary";
 import { Button } from "./ui/Button";
 import { Calm } from "./ui/Calm";
 
+forgetOldDrafts(Date.now());
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, networkMode: "always" }, mutations: { networkMode: "always" } },
 });

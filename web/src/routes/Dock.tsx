@@ -1,14 +1,125 @@
-import type { RefObject } from "react";
-import type { Transcript } from "../session/transcript";
+import { useNavigate } from "@tanstack/react-router";
+import { type RefObject, useEffect, useState } from "react";
+import type { Interaction } from "../api/generated";
+import { Problem } from "../api/problem";
+import { AskCard, type CardPlace } from "../interactions/AskCard";
+import { headline, MARK, TONE_CLASS, tone } from "../interactions/words";
+import { isOpen } from "../session/ask";
+import { useInbox, useLive } from "../session/live";
+import { putOff, takeUp } from "../session/settings";
+import { askIn, type Transcript } from "../session/transcript";
+import { useWaiting } from "../session/waiting";
+import { Button } from "../ui/Button";
 
 interface Props {
   sessionId: string;
+  /** The ask that a link or a press named. */
   askId: string | null;
   transcript: Transcript;
   composer: RefObject<HTMLTextAreaElement | null>;
 }
 
-/** The open ask of a session, above the composer. */
-export function Dock(_props: Props) {
+/** The newer of what the inbox knows and what the session's events tell. */
+function newest(ask: Interaction, transcript: Transcript): Interaction {
+  const told = askIn(transcript, ask.request.interactionId);
+  if (!told) return ask;
+  return told.seq > ask.seq ? { ...ask, ...told } : { ...ask, parked: isOpen(ask) ? told.parked : ask.parked };
+}
+
+/** The open ask of a session, above the composer. On a phone it fills the screen once it is opened. */
+export function Dock({ sessionId, askId, transcript, composer }: Props) {
+  const { inbox } = useLive();
+  const { asks } = useInbox();
+  const here = useWaiting(sessionId).now;
+  const all = useWaiting().now;
+  const navigate = useNavigate();
+  const [closed, setClosed] = useState<string | null>(null);
+  const [held, setHeld] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  // What a person named; what still has something to say; the oldest.
+  const heldHere = held !== null && asks.get(held)?.sessionId === sessionId ? held : null;
+  const next = here.find((ask) => ask.request.promptId !== closed)?.request.interactionId ?? null;
+  const isHeldOpen = heldHere !== null && here.some((ask) => ask.request.interactionId === heldHere);
+  const docked =
+    heldHere !== null && (busy || (isHeldOpen && asks.get(heldHere)?.request.promptId !== closed)) ? heldHere : next;
+  const id = askId ?? docked;
+  useEffect(() => setHeld(id), [id]);
+
+  const known = id === null ? undefined : asks.get(id);
+  const missing = id !== null && known === undefined;
+  useEffect(() => {
+    if (!missing || id === null) return;
+    // A link to an ask that ended, or one from before the first snapshot.
+    inbox.refresh(id).catch((error) => {
+      if (error instanceof Problem && error.status === 404) void navigate({ to: ".", search: {}, replace: true });
+    });
+  }, [missing, id, inbox, navigate]);
+  if (!known) return null;
+  const ask = newest(known, transcript);
+  const { promptId, interactionId } = ask.request;
+
+  const leave = () => {
+    if (askId) void navigate({ to: ".", search: {} });
+    setClosed(promptId);
+    composer.current?.focus();
+  };
+  const go = (other: Interaction | undefined) => {
+    if (!other) return leave();
+    void navigate({
+      to: "/sessions/$sessionId",
+      params: { sessionId: other.sessionId },
+      search: { ask: other.request.interactionId },
+    });
+  };
+  const at = all.findIndex((one) => one.request.interactionId === interactionId);
+  const place: CardPlace = {
+    at: at + 1,
+    of: all.length,
+    onLeave: leave,
+    onMove: (by) => go(all[at < 0 ? 0 : (at + by + all.length) % all.length]),
+    onNotNow: () => {
+      putOff(promptId);
+      const others = all.filter((one) => one.request.interactionId !== interactionId);
+      if (askId && others.length > 0) go(others[0]);
+      else if (askId) void navigate({ to: ".", search: {} });
+    },
+  };
+  return (
+    <>
+      <div
+        className={
+          askId
+            ? "flex min-h-0 max-wide:fixed max-wide:inset-0 max-wide:z-10 max-wide:bg-surface max-wide:[&>section]:h-dvh max-wide:[&>section]:max-h-dvh max-wide:[&>section]:rounded-none max-wide:[&>section]:border-y-0 max-wide:[&>section]:border-r-0"
+            : "flex min-h-0 max-wide:hidden"
+        }
+      >
+        <AskCard key={interactionId} ask={ask} place={place} focus={askId !== null} onBusy={setBusy} />
+      </div>
+      {!askId && <Strip ask={ask} onOpen={() => go(ask)} />}
+      {askId && <TakeUp promptId={promptId} />}
+    </>
+  );
+}
+
+/** Opening what was put off takes it up again. */
+function TakeUp({ promptId }: { promptId: string }) {
+  useEffect(() => takeUp(promptId), [promptId]);
   return null;
+}
+
+/** On a phone: one line, which opens the card. */
+function Strip({ ask, onOpen }: { ask: Interaction; onOpen: () => void }) {
+  const kind = tone(ask);
+  return (
+    <div className={`railed ${TONE_CLASS[kind]} flex items-center gap-2 bg-surface py-1 pr-1 pl-3 wide:hidden`}>
+      <p className="min-w-0 flex-1 truncate">
+        <span className="text-tone">{MARK[kind]}</span>{" "}
+        <span className="font-medium">{headline(ask.request, "row")}</span>
+      </p>
+      <Button look="solid" onClick={onOpen}>
+        {isOpen(ask) ? "Answer" : "Show"}
+      </Button>
+    </div>
+  );
 }

@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { Interaction } from "../api/generated";
 import { headline, MARK, nothing, sessionName, TONE_CLASS, tone } from "../interactions/words";
-import { useInbox, useNow, useSession, useSessions } from "../session/live";
+import { useInbox, useSession, useSessions } from "../session/live";
+import { useNow } from "../session/now";
 import { useWaiting } from "../session/waiting";
 import { age } from "../text/time";
 import { visible } from "../text/visible";

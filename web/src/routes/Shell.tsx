@@ -4,10 +4,12 @@ import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
 import { Problem } from "../api/problem";
+import { AnswerProvider } from "../interactions/transport";
 import { InboxFeed } from "../session/inbox";
-import { LiveProvider, SESSIONS } from "../session/live";
+import { type Live, LiveProvider, SESSIONS } from "../session/live";
 import { settings } from "../session/settings";
 import { Calm, Ticked } from "../ui/Calm";
+import { useGatewayDesk } from "./desk";
 import { NEEDS_LINK } from "./LoginPage";
 import { Sidebar } from "./Sidebar";
 
@@ -56,10 +58,19 @@ function Frame({ me }: { me: WhoAmI }) {
   const live = useMemo(() => ({ me, inbox, client }), [me, inbox]);
   return (
     <LiveProvider value={live}>
+      <Desk live={live} />
+    </LiveProvider>
+  );
+}
+
+function Desk({ live }: { live: Live }) {
+  const desk = useGatewayDesk(live);
+  return (
+    <AnswerProvider value={desk}>
       <div className="grid h-dvh wide:grid-cols-[280px_minmax(0,1fr)]">
         <Sidebar />
         <Outlet />
       </div>
-    </LiveProvider>
+    </AnswerProvider>
   );
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ReceiptLine } from "../interactions/Receipt";
-import { asker, commandOf, fileOf } from "../interactions/words";
+import { asker, commandOf, fileOf, headline } from "../interactions/words";
 import { Diff } from "../text/Diff";
 import { readDiff, replaceDiff } from "../text/diff";
 import { Payload } from "../text/Payload";
@@ -14,6 +14,8 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
   const command = input && commandOf(input.value);
   const file = input && fileOf(input.value);
   const state = result ? (result.isError ? "failed" : "") : ask ? "" : "running";
+  // A question or a form is what its input says.
+  const speaksForItself = ask !== undefined && ask.request.kind !== "approval";
   return (
     <div className="tag border border-line bg-surface">
       <p className="flex items-baseline gap-2 px-3 py-1.5 font-mono text-xs">
@@ -23,8 +25,10 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
         <span className="min-w-0 flex-1 truncate text-ink-2">{file && visible(file)}</span>
         <span className={state === "failed" ? "text-denied" : "text-ink-2"}>{state}</span>
       </p>
-      <div className="border-t border-line">
-        {input ? (
+      <div className="border-t border-line empty:hidden">
+        {speaksForItself ? (
+          <p className="px-3 py-2 font-medium wrap-anywhere">{headline(ask.request)}</p>
+        ) : input ? (
           <Input
             value={input.value}
             command={command ?? null}
@@ -54,7 +58,10 @@ function Input({ value, command, preview }: { value: unknown; command: string | 
   if (preview) return <Diff lines={readDiff(preview)} />;
   if (typeof old_string === "string" && typeof new_string === "string")
     return <Diff lines={replaceDiff(old_string, new_string)} />;
-  if (value === null || (typeof value === "object" && Object.keys(value).length === 0)) return null;
+  // The file stands in the heading.
+  const rest =
+    typeof value === "object" && value !== null ? Object.keys(value).length - (fileOf(value) === null ? 0 : 1) : 1;
+  if (value === null || rest === 0) return null;
   return <Folded name="Input" text={plain(value)} />;
 }
 

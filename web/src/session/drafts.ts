@@ -1,27 +1,50 @@
 // What was typed and not sent. It outlives a reload and a lost connection, and never holds a secret.
 
 const PREFIX = "holdpoint:draft:";
+const KEPT_MS = 30 * 24 * 3600 * 1000;
 const memory = new Map<string, unknown>();
 
-export function readDraft<T>(name: string): T | null {
-  if (memory.has(name)) return memory.get(name) as T;
+interface Stored {
+  at: number;
+  value: unknown;
+}
+
+function read(key: string): Stored | null {
   try {
-    const stored = localStorage.getItem(PREFIX + name);
-    return stored === null ? null : (JSON.parse(stored) as T);
+    return JSON.parse(localStorage.getItem(key) ?? "null");
   } catch {
     // Storage is off or unreadable: memory alone then.
     return null;
   }
 }
 
-/** @param stored what may lie on disk, where that is less than what is kept in memory */
-export function keepDraft(name: string, value: unknown, stored: unknown = value): void {
-  memory.set(name, value);
+function write(key: string, value: unknown): void {
   try {
-    localStorage.setItem(PREFIX + name, JSON.stringify(stored));
+    localStorage.setItem(key, JSON.stringify({ at: Date.now(), value } satisfies Stored));
   } catch {
     // As above.
   }
+}
+
+/** Drafts of asks that were answered elsewhere are of no use after a while. */
+export function forgetOldDrafts(now: number): void {
+  try {
+    const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
+    for (const key of keys) if (now - (read(key)?.at ?? 0) > KEPT_MS) localStorage.removeItem(key);
+  } catch {
+    // As above.
+  }
+}
+
+export function readDraft<T>(name: string): T | null {
+  if (memory.has(name)) return memory.get(name) as T;
+  return (read(PREFIX + name)?.value as T | undefined) ?? null;
+}
+
+/** @param stored what may lie on disk, where that is less than what is kept in memory */
+export function keepDraft(name: string, value: unknown, stored: unknown = value): void {
+  memory.set(name, value);
+  write(PREFIX + name, stored);
 }
 
 export function forgetDraft(name: string): void {
@@ -32,3 +55,14 @@ export function forgetDraft(name: string): void {
     // As above.
   }
 }
+
+/** What was typed for one showing goes on to the next. */
+export function carryDraft(from: string, to: string): void {
+  const value = readDraft(from);
+  if (value === null || readDraft(to) !== null) return;
+  keepDraft(to, value, read(PREFIX + from)?.value ?? null);
+  forgetDraft(from);
+}
+
+/** As a reload does. */
+export const forgetMemory = (): void => memory.clear();

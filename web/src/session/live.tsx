@@ -1,7 +1,7 @@
 // What every screen shares: who looks, the inbox, the sessions, the time.
 
 import { useQuery } from "@tanstack/react-query";
-import { createContext, use, useEffect, useState, useSyncExternalStore } from "react";
+import { createContext, use, useSyncExternalStore } from "react";
 import { gateway } from "../api/gateway";
 import type { Session, WhoAmI } from "../api/generated";
 import type { Inbox, InboxFeed } from "./inbox";
@@ -38,15 +38,5 @@ const NONE: Session[] = [];
 
 export const useSession = (id: string | undefined): Session | null =>
   useSessions().find((one) => one.sessionId === id) ?? null;
-
-/** The time, to the ten seconds. */
-export function useNow(everyMs = 10_000): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
-}
 
 export const mayAnswer = (me: WhoAmI): boolean => me.role === "person" || me.role === "admin";

@@ -1,0 +1,145 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { InteractionRequest } from "../api/generated";
+import { isOpen } from "../session/ask";
+import { Shown } from "../text/Shown";
+import { Button } from "../ui/Button";
+import { useCard } from "./card";
+import { useDesk } from "./transport";
+
+/** What is asked: it scrolls, the actions below it never do. */
+export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
+  const { late, answerable } = useCard();
+  const box = useRef<HTMLDivElement>(null);
+  const [more, setMore] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const look = () => setMore(element.scrollHeight - element.scrollTop - element.clientHeight > 8);
+    const sized = new ResizeObserver(look);
+    sized.observe(element);
+    for (const child of element.children) sized.observe(child);
+    element.addEventListener("scroll", look, { passive: true });
+    look();
+    return () => {
+      sized.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, []);
+  return (
+    <>
+      <div ref={box} className="min-h-0 flex-auto overflow-y-auto px-4 pt-1 pb-3">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          {request.attempt > 1 && (
+            <Warning>
+              Asked again (attempt {request.attempt}){request.error && ": "}
+              {request.error && <Shown text={request.error} />}
+            </Warning>
+          )}
+          {request.mayHaveRun && (
+            <Warning>
+              This may already have run: the agent died before it confirmed an approval of the very same input.
+            </Warning>
+          )}
+          {late && answerable && (
+            <p>It is too late to settle this, but the session goes on: what you send reaches the agent as a message.</p>
+          )}
+          {children}
+          {request.agentSays && (
+            <p className="wrap-anywhere">
+              <span className="text-ink-2">Agent says: </span>“<Shown text={request.agentSays} />”
+            </p>
+          )}
+          {request.decisionReason && (
+            <p className="wrap-anywhere">
+              <span className="text-ink-2">Asked because: </span>
+              <Shown text={request.decisionReason} />
+            </p>
+          )}
+        </div>
+      </div>
+      {more && (
+        <p aria-hidden="true" className="shrink-0 border-t border-line px-4 pt-1 text-xs text-ink-2">
+          More below ↓
+        </p>
+      )}
+    </>
+  );
+}
+
+export function Warning({ children }: { children: ReactNode }) {
+  return <p className="railed tone-pending bg-tone-bg px-3 py-2 wrap-anywhere text-tone">{children}</p>;
+}
+
+/** What can be done: the actions, or what is open in their place; above it, what became of the last try. */
+export function CardActions({ children, kept = "" }: { children: ReactNode; kept?: string }) {
+  const { answerable, ask, answering } = useCard();
+  const { mode, setMode, mayAnswer } = useDesk();
+  return (
+    <div className="grid max-h-[70%] shrink-0 gap-2 overflow-y-auto border-t border-line px-4 pt-3 empty:hidden">
+      <Notice />
+      {answerable && children}
+      {isOpen(ask) && !mayAnswer && <p className="text-ink-2">You may look at this, not answer it.</p>}
+      {isOpen(ask) && mayAnswer && mode === "off" && (
+        <p className="flex flex-wrap items-center gap-2">
+          <span className="min-w-0 flex-1">Interactive mode is off: switch it on to answer.</span>
+          <Button onClick={() => setMode("on")}>Switch on</Button>
+        </p>
+      )}
+      {!answerable && !isOpen(ask) && answering.phase.at !== "late" && kept && (
+        <Kept text={kept} sessionId={ask.sessionId} />
+      )}
+    </div>
+  );
+}
+
+function Notice() {
+  const { answering } = useCard();
+  const { phase } = answering;
+  if (phase.at === "editing" || phase.at === "sending") return null;
+  return (
+    <div role="alert" className="tag flex flex-wrap items-center gap-2 border-l-[3px] border-ink-2 bg-sunken px-3 py-2">
+      <p className="min-w-0 flex-[1_1_240px] wrap-anywhere">
+        <Shown text={phase.words} />
+      </p>
+      {phase.at === "uncertain" ? (
+        <Button size="small" onClick={phase.retry}>
+          Retry
+        </Button>
+      ) : (
+        <Button look="quiet" size="small" onClick={answering.dismiss}>
+          OK
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** What a person wrote and could not send stays readable, and can still reach the agent. */
+function Kept({ text, sessionId }: { text: string; sessionId: string }) {
+  const { transport, session } = useDesk();
+  const [said, setSaid] = useState<string | null>(null);
+  const agent = session(sessionId)?.agent;
+  const send = () =>
+    transport.say(sessionId, text).then(
+      () => setSaid("Sent to the agent as a message."),
+      (error: Error) => setSaid(`Not sent: ${error.message}`),
+    );
+  return (
+    <div className="grid gap-1">
+      <p className="text-xs text-ink-2">Your text</p>
+      <p className="bg-sunken px-3 py-2 wrap-anywhere whitespace-pre-wrap">
+        <Shown text={text} />
+      </p>
+      <div className="flex items-center gap-2">
+        {agent && (
+          <Button size="small" onClick={send}>
+            Send as a message
+          </Button>
+        )}
+        <span role="status" className="text-xs text-ink-2">
+          {said}
+        </span>
+      </div>
+    </div>
+  );
+}

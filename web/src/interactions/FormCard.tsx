@@ -1,0 +1,127 @@
+import { useRef, useState } from "react";
+import type { InteractionRequest } from "../api/generated";
+import { Button } from "../ui/Button";
+import { Dialog } from "../ui/Dialog";
+import { type FieldValue, formInput, missingFields, startValue } from "./answers";
+import { CardActions, CardBody } from "./CardBody";
+import { useCard, useCardKeys, useDraft } from "./card";
+import { Decide } from "./Decide";
+import { FieldRow } from "./FieldRow";
+import { RefusalPanel, RefuseButton } from "./Refusal";
+import { headline } from "./words";
+
+type Request = Extract<InteractionRequest, { kind: "form" }>;
+
+interface Draft {
+  values: Record<string, FieldValue>;
+  reason: string;
+}
+
+/** Fill this in. What is wrong stands beside its field, and what was typed is kept. */
+export function FormCard({ request }: { request: Request }) {
+  const { answering, answerable, late, panel, setPanel } = useCard();
+  const { fields } = request.form;
+  const start = () =>
+    Object.fromEntries(fields.map((field) => [field.id, startValue(field, request.initialValues?.[field.id])]));
+  const [draft, change] = useDraft<Draft>(
+    request.promptId,
+    () => ({ values: start(), reason: "" }),
+    ({ values, reason }) => ({
+      reason,
+      values: Object.fromEntries(fields.map((field) => [field.id, field.type === "secret" ? "" : values[field.id]])),
+    }),
+  );
+  const [missing, setMissing] = useState<string[]>([]);
+  /** Fields that were touched since they were last refused. */
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [isLarge, setLarge] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+
+  const told = { ...(request.fieldErrors as Record<string, string> | undefined), ...answering.fieldErrors };
+  const errorOf = (id: string): string | null => {
+    if (missing.includes(id)) return "Is required.";
+    const words = told[id];
+    if (!words || touched.has(id)) return null;
+    return `${words[0]?.toUpperCase()}${words.slice(1)}. Your text is kept.`;
+  };
+  const set = (id: string, value: FieldValue) => {
+    change({ values: { ...draft.values, [id]: value } });
+    setMissing(missing.filter((one) => one !== id));
+    setTouched(new Set(touched).add(id));
+  };
+  const send = () => {
+    const blank = missingFields(fields, draft.values);
+    setMissing(blank);
+    setTouched(new Set());
+    const [first] = blank;
+    if (first !== undefined) {
+      const row = [...(box.current?.children ?? [])].find(
+        (one) => one instanceof HTMLElement && one.dataset.field === first,
+      );
+      row?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+      return;
+    }
+    setLarge(false);
+    answering.send({ action: "submit", input: formInput(fields, draft.values) });
+  };
+  const refuse = (reason?: string) => answering.send({ action: "cancel", ...(reason && { reason }) });
+  const canSay = request.capabilities.reason;
+  useCardKeys({
+    letters: late ? {} : { d: () => (canSay ? setPanel("refuse") : undefined) },
+    send: () => (panel === "refuse" ? refuse(draft.reason.trim() || undefined) : send()),
+  });
+
+  const rows = (large: boolean) => (
+    <div ref={box} className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      {fields.map((field) => (
+        <FieldRow
+          key={field.id}
+          field={field}
+          value={draft.values[field.id] ?? startValue(field, null)}
+          error={errorOf(field.id)}
+          disabled={!answerable || answering.phase.at === "sending"}
+          large={large}
+          onChange={(value) => set(field.id, value)}
+        />
+      ))}
+    </div>
+  );
+  const typed = fields
+    .filter((field) => field.type === "text" || field.type === "textarea")
+    .map((field) => draft.values[field.id])
+    .filter((value) => typeof value === "string" && value.trim() !== "");
+  const sendWords = late ? "Send as a message" : "Send";
+  return (
+    <>
+      <CardBody request={request}>
+        {isLarge ? <p className="text-ink-2">Open in the large view.</p> : rows(false)}
+      </CardBody>
+      <CardActions kept={[...typed, draft.reason.trim()].filter(Boolean).join("\n\n")}>
+        {panel === "refuse" ? (
+          <RefusalPanel
+            word="Decline"
+            question="Why not? The agent reads this word for word."
+            reason={draft.reason}
+            onReason={(reason) => change({ reason })}
+            onRefuse={refuse}
+          />
+        ) : (
+          <div className="flex flex-wrap items-center gap-2">
+            <Decide onDecide={send}>{sendWords}</Decide>
+            <Button onClick={() => setLarge(true)}>Open large</Button>
+            {!late && <RefuseButton word="Decline" canSay={canSay} onRefuse={() => refuse()} />}
+          </div>
+        )}
+      </CardActions>
+      <Dialog title={headline(request)} open={isLarge} onClose={() => setLarge(false)} wide>
+        {isLarge && rows(true)}
+        <div className="mt-4 flex gap-2">
+          <Decide onDecide={send}>{sendWords}</Decide>
+          <Button look="quiet" onClick={() => setLarge(false)}>
+            Back
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}

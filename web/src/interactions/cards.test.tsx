@@ -1,0 +1,417 @@
+import { act, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Interaction, Receipt } from "../api/generated";
+import { Problem } from "../api/problem";
+import { forgetMemory } from "../session/drafts";
+import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
+import { fakeDesk, nowhere, OnDesk } from "../test/desk";
+import { INERT_MS } from "./useInert";
+
+// jsdom lays nothing out.
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe() {}
+    disconnect() {}
+  },
+);
+Element.prototype.scrollIntoView = () => {};
+
+beforeEach(() => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const settle = () => act(() => vi.advanceTimersByTimeAsync(INERT_MS + 10));
+const user = () => userEvent.setup({ advanceTimers: vi.advanceTimersByTime });
+const button = (name: RegExp | string) => screen.getByRole("button", { name });
+const decided = (settlement: string, response: object): Parameters<typeof ask>[1] =>
+  ({ state: "settled", settlement, response, respondedAt: "2026-01-31T14:02:00Z", seq: 3 }) as never;
+const byAna = { by: "person", name: "ana", surface: "web", interactionId: "int_1", promptId: "prm_1" };
+
+async function show(one: Interaction, fake = fakeDesk()) {
+  const view = render(<OnDesk fake={fake} ask={one} />);
+  await settle();
+  return { fake, again: (next: Interaction) => view.rerender(<OnDesk fake={fake} ask={next} />) };
+}
+
+describe("every card", () => {
+  it("takes no decision in its first 400 ms, nor after a key was pressed elsewhere", async () => {
+    const fake = fakeDesk();
+    render(
+      <>
+        <input aria-label="composer" />
+        <OnDesk fake={fake} ask={ask(approvalRequest({}))} />
+      </>,
+    );
+    const person = user();
+    await person.click(button("Approve once"));
+    expect(fake.sent).toEqual([]);
+    await settle();
+    await person.type(screen.getByLabelText("composer"), "y");
+    await person.click(button("Approve once"));
+    expect(fake.sent).toEqual([]);
+    await settle();
+    await person.click(button("Approve once"));
+    expect(fake.sent).toMatchObject([{ promptId: "prm_1", action: "approve", scope: "once" }]);
+  });
+
+  it("does not decide by Enter or Esc, and never starts on Approve", async () => {
+    const onLeave = vi.fn();
+    const fake = fakeDesk();
+    render(<OnDesk fake={fake} ask={ask(approvalRequest({}))} place={{ ...nowhere, onLeave }} />);
+    await settle();
+    const card = screen.getByRole("region", { name: /Run 2 commands/ });
+    card.focus();
+    const person = user();
+    await person.keyboard("{Enter}{Control>}{Enter}{/Control}{Escape}");
+    expect(fake.sent).toEqual([]);
+    expect(onLeave).toHaveBeenCalledOnce();
+    await person.keyboard("a");
+    expect(document.activeElement).toBe(button("Approve once"));
+    await person.keyboard("{Enter}");
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it("stays editable when sending failed, and sends the same key again", async () => {
+    let fails = true;
+    const fake = fakeDesk({}, async (body) => {
+      if (fails) throw Problem.network();
+      return { ...body, state: "settled", settlement: "answered" } as unknown as Receipt;
+    });
+    await show(ask(questionRequest()), fake);
+    const person = user();
+    await person.click(screen.getByRole("radio", { name: /SQLite/ }));
+    await person.click(button("Send answer"));
+    expect(screen.getByRole("alert").textContent).toMatch(/not known whether your answer arrived/);
+    expect(screen.getByRole("radio", { name: /SQLite/ })).toHaveProperty("checked", true);
+    fails = false;
+    await settle();
+    await person.click(button("Retry"));
+    expect(fake.sent).toHaveLength(2);
+    expect(fake.sent[1]?.idempotencyKey).toBe(fake.sent[0]?.idempotencyKey);
+  });
+
+  it("sends once, however often it is pressed", async () => {
+    const fake = fakeDesk({}, () => new Promise(() => {}));
+    await show(ask(approvalRequest({})), fake);
+    const person = user();
+    await person.dblClick(button("Approve once"));
+    expect(fake.sent).toHaveLength(1);
+    expect(screen.getByRole("region", { name: /Run 2 commands/ }).getAttribute("aria-busy")).toBe("true");
+  });
+
+  it("says who was faster, and keeps what was typed", async () => {
+    const winner = {
+      interactionId: "int_1",
+      by: "person",
+      name: "ben",
+      surface: "terminal",
+      action: "deny",
+      at: new Date().toISOString(),
+    } as const;
+    const fake = fakeDesk({}, () => Promise.reject(new Problem(409, { code: "lost", detail: "lost", winner })));
+    const { again } = await show(ask(approvalRequest({})), fake);
+    const person = user();
+    await person.click(button("Deny…"));
+    await person.keyboard("use pnpm");
+    await settle();
+    await person.click(button("Deny"));
+    again(ask(approvalRequest({}), decided("denied", { ...byAna, name: "ben", surface: "terminal", action: "deny" })));
+    expect(screen.getByRole("alert").textContent).toMatch(/Ben denied this just before you. Your text is kept./);
+    expect(screen.getByText("use pnpm")).toBeTruthy();
+    await person.click(button("Send as a message"));
+    expect(fake.said).toEqual(["use pnpm"]);
+  });
+
+  it.each([
+    [
+      "answered elsewhere",
+      decided("approved", { ...byAna, name: "ben", surface: "terminal", action: "approve", scope: "once" }),
+      "✓ Approved once, ben in the terminal",
+    ],
+    [
+      "denied",
+      decided("denied", { ...byAna, action: "deny", reason: "use pnpm" }),
+      "✕ Denied: “use pnpm”, ana in the browser",
+    ],
+    ["timed out", { state: "closed", closing: "expired" } as never, "◷ Nobody answered in time, not run"],
+    ["cancelled", { state: "closed", closing: "cancelled" } as never, "◷ Cancelled"],
+    [
+      "sent",
+      {
+        ...decided("approved", { ...byAna, action: "approve", scope: "once" }),
+        delivery: { delivery: "delivered", incarnation: 1 },
+      } as never,
+      "sent, not confirmed",
+    ],
+    [
+      "acknowledged",
+      {
+        ...decided("approved", { ...byAna, action: "approve", scope: "session" }),
+        delivery: { delivery: "acknowledged" },
+      } as never,
+      "Approved for this session",
+    ],
+    [
+      "unknown",
+      {
+        ...decided("approved", { ...byAna, action: "approve", scope: "once" }),
+        delivery: { delivery: "unknown", incarnation: 1 },
+      } as never,
+      "may or may not have acted",
+    ],
+    ["parked", { state: "open", parked: true } as never, "‖ Parked, 4m: your answer starts it again"],
+    ["queued", { state: "queued" } as never, "Agent went on without it, 4m: you can still answer"],
+    ["submitted", { state: "submitted", promptId: "prm_1" } as never, "Sent, the tool is looking at it"],
+  ])("shows the state: %s", async (_name, state, words) => {
+    await show(ask(approvalRequest({}), state));
+    expect(screen.getAllByRole("status")[0]?.textContent).toContain(words);
+    const isOpen = state?.state === "open" || state?.state === "queued";
+    expect(screen.queryByRole("button", { name: "Approve once" }) !== null).toBe(isOpen);
+  });
+
+  it("is read-only while interaction is off, and can be answered once it is on", async () => {
+    const fake = fakeDesk({ mode: "off" });
+    await show(ask(questionRequest()), fake);
+    expect(screen.getByRole("radio", { name: /SQLite/ }).matches(":disabled")).toBe(true);
+    expect(screen.getByText(/Interactive mode is off/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Send answer" })).toBeNull();
+    const person = user();
+    await person.click(button("Switch on"));
+    await settle();
+    await person.click(screen.getByRole("radio", { name: /SQLite/ }));
+    await person.click(button("Send answer"));
+    expect(fake.sent).toMatchObject([{ action: "submit", answers: { store: "SQLite" } }]);
+  });
+
+  it("keeps a draft over a reload", async () => {
+    const first = render(<OnDesk fake={fakeDesk()} ask={ask(questionRequest())} />);
+    const person = user();
+    await person.type(screen.getByLabelText(/Another answer/), "a flat file");
+    first.unmount();
+    forgetMemory();
+    render(<OnDesk fake={fakeDesk()} ask={ask(questionRequest())} />);
+    expect(screen.getByLabelText(/Another answer/)).toHaveProperty("value", "a flat file");
+  });
+});
+
+describe("a question", () => {
+  const deploy = {
+    ...STORE,
+    id: "deploy",
+    header: "Deploy",
+    question: "Where to?",
+    multiSelect: true,
+    options: [{ label: "staging" }, { label: "production" }],
+  };
+
+  it("is sent when it is complete, not before", async () => {
+    const { fake } = await show(ask(questionRequest([STORE, deploy])));
+    const person = user();
+    expect(button("Send 2 answers")).toHaveProperty("disabled", true);
+    await person.click(screen.getByRole("radio", { name: /PostgreSQL/ }));
+    expect(screen.getByText("1 of 2 answered")).toBeTruthy();
+    await person.click(screen.getByRole("checkbox", { name: /production/ }));
+    await person.click(screen.getByRole("checkbox", { name: /staging/ }));
+    await person.click(button("Send 2 answers"));
+    expect(fake.sent).toMatchObject([{ answers: { store: "PostgreSQL", deploy: ["production", "staging"] } }]);
+  });
+
+  it("takes another answer, but no blank one", async () => {
+    const { fake } = await show(ask(questionRequest()));
+    const person = user();
+    await person.click(screen.getByRole("radio", { name: "Other" }));
+    expect(button("Send answer")).toHaveProperty("disabled", true);
+    await person.type(screen.getByLabelText(/Another answer/), "a flat file");
+    await person.click(button("Send answer"));
+    expect(fake.sent).toMatchObject([{ answers: { store: "a flat file" } }]);
+  });
+
+  it("is answered by keyboard alone", async () => {
+    const { fake } = await show(ask(questionRequest([STORE, deploy])));
+    screen.getByRole("region").focus();
+    const person = user();
+    await person.keyboard("212");
+    await settle();
+    await person.keyboard("{Control>}{Enter}{/Control}");
+    expect(fake.sent).toMatchObject([{ answers: { store: "PostgreSQL", deploy: ["staging", "production"] } }]);
+  });
+
+  it("is sent on a pick only where that is the setting", async () => {
+    const { fake } = await show(ask(questionRequest()), fakeDesk({ sendOnPick: true }));
+    await user().click(screen.getByRole("radio", { name: /SQLite/ }));
+    expect(fake.sent).toMatchObject([{ answers: { store: "SQLite" } }]);
+  });
+
+  it("that timed out can still be sent as a message", async () => {
+    const { fake } = await show(ask(questionRequest(), { state: "closed", closing: "expired" } as never));
+    await user().click(screen.getByRole("radio", { name: /SQLite/ }));
+    await user().click(button("Send as a message"));
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it("shows what is wrong with an answer beside it", async () => {
+    const fake = fakeDesk({}, () =>
+      Promise.reject(new Problem(422, { code: "invalid", detail: "no", fieldErrors: { store: "is not offered" } })),
+    );
+    await show(ask(questionRequest()), fake);
+    await user().click(screen.getByRole("radio", { name: /SQLite/ }));
+    await user().click(button("Send answer"));
+    expect(screen.getByText("This answer is not offered. Your text is kept.")).toBeTruthy();
+  });
+});
+
+describe("an approval", () => {
+  it("names the literal rule before it is remembered", async () => {
+    const { fake } = await show(ask(approvalRequest({})));
+    const person = user();
+    await person.click(button("Remember…"));
+    expect(screen.getByText("Bash with exactly this input")).toBeTruthy();
+    await settle();
+    await person.click(button("Approve and remember for this session"));
+    expect(fake.sent).toMatchObject([{ action: "approve", scope: "session" }]);
+  });
+
+  it("offers nothing that the agent's wire cannot carry", async () => {
+    await show(ask(approvalRequest({ capabilities: { reason: false, editInput: false, scopes: false } })));
+    expect(screen.queryByRole("button", { name: /Remember/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /Edit/ })).toBeNull();
+    expect(button("Deny")).toBeTruthy();
+  });
+
+  it("sends the input that was edited, and no edit that changes nothing", async () => {
+    const { fake } = await show(ask(approvalRequest({})));
+    const person = user();
+    await person.click(button("Edit"));
+    await settle();
+    expect(button("Approve edited command")).toHaveProperty("disabled", true);
+    const box = screen.getByRole("textbox");
+    await person.clear(box);
+    await person.type(box, "npm run build");
+    await person.click(button("Approve edited command"));
+    expect(fake.sent).toMatchObject([{ action: "approve", scope: "once", editedInput: { command: "npm run build" } }]);
+  });
+
+  it("refuses an edit that is no JSON", async () => {
+    await show(ask(approvalRequest({ input: { to: "production" }, toolName: "deploy" })));
+    const person = user();
+    await person.click(button("Edit"));
+    await person.type(screen.getByRole("textbox"), "x");
+    expect(screen.getByText(/Not JSON yet/)).toBeTruthy();
+    expect(button("Approve edited input")).toHaveProperty("disabled", true);
+  });
+
+  it("cannot be given where the payload is missing or was rounded", async () => {
+    const { again } = await show(ask(approvalRequest({ input: null })));
+    expect(button("Approve once")).toHaveProperty("disabled", true);
+    again(ask(approvalRequest({ input: { id: JSON.parse("9007199254740993") } })));
+    expect(button("Approve once")).toHaveProperty("disabled", true);
+  });
+
+  it("shows hidden characters in the command", async () => {
+    await show(ask(approvalRequest({ input: { command: "echo \u202Egnp.exe\u200B" } })));
+    const marks = [...document.querySelectorAll("pre mark")].map((mark) => mark.textContent);
+    expect(marks).toEqual(["⟨U+202E⟩", "⟨U+200B⟩"]);
+  });
+
+  it("shows a plan as what it is", async () => {
+    await show(ask(approvalRequest({ toolName: "ExitPlanMode", input: { plan: "# Steps\n\n1. **Look**" } })));
+    expect(screen.getByText("Look").tagName).toBe("STRONG");
+    expect(button("Keep planning…")).toBeTruthy();
+  });
+});
+
+describe("a form", () => {
+  const form = {
+    title: "Release",
+    fields: [
+      { id: "version", label: "Version", type: "text", required: true, default: "1.4.0" },
+      { id: "count", label: "Replicas", type: "number", min: 1, max: 9, integer: true },
+      {
+        id: "who",
+        label: "Tell",
+        type: "multiselect",
+        options: [
+          { value: "a", label: "ana" },
+          { value: "b", label: "ben" },
+        ],
+      },
+      { id: "migrate", label: "Run migrations", type: "checkbox" },
+      { id: "env", label: "Environment", type: "select", options: [{ value: "s", label: "staging" }] },
+      { id: "pace", label: "Pace", type: "radio", options: [{ value: "slow", label: "slow" }] },
+      { id: "day", label: "Day", type: "date" },
+      { id: "key", label: "Key", type: "secret" },
+      { id: "notes", label: "Notes", type: "textarea" },
+    ],
+  } as const;
+  const request = (change = {}) => formRequest(form as never, change);
+
+  it("sends every value in its type, and null for what was left empty", async () => {
+    const { fake } = await show(ask(request()));
+    const person = user();
+    await person.type(screen.getByLabelText("Replicas"), "3");
+    await person.click(screen.getByRole("checkbox", { name: "ben" }));
+    await person.click(screen.getByRole("checkbox", { name: "Run migrations" }));
+    await person.selectOptions(screen.getByLabelText("Environment"), "s");
+    await person.click(screen.getByRole("radio", { name: "slow" }));
+    await person.click(button("Send"));
+    expect(fake.sent).toMatchObject([
+      {
+        action: "submit",
+        input: {
+          version: "1.4.0",
+          count: 3,
+          who: ["b"],
+          migrate: true,
+          env: "s",
+          pace: "slow",
+          day: null,
+          key: null,
+          notes: null,
+        },
+      },
+    ]);
+  });
+
+  it("says what is missing before it is sent", async () => {
+    const { fake } = await show(ask(request()));
+    const person = user();
+    await person.clear(screen.getByLabelText(/Version/));
+    await person.click(button("Send"));
+    expect(screen.getByText("Is required.")).toBeTruthy();
+    expect(fake.sent).toEqual([]);
+  });
+
+  it("is asked again on the same surface, with the error and the typed values", async () => {
+    const { again } = await show(ask(request()));
+    const person = user();
+    await person.type(screen.getByLabelText("Notes"), "careful");
+    const card = screen.getByRole("region", { name: /Release/ });
+    again(
+      ask(
+        request({
+          promptId: "prm_2",
+          attempt: 2,
+          error: "the version is taken",
+          fieldErrors: { version: "is taken" },
+          initialValues: { version: "1.4.0", notes: "careful" },
+        }),
+      ),
+    );
+    expect(screen.getByRole("region", { name: /Release/ })).toBe(card);
+    expect(within(card).getByText(/Asked again/).textContent).toContain("the version is taken");
+    expect(screen.getByText("Is taken. Your text is kept.")).toBeTruthy();
+    expect(screen.getByLabelText("Notes")).toHaveProperty("value", "careful");
+  });
+
+  it("never keeps a secret on disk", async () => {
+    await show(ask(request()));
+    await user().type(screen.getByLabelText("Key"), "hunter2");
+    expect(JSON.stringify({ ...localStorage })).not.toContain("hunter2");
+    expect(screen.getByLabelText("Key")).toHaveProperty("value", "hunter2");
+  });
+});

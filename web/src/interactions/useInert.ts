@@ -1,0 +1,39 @@
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+
+/** A card takes no decision this long after it appears, or after a key was pressed elsewhere. */
+export const INERT_MS = 400;
+
+export interface Inert {
+  inert: boolean;
+  /** Asked at the moment of a decision: what is drawn may be a frame behind. */
+  isInert: () => boolean;
+  /** Begin again: something has just appeared under the finger. */
+  rest: () => void;
+}
+
+/** Nobody decides by accident: what appears under a finger that is moving, or in the middle of typing, does nothing. */
+export function useInert(card: RefObject<HTMLElement | null>, showing: string): Inert {
+  const until = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [inert, setInert] = useState(true);
+  const rest = useCallback(() => {
+    until.current = performance.now() + INERT_MS;
+    setInert(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setInert(false), INERT_MS);
+  }, []);
+  const isInert = useCallback(() => performance.now() < until.current, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each showing begins anew
+  useEffect(() => {
+    rest();
+    return () => clearTimeout(timer.current);
+  }, [showing, rest]);
+  useEffect(() => {
+    const elsewhere = (event: KeyboardEvent) => {
+      if (!(event.target instanceof Node && card.current?.contains(event.target))) rest();
+    };
+    document.addEventListener("keydown", elsewhere, true);
+    return () => document.removeEventListener("keydown", elsewhere, true);
+  }, [card, rest]);
+  return { inert, isInert, rest };
+}
