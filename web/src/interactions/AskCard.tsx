@@ -43,6 +43,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   const inert = useInert(root, promptId);
   const answering = useAnswer(ask, inert.isInert);
   const [panel, showPanel] = useState<string | null>(null);
+  const [unfolded, setUnfolded] = useState(() => isOver(ask));
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);
 
@@ -124,6 +125,8 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   };
 
   const kind = tone(ask);
+  // What is over is one line, unless there is something to read about it, or it was opened to be read.
+  const isFolded = isOver(ask) && !late && !busy && !unfolded;
   return (
     <CardProvider value={card}>
       <section
@@ -135,12 +138,22 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
         aria-label={`${headline(request)}, ${kind}`}
         aria-busy={answering.phase.at === "sending"}
         onKeyDown={onKeyDown}
-        className={`enter ${TONE_CLASS[kind]} flex max-h-full min-h-0 w-full flex-col border-y border-r border-line bg-surface railed focus-visible:outline-offset-1`}
+        className={`enter ${TONE_CLASS[kind]} flex max-h-full min-h-0 w-full flex-col border-y border-r border-y-line border-r-line bg-surface railed focus-visible:outline-offset-1`}
       >
         <Header ask={ask} place={place} />
-        {request.kind === "approval" && <ApprovalCard key={promptId} request={request} />}
-        {request.kind === "question" && <QuestionCard key={promptId} request={request} />}
-        {request.kind === "form" && <FormCard key={promptId} request={request} />}
+        {isFolded ? (
+          <div className="px-4 pb-1">
+            <Button look="quiet" size="small" className="-ml-2" onClick={() => setUnfolded(true)}>
+              Show what was asked
+            </Button>
+          </div>
+        ) : (
+          <>
+            {request.kind === "approval" && <ApprovalCard key={promptId} request={request} />}
+            {request.kind === "question" && <QuestionCard key={promptId} request={request} />}
+            {request.kind === "form" && <FormCard key={promptId} request={request} />}
+          </>
+        )}
         <Footer ask={ask} place={place} />
       </section>
     </CardProvider>

@@ -19,7 +19,7 @@ export function SessionList() {
           Sessions
         </h2>
         {mayAnswer(me) && (
-          <Button look="quiet" size="small" onClick={() => setOpening(true)}>
+          <Button look="quiet" size="small" className="-mr-2" onClick={() => setOpening(true)}>
             + New session
           </Button>
         )}

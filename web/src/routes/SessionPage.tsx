@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useMemo, useRef, useSyncExternalStore } from "react";
 import type { AgentState } from "../api/generated";
 import { AGENT, sessionName } from "../interactions/words";
 import { Composer } from "../session/Composer";
@@ -29,20 +29,6 @@ export function SessionPage() {
   const told = transcript.seq > 0 ? transcript.agent : (session?.state ?? "idle");
   const agent = told === "running" && (session?.openAsks ?? 0) > 0 && session?.state === "waiting" ? "waiting" : told;
   const canWrite = mayAnswer(me) && agent !== "ended" && session?.agent !== "";
-
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const inside =
-        event.target instanceof HTMLElement &&
-        event.target.closest("input, textarea, select, [role=dialog], [data-card]");
-      if (event.key === "c" && !inside && !event.ctrlKey && !event.metaKey && !event.altKey) {
-        event.preventDefault();
-        box.current?.focus();
-      }
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
 
   return (
     <main className="flex h-dvh min-w-0 flex-col">

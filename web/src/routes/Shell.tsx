@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Outlet } from "@tanstack/react-router";
+import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
@@ -8,10 +8,14 @@ import { AnswerProvider } from "../interactions/transport";
 import { InboxFeed } from "../session/inbox";
 import { type Live, LiveProvider, SESSIONS } from "../session/live";
 import { settings } from "../session/settings";
+import { useWaiting } from "../session/waiting";
 import { Calm, Ticked } from "../ui/Calm";
 import { useGatewayDesk } from "./desk";
 import { NEEDS_LINK } from "./LoginPage";
+import { announce, notify } from "./notify";
+import { OfferToNotify } from "./OfferToNotify";
 import { Sidebar } from "./Sidebar";
+import { useKeys } from "./useKeys";
 
 /** Finds out who looks, then shows the frame around every screen. */
 export function Shell() {
@@ -38,6 +42,7 @@ const client = crypto.randomUUID();
 
 function Frame({ me }: { me: WhoAmI }) {
   const queries = useQueryClient();
+  const router = useRouter();
   const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
   const inbox = useMemo(
     () =>
@@ -46,13 +51,20 @@ function Frame({ me }: { me: WhoAmI }) {
         client,
         mode: () => settings().interaction,
         onRefused: (problem) => problem.status === 401 && location.reload(),
-        onNew: () => {},
+        onNew: (ask) =>
+          notify(ask, ({ sessionId, request }) =>
+            router.navigate({
+              to: "/sessions/$sessionId",
+              params: { sessionId },
+              search: { ask: request.interactionId },
+            }),
+          ),
         onChange: () => {
           clearTimeout(soon.current);
           soon.current = setTimeout(() => queries.invalidateQueries({ queryKey: SESSIONS }), 150);
         },
       }),
-    [queries],
+    [queries, router],
   );
   useEffect(() => inbox.start(), [inbox]);
   const live = useMemo(() => ({ me, inbox, client }), [me, inbox]);
@@ -65,12 +77,31 @@ function Frame({ me }: { me: WhoAmI }) {
 
 function Desk({ live }: { live: Live }) {
   const desk = useGatewayDesk(live);
+  const { now } = useWaiting();
+  useEffect(() => announce(now.length), [now.length]);
+  useKeys();
+  useAskLink();
   return (
     <AnswerProvider value={desk}>
       <div className="grid h-dvh wide:grid-cols-[280px_minmax(0,1fr)]">
         <Sidebar />
         <Outlet />
       </div>
+      <OfferToNotify />
     </AnswerProvider>
   );
+}
+
+/** `/#int_…`, as terminals and notifications write it, leads to the ask in its session. */
+function useAskLink(): void {
+  const navigate = useNavigate();
+  const hash = useLocation({ select: (place) => place.hash });
+  useEffect(() => {
+    if (!hash.startsWith("int_")) return;
+    gateway.interaction(hash).then(
+      ({ sessionId }) =>
+        navigate({ to: "/sessions/$sessionId", params: { sessionId }, search: { ask: hash }, replace: true }),
+      () => navigate({ to: "/", replace: true }),
+    );
+  }, [hash, navigate]);
 }

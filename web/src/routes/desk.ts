@@ -6,6 +6,9 @@ import type { AnswerDesk } from "../interactions/transport";
 import { type Live, mayAnswer, SESSIONS, useSessions } from "../session/live";
 import { change, settings, useSettings } from "../session/settings";
 
+/** Told to the page when a person's answer was taken. */
+export const ANSWERED = "holdpoint:answered";
+
 /** The desk that cards answer on: the real gateway. */
 export function useGatewayDesk({ me, inbox, client }: Live): AnswerDesk {
   const { interaction, sendOnPick } = useSettings();
@@ -33,6 +36,7 @@ export function useGatewayDesk({ me, inbox, client }: Live): AnswerDesk {
       sendOnPick,
       session: (id: string) => sessions.find((one) => one.sessionId === id) ?? null,
       learn: inbox.learn,
+      onAnswered: () => window.dispatchEvent(new Event(ANSWERED)),
     }),
     [me, inbox, client, interaction, sendOnPick, sessions, queries],
   );

@@ -45,7 +45,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
       )}
       {result && (
         <div className={`border-t border-line ${command ? "" : "[&>div]:bg-transparent"}`}>
-          <Folded name={result.isError ? "Error" : "Result"} text={plain(result.value) || "(no output)"} />
+          <Folded name={result.isError ? "Error" : "Result"} value={result.value} />
         </div>
       )}
     </div>
@@ -53,7 +53,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
 }
 
 function Input({ value, command, preview }: { value: unknown; command: string | null; preview: string | null }) {
-  if (command !== null) return <Folded name="Command" text={command} lead="$ " />;
+  if (command !== null) return <Folded name="Command" value={command} lead="$ " />;
   const { old_string, new_string } = (value ?? {}) as Record<string, unknown>;
   if (preview) return <Diff lines={readDiff(preview)} />;
   if (typeof old_string === "string" && typeof new_string === "string")
@@ -62,16 +62,18 @@ function Input({ value, command, preview }: { value: unknown; command: string | 
   const rest =
     typeof value === "object" && value !== null ? Object.keys(value).length - (fileOf(value) === null ? 0 : 1) : 1;
   if (value === null || rest === 0) return null;
-  return <Folded name="Input" text={plain(value)} />;
+  return <Folded name="Input" value={value} />;
 }
 
 const SHORT = 6;
 const LONGEST = 2_000;
 
 /** Long machine text is one press away: the transcript stays readable. */
-function Folded({ name, text, lead = "" }: { name: string; text: string; lead?: string }): ReactNode {
+function Folded({ name, value, lead = "" }: { name: string; value: unknown; lead?: string }): ReactNode {
+  const text = plain(value) || "(no output)";
   const lines = text.split("\n");
   if (lines.length <= SHORT && text.length <= LONGEST) return <Payload text={text} lead={lead} />;
+  const glimpse = typeof value === "string" ? (lines.find((line) => line.trim()) ?? "") : JSON.stringify(value);
   return (
     <details className="group">
       <summary className="flex cursor-pointer gap-2 bg-sunken px-3 py-2 font-mono text-mono text-ink-2 select-none">
@@ -79,7 +81,7 @@ function Folded({ name, text, lead = "" }: { name: string; text: string; lead?: 
           {name}, {lines.length > 1 ? `${lines.length} lines` : `${text.length.toLocaleString("en")} characters`}
         </span>
         <span className="min-w-0 truncate group-open:hidden">
-          <Shown text={(lines.find((line) => line.trim()) ?? "").slice(0, 200)} where="payload" />
+          <Shown text={glimpse.slice(0, 200)} where="payload" />
         </span>
       </summary>
       <Payload text={text} lead={lead} />

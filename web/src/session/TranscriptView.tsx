@@ -29,6 +29,22 @@ export function TranscriptView({ view }: { view: SessionView }) {
   useEffect(() => {
     if (started) rows.scrollToEnd();
   }, [started]);
+  // When the dock grows, the end stays in sight for those who were there.
+  useEffect(() => {
+    const box = scroll.current;
+    if (!box) return;
+    let wasAtEnd = true;
+    const onScroll = () => {
+      wasAtEnd = rows.isAtEnd(AT_END);
+    };
+    const sized = new ResizeObserver(() => wasAtEnd && rows.scrollToEnd());
+    box.addEventListener("scroll", onScroll, { passive: true });
+    sized.observe(box);
+    return () => {
+      box.removeEventListener("scroll", onScroll);
+      sized.disconnect();
+    };
+  }, [rows]);
   return (
     <Scrollable
       ref={scroll}

@@ -17,7 +17,7 @@ export function Dialog({ title, open, onClose, children, wide = false }: Props) 
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-10 bg-black/40" />
         <Base.Popup
-          className={`enter fixed inset-x-0 top-[8dvh] z-20 mx-auto flex max-h-[84dvh] w-[calc(100%-32px)] flex-col border-y border-r border-line bg-surface railed max-wide:inset-0 max-wide:top-0 max-wide:max-h-dvh max-wide:w-full max-wide:rounded-none max-wide:border-0 ${wide ? "max-w-[880px]" : "max-w-[480px]"}`}
+          className={`enter fixed inset-x-0 top-[8dvh] z-20 mx-auto flex max-h-[84dvh] w-[calc(100%-32px)] flex-col border-y border-r border-y-line border-r-line bg-surface railed max-wide:inset-0 max-wide:top-0 max-wide:max-h-dvh max-wide:w-full max-wide:rounded-none max-wide:border-0 ${wide ? "max-w-[880px]" : "max-w-[480px]"}`}
         >
           <header className="flex items-center gap-2 px-4 pt-3 pb-2">
             <Base.Title className="min-w-0 flex-1 text-base font-semibold">{title}</Base.Title>
