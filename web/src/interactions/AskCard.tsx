@@ -43,7 +43,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   const inert = useInert(root, promptId);
   const answering = useAnswer(ask, inert.isInert);
   const [panel, showPanel] = useState<string | null>(null);
-  const [unfolded, setUnfolded] = useState(() => isOver(ask));
+  const [unfolded, setUnfolded] = useState(focus);
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);
 

@@ -19,7 +19,7 @@ interface Draft {
 
 /** Fill this in. What is wrong stands beside its field, and what was typed is kept. */
 export function FormCard({ request }: { request: Request }) {
-  const { answering, answerable, late, panel, setPanel } = useCard();
+  const { ask, answering, answerable, late, panel, setPanel } = useCard();
   const { fields } = request.form;
   const start = () =>
     Object.fromEntries(fields.map((field) => [field.id, startValue(field, request.initialValues?.[field.id])]));
@@ -71,13 +71,20 @@ export function FormCard({ request }: { request: Request }) {
     send: () => (panel === "refuse" ? refuse(draft.reason.trim() || undefined) : send()),
   });
 
+  // Once one was taken, what was sent: whoever sent it.
+  const taken = !answerable && ask.response?.action === "submit" ? ask.response.input : null;
+  const values = taken
+    ? Object.fromEntries(
+        fields.map((field) => [field.id, startValue({ ...field, default: undefined }, taken[field.id])]),
+      )
+    : draft.values;
   const rows = (large: boolean) => (
     <div ref={box} className="grid grid-cols-[minmax(0,1fr)] gap-4">
       {fields.map((field) => (
         <FieldRow
           key={field.id}
           field={field}
-          value={draft.values[field.id] ?? startValue(field, null)}
+          value={values[field.id] ?? startValue(field, null)}
           error={errorOf(field.id)}
           disabled={!answerable || answering.phase.at === "sending"}
           large={large}
@@ -106,7 +113,7 @@ export function FormCard({ request }: { request: Request }) {
             onRefuse={refuse}
           />
         ) : (
-          <div className="flex flex-wrap items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2 max-wide:justify-between">
             <Decide onDecide={send}>{sendWords}</Decide>
             <Button onClick={() => setLarge(true)}>Open large</Button>
             {!late && <RefuseButton word="Decline" canSay={canSay} onRefuse={() => refuse()} />}

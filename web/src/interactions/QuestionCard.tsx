@@ -1,5 +1,5 @@
 import { useId, useRef } from "react";
-import type { InteractionRequest, Question } from "../api/generated";
+import type { Interaction, InteractionRequest, Question } from "../api/generated";
 import { Payload } from "../text/Payload";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
@@ -21,7 +21,7 @@ interface Draft {
 
 /** Which of these? Nothing is chosen beforehand, and there is always room for another answer. */
 export function QuestionCard({ request }: { request: Request }) {
-  const { answering, answerable, late, panel, setPanel } = useCard();
+  const { ask, answering, answerable, late, panel, setPanel } = useCard();
   const { sendOnPick } = useDesk();
   const { questions } = request;
   const [draft, change] = useDraft<Draft>(
@@ -108,7 +108,7 @@ export function QuestionCard({ request }: { request: Request }) {
             }}
             question={one}
             number={isOne ? null : at + 1}
-            choice={draft.choices[one.id] ?? noChoice}
+            choice={given(one, ask) ?? draft.choices[one.id] ?? noChoice}
             disabled={!answerable || answering.phase.at === "sending"}
             error={errors[one.id] ?? null}
             onPick={(label) => choose(one, label)}
@@ -126,7 +126,7 @@ export function QuestionCard({ request }: { request: Request }) {
             onRefuse={refuse}
           />
         ) : (
-          <div className="flex flex-wrap items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2 max-wide:justify-between">
             <Decide disabled={!complete} onDecide={send}>
               {late ? "Send as a message" : isOne ? "Send answer" : `Send ${count(questions.length, "answer")}`}
             </Decide>
@@ -139,6 +139,13 @@ export function QuestionCard({ request }: { request: Request }) {
       </CardActions>
     </>
   );
+}
+
+/** The answer that was taken, whoever gave it. */
+function given(question: Question, { response }: Interaction): Choice | null {
+  const answer = response?.action === "answer" && response.answers.find((one) => one.questionId === question.id);
+  if (!answer || question.secret) return null;
+  return { picked: answer.labels ?? [], otherOn: Boolean(answer.other), other: answer.other ?? "" };
 }
 
 /** Free text that was typed: it is not lost with the ask. */

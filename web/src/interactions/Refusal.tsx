@@ -57,13 +57,13 @@ export function RefuseButton({ word, canSay, onRefuse }: { word: string; canSay:
   const button = useRef<HTMLButtonElement>(null);
   if (!canSay) {
     return (
-      <Decide look="outlined" className="ml-auto" onDecide={onRefuse} name="refuse">
+      <Decide look="outlined" className="ml-auto max-wide:ml-0" onDecide={onRefuse} name="refuse">
         {word}
       </Decide>
     );
   }
   return (
-    <Button ref={button} className="ml-auto" onClick={() => setPanel("refuse")}>
+    <Button ref={button} className="ml-auto max-wide:ml-0" onClick={() => setPanel("refuse")}>
       {word}…
     </Button>
   );
