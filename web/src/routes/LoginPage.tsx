@@ -7,6 +7,7 @@ export const NEEDS_LINK = "This page needs your link. Run `holdpoint open` in a 
 
 // Read once, when the page is loaded: it must not stay in the address bar or the history.
 const code = location.pathname === "/login" ? location.hash.slice(1) : "";
+const session = new URLSearchParams(location.search).get("session") ?? "";
 if (code) history.replaceState(null, "", "/login");
 let attempt: Promise<void> | null = null;
 
@@ -17,7 +18,7 @@ export function LoginPage() {
     if (!code) return;
     attempt ??= gateway.login(code);
     attempt.then(
-      () => location.replace("/"),
+      () => location.replace(/^ses_\w+$/.test(session) ? `/sessions/${session}` : "/"),
       (error) => setWords(reasonOf(error)),
     );
   }, []);

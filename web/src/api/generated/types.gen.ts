@@ -213,7 +213,10 @@ export type Decider = {
     name: string;
 } | {
     by: 'earlier';
-    interactionId: InteractionId;
+    /**
+     * It stands beside the id of the ask that it decides.
+     */
+    earlierInteractionId: InteractionId;
 };
 
 /**
@@ -249,6 +252,14 @@ export type Done = {
     reason: StopReason;
     turnId: TurnId;
     usage?: Usage | null;
+};
+
+/**
+ * Who erased a session, and when.
+ */
+export type Erased = {
+    at: Timestamp;
+    by: string;
 };
 
 /**
@@ -646,8 +657,19 @@ export type OpenSession = {
     allowedTools?: Array<string>;
     cwd?: string | null;
     maxTurns?: number | null;
+    /**
+     * MCP servers by name, as the agent's own settings would have them. They stand in the journal: name a variable
+     * in place of a secret.
+     */
+    mcpServers?: {
+        [key: string]: unknown;
+    };
     model?: string | null;
     permissionMode?: PermissionMode;
+    /**
+     * The agent's program, in place of the configured one.
+     */
+    program?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
 };
@@ -886,6 +908,7 @@ export type Session = {
      * How many of them would answer.
      */
     enabledClients: number;
+    erased?: Erased | null;
     /**
      * How many clients that can show asks watch it now.
      */
@@ -920,9 +943,20 @@ export type SessionOpened = {
     allowedTools?: Array<string>;
     cwd?: string | null;
     maxTurns?: number | null;
+    /**
+     * MCP servers by name, as the agent's own settings would have them. They stand in the journal: name a variable
+     * in place of a secret.
+     */
+    mcpServers?: {
+        [key: string]: unknown;
+    };
     model?: string | null;
     owner: OwnerId;
     permissionMode: PermissionMode;
+    /**
+     * The agent's program, in place of the configured one.
+     */
+    program?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
 };
