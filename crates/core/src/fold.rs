@@ -29,7 +29,7 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::InteractionRequest(request) => session.request(request, seq, at),
         EventBody::InteractionResponse(response) => session.response(response, seq, at),
         EventBody::InteractionUpdate(update) => match &update.change {
-            AskChange::Settled { settlement } => session.settle(update.interaction_id, *settlement, seq),
+            AskChange::Settled { settlement, .. } => session.settle(update.interaction_id, *settlement, seq),
             AskChange::Queued { .. } => {
                 session.change(update.interaction_id, seq, |ask| ask.state = AskState::Queued)
             }
@@ -72,6 +72,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         live: BTreeSet::new(),
         blocking: BTreeSet::new(),
         undelivered: BTreeSet::new(),
+        submitted: BTreeSet::new(),
         may_have_run: BTreeSet::new(),
         asks: BTreeMap::new(),
     }
@@ -230,6 +231,7 @@ impl Session {
         put(&mut self.live, id, ask.is_live());
         put(&mut self.blocking, id, ask.is_blocking());
         put(&mut self.undelivered, id, undelivered);
+        put(&mut self.submitted, id, matches!(ask.state, AskState::Submitted { .. }));
         self.agent = match (self.agent, self.blocking.is_empty()) {
             (AgentState::Running, false) => AgentState::Waiting,
             (AgentState::Waiting, true) => AgentState::Running,

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Serialize};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,8 @@ pub struct Session {
     pub blocking: BTreeSet<InteractionId>,
     /// Settled asks whose delivery is not over, or may be tried again before the turn ends.
     pub undelivered: BTreeSet<InteractionId>,
+    /// Asks whose tool has a response and has not said yet what follows.
+    pub submitted: BTreeSet<InteractionId>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
     /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.

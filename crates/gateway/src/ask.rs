@@ -69,6 +69,7 @@ impl Gateway {
             capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
             may_have_run: false,
             has_handler: false,
+            handler_state: None,
         };
         let id = request.interaction_id;
         let command = Request { request, owner_grants: Vec::new(), allowed_by: None };

@@ -12,6 +12,10 @@ pub enum GatewayError {
     NoAsk,
     #[error("there is no agent called `{name}`: {known}")]
     NoAgent { name: String, known: String },
+    #[error(
+        "there is no tool called `{name}` here: it was registered with the gateway that asked, and must be with this one"
+    )]
+    NoTool { name: String },
     #[error("the folder `{cwd}` does not exist: name one that does")]
     NoFolder { cwd: String },
     #[error(transparent)]

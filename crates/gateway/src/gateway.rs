@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
 use crate::session::{SessionHandle, SessionTask};
+use crate::tools::{Followed, Tool};
 use crate::{
     EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, hub, view,
 };
@@ -35,6 +36,8 @@ pub struct GatewayConfig {
     pub secrets_key: SecretsKey,
     /// Where known secrets are noted, for whoever writes a log.
     pub masks: Masks,
+    /// The tools that agents can call.
+    pub tools: Vec<Arc<dyn Tool>>,
 }
 
 impl GatewayConfig {
@@ -63,6 +66,7 @@ pub(crate) struct Inner {
     drivers: Vec<Arc<dyn Driver>>,
     hub: Hub,
     presence: Arc<Presence>,
+    pub(crate) followed: Followed,
     sessions: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Told when an ask with a deadline was opened.
     pub(crate) new_deadline: Notify,
@@ -89,6 +93,7 @@ impl Gateway {
             drivers,
             hub: Hub::default(),
             presence: Arc::default(),
+            followed: Followed::default(),
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
             shutdown: CancellationToken::new(),
@@ -389,6 +394,11 @@ impl Gateway {
     async fn recover(&self) -> Result<(), GatewayError> {
         self.sweep_secrets().await?;
         for record in self.inner.journal.unfinished().await? {
+            for id in &record.state.submitted {
+                if let Some(ask) = self.inner.journal.ask(*id).await? {
+                    self.take_up(ask, record.owner.clone());
+                }
+            }
             self.with_task(record.id, SessionHandle::wake);
         }
         Ok(())

@@ -34,6 +34,6 @@ pub use presence::{Watch, Watching};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
 pub use tools::{
-    Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
-    ToolResponse, WhenNobody,
+    Approvals, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
+    ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };

@@ -64,7 +64,9 @@ impl Masks {
                 }
             }
             Command::Outcome(outcome) => match &mut outcome.verdict {
-                Verdict::Complete => {}
+                Verdict::Complete { result } => result.iter_mut().for_each(|result| {
+                    needles.value(result);
+                }),
                 Verdict::Reprompt(again) => {
                     needles.ask(again);
                 }

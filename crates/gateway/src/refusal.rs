@@ -11,7 +11,9 @@ impl From<&GatewayError> for Refusal {
     fn from(error: &GatewayError) -> Self {
         let words = sentence(&error.to_string());
         match error {
-            GatewayError::NoSession | GatewayError::NoAsk => Self::new(Code::NotFound, words),
+            GatewayError::NoSession | GatewayError::NoAsk | GatewayError::NoTool { .. } => {
+                Self::new(Code::NotFound, words)
+            }
             GatewayError::NoAgent { .. } | GatewayError::NoFolder { .. } | GatewayError::Start(_) => {
                 Self::new(Code::Invalid, words)
             }

@@ -42,7 +42,10 @@ impl Gateway {
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
         if always && !receipt.late {
             // Again on a repeated request: a reply that was lost on the way loses no grant.
-            let rule = Rule::ExactInput { tool_name: ask.ask.tool_name, input_digest: ask.ask.input_digest };
+            let rule = Rule::ExactInput {
+                tool_name: ask.ask.tool_name.clone(),
+                input_digest: ask.ask.input_digest.clone(),
+            };
             grants::remember(
                 self,
                 &person.owner,
@@ -57,6 +60,9 @@ impl Gateway {
                 },
             )
             .await?;
+        }
+        if let AskState::Submitted { .. } = receipt.state {
+            self.take_up(ask, person.owner.clone());
         }
         Ok(receipt)
     }

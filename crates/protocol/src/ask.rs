@@ -60,6 +60,9 @@ pub struct InteractionRequest {
     /// The tool decides what a response leads to; without it a response settles the ask.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_handler: bool,
+    /// What the tool needs to go on with the response in another process. It stands in the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler_state: Option<Value>,
 }
 
 /// Who waits for the settlement.

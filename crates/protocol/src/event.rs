@@ -258,7 +258,12 @@ pub struct InteractionUpdate {
 #[serde(tag = "change", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum AskChange {
     /// The tool's handler took the response.
-    Settled { settlement: Settlement },
+    Settled {
+        settlement: Settlement,
+        /// What the tool made of it, for whoever called it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+    },
     /// The agent was told that the answer comes later.
     Queued { message: String },
     Delivery {

@@ -20,6 +20,8 @@ pub enum Scope {
 pub enum Rule {
     /// This tool with exactly this input.
     ExactInput { tool_name: String, input_digest: Digest },
+    /// What this tool itself asks about under a key of its own.
+    Key { tool_name: String, key: String },
 }
 
 /// A remembered approval.

@@ -32,7 +32,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Request(request) => none.add(json(&request.request)),
         Command::Respond(respond) => none.add(json(&respond.response)),
         Command::Outcome(outcome) => match &outcome.verdict {
-            Verdict::Complete => none.add(0),
+            Verdict::Complete { result } => none.add(result.as_ref().map_or(0, json)),
             Verdict::Reprompt(request) => none.add(json(request)),
             Verdict::Pending { message } => none.add(message.len()),
         },

@@ -5,6 +5,8 @@ use holdpoint_protocol::{
     InteractionUpdate, PromptId, Timestamp,
 };
 
+use serde_json::Value;
+
 use super::{ask, request, respond, still_open};
 use crate::{Ask, Rejection, Session, secret};
 
@@ -29,13 +31,12 @@ pub enum Trigger {
 /// What the tool wants next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    Complete,
+    /// The call is over, with this result for whoever made it.
+    Complete { result: Option<Value> },
     /// Show it again, with errors and what was typed.
     Reprompt(Box<InteractionRequest>),
     /// Tell the agent that the answer comes later.
-    Pending {
-        message: String,
-    },
+    Pending { message: String },
 }
 
 pub(crate) fn decide(
@@ -56,7 +57,7 @@ pub(crate) fn decide(
         }
     }
     match &command.verdict {
-        Verdict::Complete => Ok(vec![complete(ask, command)?]),
+        Verdict::Complete { result } => Ok(vec![complete(ask, command, result.clone())?]),
         Verdict::Reprompt(again) => Ok(vec![reprompt(ask, command, again)?]),
         Verdict::Pending { message } => {
             Ok(vec![update(command, AskChange::Queued { message: message.clone() })])
@@ -64,7 +65,7 @@ pub(crate) fn decide(
     }
 }
 
-fn complete(ask: &Ask, command: &Outcome) -> Result<EventBody, Rejection> {
+fn complete(ask: &Ask, command: &Outcome, result: Option<Value>) -> Result<EventBody, Rejection> {
     match command.trigger {
         // Nobody answered: the tool may end its call, but no person decided anything.
         Trigger::Timeout => Ok(EventBody::InteractionClosed(InteractionClosed {
@@ -75,7 +76,8 @@ fn complete(ask: &Ask, command: &Outcome) -> Result<EventBody, Rejection> {
         })),
         Trigger::Response => {
             let record = ask.responses.last().ok_or(Rejection::NothingToDecide)?;
-            Ok(update(command, AskChange::Settled { settlement: respond::settlement(record.action) }))
+            let settlement = respond::settlement(record.action);
+            Ok(update(command, AskChange::Settled { settlement, result }))
         }
     }
 }

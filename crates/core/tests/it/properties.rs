@@ -138,7 +138,7 @@ fn command(world: &World, step: &Step) -> Command {
         Step::Outcome { n, verdict, timeout } => {
             let attempt = attempt(n);
             let verdict = match verdict {
-                0 => Verdict::Complete,
+                0 => Verdict::Complete { result: None },
                 1 => Verdict::Pending { message: "later".to_owned() },
                 _ => Verdict::Reprompt(Box::new(InteractionRequest {
                     prompt_id: prompt(n, attempt + 1),
@@ -241,7 +241,7 @@ fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
                 response.settlement.map(|settlement| (response.interaction_id, settlement))
             }
             EventBody::InteractionUpdate(update) => match &update.change {
-                AskChange::Settled { settlement } => Some((update.interaction_id, *settlement)),
+                AskChange::Settled { settlement, .. } => Some((update.interaction_id, *settlement)),
                 AskChange::Queued { .. } | AskChange::Delivery { .. } => None,
             },
             _ => None,

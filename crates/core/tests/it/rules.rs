@@ -184,10 +184,10 @@ fn a_reprompt_is_the_same_ask_with_a_new_prompt_and_the_old_prompt_is_stale() {
         "the first answer's key still works"
     );
     world.ok(respond(1, 2, "k3", submit("a@b")));
-    world.ok(outcome(1, 2, Trigger::Response, Verdict::Complete));
+    world.ok(outcome(1, 2, Trigger::Response, Verdict::Complete { result: None }));
     assert_eq!(world.ask(1).state, AskState::Settled { settlement: Settlement::Answered });
     assert_eq!(
-        world.rejected(outcome(1, 2, Trigger::Response, Verdict::Complete)),
+        world.rejected(outcome(1, 2, Trigger::Response, Verdict::Complete { result: None })),
         Rejection::NothingToDecide,
         "an outcome is appended once"
     );

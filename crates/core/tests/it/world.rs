@@ -149,6 +149,7 @@ pub(crate) fn request(n: u8, body: AskBody, input: Value) -> InteractionRequest 
         capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
         may_have_run: false,
         has_handler: false,
+        handler_state: None,
     }
 }
 

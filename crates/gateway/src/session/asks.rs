@@ -96,6 +96,7 @@ impl SessionTask {
             capabilities: carried,
             may_have_run: false,
             has_handler: false,
+            handler_state: None,
         };
         let by_mode = mode == PermissionMode::Auto && approval;
         let (owner_grants, allowed_by) = match ask.leeway {

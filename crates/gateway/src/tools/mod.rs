@@ -1,9 +1,18 @@
 //! Tools written in Rust that put a person in the middle.
 //!
 //! A tool asks, and stays in control: its handler sees each response and says whether the call is complete, must be
-//! asked again, or is left for later. The handlers live in this process; an ask outlives it, its handler does not.
+//! asked again, or is left for later.
+//!
+//! A handler that is a value of this process dies with it, and its ask then waits for nobody. For asks that outlive the
+//! process, the tool itself is the handler: it is found again by its name, with the state it asked with.
 
+mod approvals;
+mod durable;
 mod request;
+
+pub use approvals::Approvals;
+pub(crate) use durable::Followed;
+pub use durable::ToolCall;
 
 use async_trait::async_trait;
 use holdpoint_protocol::{
@@ -12,6 +21,39 @@ use holdpoint_protocol::{
 use serde_json::{Map, Value, json};
 
 use crate::{Gateway, GatewayError};
+
+/// A tool that agents can call.
+#[async_trait]
+pub trait Tool: Send + Sync + std::fmt::Debug {
+    fn name(&self) -> &str;
+
+    /// What it does, for the model that may call it.
+    fn description(&self) -> &str;
+
+    /// The JSON schema of its input.
+    fn schema(&self) -> Value;
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError>;
+
+    /// A person responded to what was asked with [`ToolContext::request_durable`]. It may be called more than once for
+    /// one prompt, also in another process than the one that asked.
+    async fn on_response(
+        &self,
+        _context: &ToolContext,
+        _state: &Value,
+        _response: ToolResponse,
+    ) -> Result<ToolOutcome, ToolFailure> {
+        Err(ToolFailure(format!("{} does not say what an answer leads to", self.name())))
+    }
+
+    /// Nobody did in time.
+    async fn on_timeout(&self, _context: &ToolContext, _state: &Value) -> Result<ToolOutcome, ToolFailure> {
+        Ok(nobody_answered())
+    }
+
+    /// The turn was stopped or the session ended.
+    async fn on_cancel(&self, _context: &ToolContext, _state: &Value) {}
+}
 
 /// What one call of a tool may use.
 #[derive(Debug, Clone)]
@@ -51,11 +93,15 @@ pub trait ResponseHandler: Send + Sync {
 
     /// Nobody did in time.
     async fn on_timeout(&self) -> Result<ToolOutcome, ToolFailure> {
-        Ok(ToolOutcome::Complete(json!({ "ok": false, "error": "Nobody answered in time." })))
+        Ok(nobody_answered())
     }
 
     /// The turn was stopped or the session ended. The call is over.
     async fn on_cancel(&self) {}
+}
+
+fn nobody_answered() -> ToolOutcome {
+    ToolOutcome::Complete(json!({ "ok": false, "error": "Nobody answered in time." }))
 }
 
 /// A response as a handler sees it.

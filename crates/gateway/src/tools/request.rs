@@ -20,7 +20,7 @@ use crate::secrets::Revealed;
 use crate::{GatewayError, grants};
 
 /// How long a tool's ask stays open where it does not say.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl ToolContext {
     /// Asks, and returns what the tool's handler makes of the answer.
@@ -40,10 +40,29 @@ impl ToolContext {
         handler: &dyn ResponseHandler,
     ) -> Result<Value, InteractionError> {
         let request = self.first_prompt(interaction, timeout).await?;
+        self.request(request, timeout, handler).await
+    }
+
+    pub(super) async fn request(
+        &self,
+        request: InteractionRequest,
+        timeout: Duration,
+        handler: &dyn ResponseHandler,
+    ) -> Result<Value, InteractionError> {
         let id = request.interaction_id;
         let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
         self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None }))).await?;
         self.somebody_must_be_there(id).await?;
+        self.follow(id, timeout, handler).await
+    }
+
+    /// Sees an ask through to the tool's last word.
+    pub(super) async fn follow(
+        &self,
+        id: InteractionId,
+        timeout: Duration,
+        handler: &dyn ResponseHandler,
+    ) -> Result<Value, InteractionError> {
         loop {
             let record = self.needing_the_handler(id).await?;
             let (trigger, wanted) = match record.ask.state {
@@ -53,6 +72,9 @@ impl ToolContext {
                 AskState::Open => (Trigger::Timeout, handler.on_timeout().await),
                 // Decided without the handler: by a grant, or in an earlier life of this very call.
                 AskState::Settled { .. } => {
+                    if let Some(result) = self.gateway.tool_result(&record).await? {
+                        return Ok(result);
+                    }
                     let wanted = handler.on_response(self.given(&record).await?).await;
                     self.acknowledge(id).await?;
                     return without_asking_again(wanted, InteractionError::TooManyAttempts);
@@ -97,7 +119,7 @@ impl ToolContext {
         Err(InteractionError::Unavailable)
     }
 
-    async fn first_prompt(
+    pub(super) async fn first_prompt(
         &self,
         interaction: Interaction,
         timeout: Duration,
@@ -138,6 +160,7 @@ impl ToolContext {
             capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
             may_have_run: false,
             has_handler: true,
+            handler_state: None,
         })
     }
 
@@ -195,7 +218,12 @@ impl ToolContext {
     ) -> Result<Decided, InteractionError> {
         let verdict = match wanted {
             // After a failure the person's part is done too; the agent gets the error.
-            Ok(ToolOutcome::Complete(_)) | Err(_) => Verdict::Complete,
+            Ok(ToolOutcome::Complete(result)) => {
+                // Whoever made the call may be gone: then it is kept for who makes it again.
+                let result = record.request.handler_state.as_ref().map(|_| result.clone());
+                Verdict::Complete { result }
+            }
+            Err(_) => Verdict::Complete { result: None },
             Ok(ToolOutcome::Pending { message }) => Verdict::Pending { message: message.clone() },
             Ok(ToolOutcome::Reprompt(again)) => {
                 Verdict::Reprompt(Box::new(self.next_prompt(&record.request, again, timeout).await?))

@@ -10,6 +10,7 @@ mod actor;
 mod answers;
 mod callers;
 mod clock;
+mod durable;
 mod grants;
 mod holds;
 mod inbox;

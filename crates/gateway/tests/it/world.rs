@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdpoint_agents::Driver;
 use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey};
+use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey, Tool};
 use holdpoint_protocol::api::{OpenSession, Receipt, Respond};
 use holdpoint_protocol::{
     AgentState, AskChange, Delivery, Done, Event, EventBody, Hold, InteractionClosed, InteractionId,
@@ -43,9 +43,19 @@ impl World {
     }
 
     pub(crate) async fn hosting(folder: Arc<TempDir>, driver: Arc<dyn Driver>) -> Self {
+        Self::with(folder, driver, Vec::new()).await
+    }
+
+    /// With tools that agents can call.
+    pub(crate) async fn with_tools(folder: Arc<TempDir>, tools: Vec<Arc<dyn Tool>>) -> Self {
+        let driver = scripted(&folder);
+        Self::with(folder, Arc::new(driver), tools).await
+    }
+
+    async fn with(folder: Arc<TempDir>, driver: Arc<dyn Driver>, tools: Vec<Arc<dyn Tool>>) -> Self {
         let url = format!("sqlite:{}", folder.path().join("journal.db").display());
         let journal = holdpoint_store::open(&url).await.unwrap();
-        let config = config(GatewayConfig::DEFAULT_HOLD);
+        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
         let gateway = Gateway::start(journal, vec![driver], config).await.unwrap();
         Self { gateway, folder }
     }
@@ -71,7 +81,7 @@ impl World {
 pub(crate) fn config(hold: Hold) -> GatewayConfig {
     let digits = "5".repeat(64);
     let key = SecretsKey::from_secret_text(&format!("holdpoint-secrets-key-{digits}"));
-    GatewayConfig { hold, secrets_key: key.unwrap(), masks: Masks::default() }
+    GatewayConfig { hold, secrets_key: key.unwrap(), masks: Masks::default(), tools: Vec::new() }
 }
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {

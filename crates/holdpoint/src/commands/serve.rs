@@ -48,7 +48,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
 
     let hold = config.hold()?;
-    let gateway_config = GatewayConfig { hold, secrets_key: places.secrets_key()?, masks };
+    let gateway_config = GatewayConfig { hold, secrets_key: places.secrets_key()?, masks, tools: Vec::new() };
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;

@@ -40,6 +40,7 @@ impl Running {
             hold: GatewayConfig::DEFAULT_HOLD,
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),
+            tools: Vec::new(),
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

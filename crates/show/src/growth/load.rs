@@ -162,6 +162,7 @@ pub(crate) fn request(session: SessionId, number: usize) -> (OpenAsk, Command) {
         capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
         may_have_run: false,
         has_handler: false,
+        handler_state: None,
     };
     let open = OpenAsk { session, id: request.interaction_id, prompt: request.prompt_id };
     let command = Request { request, owner_grants: Vec::new(), allowed_by: None };

@@ -98,6 +98,7 @@ pub(crate) fn question(session: SessionId, key: &str) -> InteractionRequest {
         capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
         may_have_run: false,
         has_handler: false,
+        handler_state: None,
     }
 }
 

@@ -86,6 +86,7 @@ impl World {
             capabilities: Capabilities { reason: true, edit_input: true, scopes: false },
             may_have_run,
             has_handler: false,
+            handler_state: None,
         })));
         prompt_id
     }
