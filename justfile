@@ -87,5 +87,9 @@ show-reconnect: _shows
 show-flood: _shows
     {{ proof }} flood
 
+# Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
+show-tools:
+    scripts/show-tools
+
 # The short ones, which CI runs.
-show-ci: show-demo show-first-answer show-routes show-growth show-audit show-reconnect
+show-ci: show-tools show-demo show-first-answer show-routes show-growth show-audit show-reconnect

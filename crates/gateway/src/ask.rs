@@ -37,7 +37,7 @@ impl Gateway {
                 self.record(&caller.owner, session).await?;
                 session
             }
-            CallerAsk::Own => self.callers_own(caller).await?,
+            CallerAsk::Own => self.own_session(caller).await?,
         };
         let deadline = match call.timeout_ms {
             Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
@@ -95,7 +95,8 @@ impl Gateway {
         }
     }
 
-    async fn callers_own(&self, caller: &Person) -> Result<SessionId, GatewayError> {
+    /// The session of a program that only asks, opened on first use.
+    pub async fn own_session(&self, caller: &Person) -> Result<SessionId, GatewayError> {
         let session = callers_session(caller);
         if self.inner.journal.session(session).await?.is_some() {
             return Ok(session);

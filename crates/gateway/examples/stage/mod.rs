@@ -1,0 +1,147 @@
+//! A gateway in this process, without a server, and a person who gives the answers of the command line, one after the
+//! other: `approve`, `session`, `deny REASON`, a label or free text, or `field=value`.
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+use std::error::Error;
+use std::sync::Arc;
+
+use holdpoint_gateway::{
+    Gateway, GatewayConfig, Masks, Person, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
+};
+use holdpoint_protocol::api::Respond;
+use holdpoint_protocol::transport::InteractionMode;
+use holdpoint_protocol::{
+    AskBody, AskChange, AskState, EventBody, InteractionRequest, OwnerId, PromptId, ResponseDraft, Scope,
+    Seq, SessionId, Surface, ToolCallId,
+};
+use serde_json::{Map, Value};
+
+/// Calls the tool with each input, prints what it came to, and the late answers that became messages.
+pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), Box<dyn Error>> {
+    let name = tool.name().to_owned();
+    let journal = holdpoint_store::open("sqlite::memory:").await?;
+    let config = GatewayConfig {
+        hold: GatewayConfig::DEFAULT_HOLD,
+        secrets_key: SecretsKey::generate(),
+        masks: Masks::default(),
+        tools: vec![tool],
+    };
+    let gateway = Gateway::start(journal, Vec::new(), config).await?;
+    let owner = OwnerId::new("ada")?;
+    let person = Person { owner: owner.clone(), name: "ada".to_owned(), surface: Surface::Terminal };
+    let session = gateway.own_session(&person).await?;
+    let _watching = gateway.watching(&owner, "terminal", InteractionMode::On, Watch::Session(session));
+    let answering = tokio::spawn(answer(gateway.clone(), person, session));
+    for (number, input) in inputs.into_iter().enumerate() {
+        let call = ToolCall {
+            owner: owner.clone(),
+            session,
+            turn: None,
+            tool_call_id: ToolCallId::new(format!("call_{number}"))?,
+            name: name.clone(),
+            input,
+            when_nobody: WhenNobody::Refuse,
+        };
+        match gateway.call_tool(call).await {
+            Ok(result) => println!("result: {result}"),
+            Err(error) => println!("failed: {error}"),
+        }
+    }
+    // A person may answer after the call was over: what they say becomes a message.
+    tokio::time::timeout(std::time::Duration::from_secs(5), answering)
+        .await??
+        .map_err(|error| error.to_string())?;
+    gateway.stop().await;
+    Ok(())
+}
+
+/// Answers until the command line has no more answers.
+async fn answer(
+    gateway: Gateway,
+    person: Person,
+    session: SessionId,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut answers = std::env::args().skip(1).collect::<Vec<_>>().into_iter().peekable();
+    let mut events = gateway.stream(&person.owner, session, Seq(0)).await?;
+    let mut queued: Option<InteractionRequest> = None;
+    let mut last: Option<InteractionRequest> = None;
+    while answers.peek().is_some() {
+        let Some(event) = events.next().await? else { break };
+        if let EventBody::InteractionRequest(request) = event.body {
+            let now = gateway.interaction(&person.owner, request.interaction_id).await?;
+            if now.state != AskState::Open {
+                println!("not asked, remembered: {}", shown(&request));
+                continue;
+            }
+            println!("asked: {}", shown(&request));
+            last = Some(*request);
+        } else if matches!(&event.body, EventBody::InteractionUpdate(update)
+            if matches!(update.change, AskChange::Queued { .. }))
+        {
+            // The agent went on. The person still answers.
+            queued = last.clone();
+        } else {
+            continue;
+        }
+        let Some(request) = queued.take().or_else(|| last.clone()) else { continue };
+        let words = answers.next().unwrap_or_default();
+        let body = Respond {
+            prompt_id: request.prompt_id,
+            idempotency_key: PromptId::generate().to_string(),
+            response: draft(&request, &words),
+        };
+        if let Err(error) = gateway.respond(&person, request.interaction_id, body).await {
+            println!("refused: {error}");
+        }
+    }
+    while let Ok(Ok(Some(event))) =
+        tokio::time::timeout(std::time::Duration::from_millis(200), events.next()).await
+    {
+        if let EventBody::LateAnswer(late) = event.body {
+            println!("message: {}", late.text.replace('\n', " "));
+        }
+    }
+    Ok(())
+}
+
+fn shown(request: &InteractionRequest) -> String {
+    let what = match &request.body {
+        AskBody::Approval { .. } => request.input.to_string(),
+        AskBody::Question { questions } => {
+            questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>().join(" / ")
+        }
+        AskBody::Form { form } => form.title.clone().unwrap_or_default(),
+    };
+    match &request.error {
+        Some(error) => format!("{what} ({error})"),
+        None => what,
+    }
+}
+
+fn draft(request: &InteractionRequest, words: &str) -> ResponseDraft {
+    match (&request.body, words.split_once(' ')) {
+        (AskBody::Approval { .. }, Some(("deny", reason))) => {
+            ResponseDraft::Deny { reason: Some(reason.to_owned()) }
+        }
+        (AskBody::Approval { .. }, _) if words == "approve" || words == "session" => {
+            let scope = if words == "session" { Scope::Session } else { Scope::Once };
+            ResponseDraft::Approve { scope: Some(scope), edited_input: None }
+        }
+        (AskBody::Approval { .. }, _) => ResponseDraft::Deny { reason: None },
+        (AskBody::Question { .. } | AskBody::Form { .. }, _) => {
+            let mut given = Map::new();
+            for (index, part) in words.split(';').enumerate() {
+                let (key, value) = part.split_once('=').unwrap_or(("", part));
+                let key = if key.is_empty() { index.to_string() } else { key.to_owned() };
+                given.insert(key, value.into());
+            }
+            match request.body {
+                AskBody::Form { .. } => ResponseDraft::Submit { answers: None, input: Some(given) },
+                AskBody::Question { .. } | AskBody::Approval { .. } => {
+                    ResponseDraft::Submit { answers: Some(given), input: None }
+                }
+            }
+        }
+    }
+}
