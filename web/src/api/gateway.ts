@@ -58,6 +58,10 @@ async function take<T>(call: Promise<{ data?: unknown; error?: unknown; response
   }
 }
 
+/** The gateway takes only what is declared as JSON, and the client declares nothing without a body. */
+const JSON_BODY = { "Content-Type": "application/json" };
+const EMPTY = {} as never;
+
 export const gateway = {
   me: () => take<WhoAmI>(me()),
   login: (code: string) => take<void>(login({ body: { code } })),
@@ -65,7 +69,7 @@ export const gateway = {
   sessions: (before?: string) => take<SessionPage>(listSessions({ query: { before } })),
   openSession: (body: OpenSession) => take<Session>(openSession({ body })),
   say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
-  interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, headers: JSON_BODY })),
+  interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
     take<Receipt>(respond({ path: { id }, body, headers: { "Holdpoint-Interaction": mode } })),
@@ -73,8 +77,5 @@ export const gateway = {
   grants: () => take<GrantPage>(listGrants()),
   revokeGrant: (id: string) => take<void>(revokeGrant({ path: { id } })),
 };
-
-/** The gateway takes only what is declared as JSON, even without a body. */
-const JSON_BODY = { "Content-Type": "application/json" };
 
 export type Gateway = typeof gateway;

@@ -71,7 +71,7 @@ export function Composer({ sessionId, busy, box }: Props) {
             Stop
           </Button>
         )}
-        <Button look="solid" type="submit" disabled={send.isPending || !text.trim()}>
+        <Button look="solid" type="submit" aria-label="Send message" disabled={send.isPending || !text.trim()}>
           Send
         </Button>
       </div>

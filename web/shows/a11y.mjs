@@ -1,0 +1,125 @@
+// axe-core finds nothing on any screen: light and dark, on a desk and 390 px wide.
+
+import { violations } from "../scripts/axe.mjs";
+import { LOOKS } from "../scripts/browser.mjs";
+import { card, check, heading, run, stateLine, until } from "./harness.mjs";
+import { KINDS } from "./kinds.mjs";
+
+const TALK = `say # A heading\\n\\nSome **words**, \`code\`, [a link](https://example.org/).\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |
+think Looking around.
+tool Bash {"command":"ls -la"} => total 0
+tool Read {"path":"src/gone.rs"} =! no such file
+tool Edit {"file_path":"a.rs","old_string":"a\\nb","new_string":"a\\nc"} => ok
+approve Bash {"command":"${Array.from({ length: 40 }, (_, at) => `step ${at}`).join("\\n")}"} because it is long`;
+
+await run(async ({ gateway, browser, open }) => {
+  let screens = 0;
+  for (const look of LOOKS) {
+    heading(`${look.name}:`);
+    const page = await open(look);
+    const isPhone = look.viewport.width < 800;
+    const look_at = async (what) => {
+      screens += 1;
+      // What is still coming in is not what people read.
+      await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
+      const found = await violations(page);
+      check(`${look.name}: ${what}`, found.length === 0, found.join("; "));
+    };
+    const press = (name) => page.getByRole("button", { name, exact: true }).click();
+    const goToAsk = async (session) => {
+      const asks = await until("an ask", async () => {
+        const { interactions } = await gateway.call("GET", `/v1/interactions?session=${session}`);
+        return interactions.length > 0 ? interactions : null;
+      });
+      await page.goto(`${gateway.url}/sessions/${session}?ask=${asks[0].request.interactionId}`);
+      await card(page);
+    };
+
+    await page.getByText("Nothing waits for you").waitFor();
+    await look_at("empty inbox");
+    await page.goto(`${gateway.url}/grants`);
+    await page.getByText("Nothing is remembered for good").waitFor();
+    await look_at("remembered approvals");
+    await page.goto(`${gateway.url}/`);
+    await press("Settings");
+    await page.getByRole("dialog").waitFor();
+    await look_at("settings");
+    await page.keyboard.press("Escape");
+    await press("Keys");
+    await page.getByRole("dialog").waitFor();
+    await look_at("keys");
+    await page.keyboard.press("Escape");
+    await press("+ New session");
+    await page.getByRole("dialog").waitFor();
+    await look_at("new session");
+    await page.keyboard.press("Escape");
+
+    const session = await gateway.session(`talk ${look.name}`);
+    await page.goto(`${gateway.url}/sessions/${session}`);
+    await page.getByText("Nothing was said yet").waitFor();
+    await look_at("a session without a word");
+    await gateway.say(session, TALK);
+    if (isPhone) await page.getByRole("button", { name: "Answer" }).waitFor();
+    else await card(page);
+    await look_at("a session with an ask");
+    await goToAsk(session);
+    await look_at("an approval");
+    for (const name of ["Remember…", "Edit", "Deny…"]) {
+      await press(name);
+      await look_at(`an approval: ${name}`);
+      await press("Back");
+    }
+    await page.goto(`${gateway.url}/`);
+    await page.locator("[data-ask]").first().waitFor();
+    await look_at("an inbox with something in it");
+    await goToAsk(session);
+    await press("Approve once");
+    await stateLine(page).filter({ hasText: "agent has it" }).waitFor();
+    await look_at("a settled approval");
+
+    for (const kind of KINDS) {
+      const one = await gateway.session(`${kind.name} ${look.name}`);
+      await gateway.say(one, kind.script());
+      await goToAsk(one);
+      await look_at(`${kind.name}: open`);
+      await page.route("**/respond", (route) => route.abort());
+      await kind.fill(page);
+      await press(kind.send);
+      await page.getByRole("button", { name: "Retry" }).waitFor();
+      await look_at(`${kind.name}: submit failed`);
+      await page.unroute("**/respond");
+      await gateway.call("POST", `/v1/sessions/${one}/interrupt`);
+      await stateLine(page).filter({ hasText: "Cancelled" }).waitFor();
+      await look_at(`${kind.name}: cancelled`);
+      const late = await gateway.session(`late ${kind.name} ${look.name}`);
+      await gateway.say(late, kind.script("[timeout=2s]"));
+      await goToAsk(late);
+      await stateLine(page).filter({ hasText: "Nobody answered" }).waitFor();
+      await look_at(`${kind.name}: timed out`);
+      const parked = await gateway.session(`parked ${kind.name} ${look.name}`);
+      await gateway.say(parked, kind.script("[hold=200ms:park]"));
+      await goToAsk(parked);
+      await stateLine(page).filter({ hasText: "Parked" }).waitFor();
+      await look_at(`${kind.name}: parked`);
+      await gateway.call("POST", `/v1/sessions/${parked}/interrupt`);
+    }
+
+    await page.goto(`${gateway.url}/`);
+    await page.getByRole("switch", { name: "Interactive mode" }).click();
+    const off = await gateway.session(`off ${look.name}`);
+    await gateway.say(off, KINDS[0].script());
+    await goToAsk(off);
+    await look_at("interaction off");
+    await gateway.call("POST", `/v1/sessions/${off}/interrupt`);
+
+    const stranger = await (await browser.newContext(look)).newPage();
+    await stranger.goto(`${gateway.url}/`);
+    await stranger.getByText("This page needs your link").waitFor();
+    const found = await violations(stranger);
+    check(`${look.name}: without a link`, found.length === 0, found.join("; "));
+    screens += 1;
+    await stranger.context().close();
+    await page.context().close();
+  }
+  return `axe-core looked at ${screens} screens, in ${LOOKS.length} looks.`;
+});

@@ -1,0 +1,83 @@
+// What the shows share: a real gateway, a real browser, and checks that can fail.
+
+import { launch } from "../scripts/browser.mjs";
+import { Gateway } from "../scripts/gateway.mjs";
+
+const failures = [];
+let checks = 0;
+
+/** Counts, prints, and remembers what did not hold. */
+export function check(what, holds, detail = "") {
+  checks += 1;
+  if (holds) return console.log(`  ✓ ${what}`);
+  failures.push(what);
+  console.log(`  ✕ ${what}${detail === "" ? "" : `: ${typeof detail === "string" ? detail : JSON.stringify(detail)}`}`);
+}
+
+export const heading = (words) => console.log(words);
+
+/** @param show gets a gateway and a way to open pages; returns the figure that is printed last */
+export async function run(show, settings = "") {
+  const gateway = new Gateway(settings);
+  const browser = await launch();
+  try {
+    await gateway.start();
+    const problems = [];
+    /** A browser of its own, logged in by a link. */
+    const open = async (look = {}, base = gateway.url) => {
+      const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...look });
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      page.on("pageerror", (error) => problems.push(error.message));
+      const link = new URL(await gateway.newLink());
+      await page.goto(`${base}${link.pathname}${link.hash}`);
+      await page.waitForURL(`${base}/`);
+      return page;
+    };
+    const figure = await show({ gateway, browser, open });
+    check("no script on any page failed", problems.length === 0, problems);
+    console.log(
+      failures.length === 0
+        ? `${checks} checks hold. ${figure}`
+        : `${failures.length} of ${checks} checks failed. ${figure}`,
+    );
+  } catch (error) {
+    failures.push("it ran to its end");
+    console.log(`  ✕ it ran to its end: ${error?.stack ?? error}`);
+  } finally {
+    await browser.close();
+    await gateway.stop();
+  }
+  process.exit(failures.length === 0 ? 0 : 1);
+}
+
+/** The card on the screen, once it takes decisions. */
+export async function card(page) {
+  const found = page.locator("[data-card]:not([data-inert])");
+  await found.waitFor();
+  return found;
+}
+
+/** The line of a card that says where it stands. */
+export const stateLine = (page) => page.locator("[data-card] header [role=status]");
+
+export async function until(what, look, patienceMs = 10_000) {
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await new Promise((done) => setTimeout(done, 25));
+  }
+}
+
+/** What the agent was given, call by call, as its own results say. */
+export async function received(gateway, session) {
+  const events = await gateway.events(session);
+  return events.filter((event) => event.type === "tool_result").map((event) => event.data.output?.received);
+}
+
+export const percentile = (values, share) => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
+};

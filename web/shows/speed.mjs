@@ -1,0 +1,164 @@
+// How much is loaded, how soon an event is seen, how soon a long session is open.
+
+import { check, heading, percentile, run, until } from "./harness.mjs";
+
+const MOST_SCRIPT = 250_000;
+const SOON_MS = 100;
+const STREAMS = 20;
+const TICKS = 150;
+const EVENTS = 50_000;
+const OPEN_MS = 1_000;
+
+await run(async (stage) => {
+  const script = await firstLoad(stage);
+  const seen = await toPixels(stage);
+  const opened = await longSession(stage);
+  return [
+    `First load ${Math.round(script / 1000)} kB of gzipped script (at most ${MOST_SCRIPT / 1000})`,
+    `journal to pixels p95 ${seen} ms with ${STREAMS} sessions streaming (under ${SOON_MS})`,
+    `${EVENTS.toLocaleString("en")} events open in ${opened} ms (under ${OPEN_MS}).`,
+  ].join("; ");
+});
+
+async function firstLoad({ gateway, browser }) {
+  heading("first load:");
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const network = await context.newCDPSession(page);
+  await network.send("Network.enable");
+  const scripts = new Map();
+  const sizes = new Map();
+  network.on(
+    "Network.responseReceived",
+    ({ requestId, type, response }) => type === "Script" && scripts.set(requestId, response),
+  );
+  network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
+  await page.goto(await gateway.newLink());
+  await page.waitForURL(`${gateway.url}/`);
+  await page.getByText("Nothing waits for you").waitFor();
+  // The link leads to the page a second time, from the cache.
+  const loaded = [...scripts].filter(([, response]) => !response.fromDiskCache).map(([id]) => sizes.get(id) ?? 0);
+  const zipped = [...scripts.values()].every(
+    (response) => response.headers["content-encoding"] === "gzip" || response.fromDiskCache,
+  );
+  check("scripts come zipped", zipped);
+  const total = loaded.reduce((sum, size) => sum + size, 0);
+  check(`${total.toLocaleString("en")} bytes of script`, total > 0 && total <= MOST_SCRIPT);
+  await context.close();
+  return total;
+}
+
+/** From the moment an event stands in the journal to the frame that shows it. */
+async function toPixels({ gateway, open }) {
+  heading(`journal to pixels, ${STREAMS} sessions streaming:`);
+  const page = await open();
+  const sessions = [];
+  for (let at = 0; at < STREAMS; at++) sessions.push(await gateway.session(`stream ${at}`));
+  const [watched] = sessions;
+  await page.goto(`${gateway.url}/sessions/${watched}`);
+  await page.getByText("Nothing was said yet").waitFor();
+  await page.evaluate(() => {
+    globalThis.ticks = {};
+    const look = () => {
+      for (const [, number] of document.body.textContent.matchAll(/tick-(\d+)-end/g)) {
+        if (globalThis.ticks[number] !== undefined) continue;
+        globalThis.ticks[number] = 0;
+        // After the frame in which it is drawn.
+        requestAnimationFrame(() => {
+          const channel = new MessageChannel();
+          channel.port1.onmessage = () => {
+            globalThis.ticks[number] = Date.now();
+          };
+          channel.port2.postMessage(0);
+        });
+      }
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  const chatter = `repeat ${TICKS * 4}\nsay some words that stream along while others are looked at\nwait 40ms\nend`;
+  await Promise.all(sessions.slice(1).map((session) => gateway.say(session, chatter)));
+  await gateway.say(watched, Array.from({ length: TICKS }, (_, at) => `say tick-${at}-end\nwait 60ms`).join("\n"));
+  await until("the last tick", () => page.evaluate((last) => globalThis.ticks[last] > 0, TICKS - 1), 120_000);
+  const shown = await page.evaluate(() => globalThis.ticks);
+  const written = new Map();
+  for (const event of await gateway.events(watched)) {
+    const number = event.type === "text_delta" && /tick-(\d+)-end/.exec(event.data.text)?.[1];
+    if (number) written.set(number, Date.parse(event.at));
+  }
+  const waits = [...written].map(([number, at]) => shown[number] - at).filter(Number.isFinite);
+  const busy = await Promise.all(
+    sessions.slice(1).map(async (id) => (await gateway.call("GET", `/v1/sessions/${id}`)).state === "running"),
+  );
+  const p95 = percentile(waits, 0.95);
+  console.log(
+    `  ${waits.length} events: median ${percentile(waits, 0.5)} ms, p95 ${p95} ms, slowest ${Math.max(...waits)} ms`,
+  );
+  check("every tick was seen", waits.length === TICKS, waits.length);
+  check("the others streamed all the while", busy.every(Boolean), busy.filter(Boolean).length);
+  check(`p95 under ${SOON_MS} ms`, p95 < SOON_MS);
+  await Promise.all(sessions.map((session) => gateway.call("POST", `/v1/sessions/${session}/interrupt`)));
+  await page.context().close();
+  return p95;
+}
+
+async function longSession({ gateway, open }) {
+  heading(`a session of ${EVENTS.toLocaleString("en")} events:`);
+  const session = await gateway.session("long");
+  // A tool call without a person makes four events.
+  await gateway.say(
+    session,
+    `repeat ${EVENTS / 4}\ntool Read {"path":"src/main.rs","n":1} => ok\nend\nsay the-very-end`,
+  );
+  await until(
+    "the end of the turn",
+    async () => {
+      const { state, seq } = await gateway.call("GET", `/v1/sessions/${session}`);
+      return state === "idle" && seq >= EVENTS;
+    },
+    300_000,
+  );
+  const page = await open();
+  const times = [];
+  for (let round = 0; round < 5; round++) {
+    await page.goto(`${gateway.url}/`);
+    const link = page.locator(`a[href="/sessions/${session}"]`).first();
+    await link.waitFor();
+    await page.evaluate(() => {
+      globalThis.opened = new Promise((done) => {
+        const look = () =>
+          document.querySelector("[data-index]") &&
+          document.body.textContent.includes("the-very-end") &&
+          requestAnimationFrame(() => done(performance.now()));
+        new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+      });
+    });
+    const begin = await link.evaluate((element) => {
+      const at = performance.now();
+      element.click();
+      return at;
+    });
+    times.push(Math.round((await page.evaluate(() => globalThis.opened)) - begin));
+  }
+  const median = percentile(times, 0.5);
+  console.log(`  opened ${times.length} times: ${times.join(", ")} ms`);
+  check(`open in under ${OPEN_MS} ms (median of ${times.length})`, median < OPEN_MS);
+
+  const frames = await page.getByLabel("Transcript").evaluate(async (box) => {
+    const gaps = [];
+    let last = performance.now();
+    for (let step = 0; step < 120; step++) {
+      box.scrollTop = box.scrollHeight * Math.abs(Math.sin(step / 7));
+      await new Promise(requestAnimationFrame);
+      gaps.push(performance.now() - last);
+      last = performance.now();
+    }
+    return gaps;
+  });
+  const frame = Math.round(percentile(frames, 0.95));
+  console.log(`  scrolling through all of it: p95 ${frame} ms a frame, slowest ${Math.round(Math.max(...frames))} ms`);
+  check("it scrolls smoothly (p95 of a frame under 50 ms)", frame < 50);
+  const nodes = await page.evaluate(() => document.querySelectorAll("[data-index]").length);
+  check("only what is in sight is in the page", nodes < 100, nodes);
+  await page.context().close();
+  return median;
+}

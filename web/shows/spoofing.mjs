@@ -1,0 +1,192 @@
+// What an agent writes is shown as the text it is. Nothing of it runs, loads or hides.
+
+import { card, check, heading, received, run, until } from "./harness.mjs";
+
+const HTML = `<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script><a href="javascript:globalThis.pwned=1">x</a>`;
+const MARKDOWN = "**bold** [click](javascript:globalThis.pwned=1) ![p](https://evil.example/p.png)";
+const ANSI = "\u001b[2K\u001b[1Ahidden";
+const BIDI = "safe\u202etxt.exe\u202c\u2066x\u2069";
+const UNSEEN = "rm\u200b -rf\u00a0/\ufeff";
+const EVERYTHING = [HTML, MARKDOWN, ANSI, BIDI, UNSEEN].join(" ");
+const SHOWN = ["<img src=x onerror=", "<script>", "⟨U+001B⟩[2K", "⟨U+202E⟩", "⟨U+2066⟩", "⟨U+200B⟩", "⟨U+FEFF⟩"];
+/** None of these may reach the page as they are. */
+const RAW = String.raw`[\u001b\u202e\u2066\u200b\ufeff]`;
+const MEGABYTE = 1_000_000;
+
+await run(async ({ gateway, open }) => {
+  const page = await open();
+  const foreign = [];
+  page.on("request", (request) => request.url().startsWith(gateway.url) || foreign.push(request.url()));
+  page.on("dialog", (dialog) => dialog.dismiss());
+  const blocked = [];
+  page.on("console", (message) => message.text().includes("Content Security Policy") && blocked.push(message.text()));
+
+  heading("the page's policy:");
+  const index = await fetch(`${gateway.url}/`);
+  const policy = index.headers.get("content-security-policy") ?? "";
+  check(
+    "scripts come from here only, and none is inline",
+    /script-src 'self'(;|$)/.test(policy) && !policy.includes("unsafe"),
+    policy,
+  );
+  const html = await index.text();
+  check("the page itself has no inline script", !/<script(?![^>]*\bsrc=)[^>]*>/.test(html));
+
+  const nothingRan = async (where) => {
+    const found = await page.evaluate(
+      (unseen) => ({
+        pwned: globalThis.pwned,
+        pictures: [...document.images].map((one) => one.getAttribute("src")).filter((src) => src !== "/icon.svg"),
+        scripts: [...document.scripts].filter((one) => !one.src.includes("/assets/")).length,
+        links: [...document.links].map((one) => one.href).filter((href) => !/^https?:/.test(href)),
+        raw: new RegExp(unseen, "u").test(document.body.textContent),
+      }),
+      RAW,
+    );
+    const isClean =
+      found.pwned === undefined &&
+      !found.raw &&
+      [found.pictures, found.links].every((list) => list.length === 0) &&
+      found.scripts === 0;
+    check(`${where}: nothing ran, loaded or hid`, isClean, found);
+  };
+  const shows = async (where, place) => {
+    const text = (await place.textContent()) ?? "";
+    const missing = SHOWN.filter((part) => !text.includes(part));
+    check(`${where}: shown as text`, missing.length === 0, missing);
+  };
+
+  /** Any program asks. */
+  const ask = async (key, body) => {
+    const asked = await gateway.call("POST", "/v1/interactions", { key, toolName: "deploy", ...body });
+    await page.goto(`${gateway.url}/sessions/${asked.sessionId}?ask=${asked.request.interactionId}`);
+    return card(page);
+  };
+
+  heading("in a question:");
+  const question = await ask("q", {
+    kind: "question",
+    agentSays: EVERYTHING,
+    questions: [
+      {
+        id: "a",
+        header: "A",
+        question: EVERYTHING,
+        options: [{ label: EVERYTHING, description: EVERYTHING, preview: EVERYTHING }, { label: "no" }],
+      },
+      { id: "b", header: "\u202eB", question: "And this?", options: [{ label: "yes" }, { label: "no" }] },
+    ],
+  });
+  await shows("question, label, description, preview", question);
+  await nothingRan("question");
+
+  heading("in an approval:");
+  const approval = await ask("a", {
+    kind: "approval",
+    toolName: `Bash ${EVERYTHING}`,
+    input: { command: EVERYTHING, [EVERYTHING]: EVERYTHING },
+    preview: EVERYTHING,
+    agentSays: EVERYTHING,
+  });
+  await shows("tool name, input, keys, preview", approval);
+  await nothingRan("approval");
+  check(
+    "the approval's card can be read to its end",
+    await page
+      .getByRole("button", { name: /Approve/ })
+      .first()
+      .isEnabled(),
+  );
+
+  heading("in a form:");
+  const form = await ask("f", {
+    kind: "form",
+    form: {
+      title: EVERYTHING,
+      fields: [
+        { id: "a", label: EVERYTHING, description: EVERYTHING, type: "text" },
+        { id: "b", label: "B", type: "select", options: [{ value: "x", label: EVERYTHING }] },
+      ],
+    },
+  });
+  await shows("title, label, description", form);
+  await nothingRan("form");
+
+  heading("in a transcript:");
+  const session = await gateway.session(EVERYTHING);
+  // A step is one line.
+  const flat = EVERYTHING.replaceAll("\n", " ");
+  await gateway.say(
+    session,
+    `say ${flat}\nthink ${flat}\ntool Weird {"x":${JSON.stringify(flat)}} => ${flat}\nask Store: ${flat.replaceAll("|", "/").replaceAll(":", ";")} | yes | no`,
+  );
+  await page.goto(`${gateway.url}/sessions/${session}`);
+  await card(page);
+  await page.getByText("Waiting here").waitFor();
+  await shows("the agent's words", page.getByLabel("Transcript"));
+  await nothingRan("transcript");
+  await page.goto(`${gateway.url}/`);
+  await page.locator("[data-ask]").first().waitFor();
+  await nothingRan("inbox");
+
+  heading("a megabyte:");
+  const begin = Date.now();
+  const long = await ask("long", { kind: "approval", input: { command: `echo ${"x".repeat(MEGABYTE - 20)} END` } });
+  const took = Date.now() - begin;
+  const length = await long.evaluate((element) => element.textContent.length);
+  check("it is there whole", length >= MEGABYTE - 20 && (await long.textContent())?.includes(" END"), String(length));
+  await page.getByRole("button", { name: "Deny…" }).click();
+  check("the card still works", await page.getByLabel("What should it do instead?").isVisible());
+  const lines = await ask("lines", {
+    kind: "approval",
+    input: { command: Array.from({ length: 40_000 }, (_, at) => `echo line ${at}`).join("\n") },
+  });
+  check(
+    "of many lines the first and the last are in sight",
+    (await lines.getByText("echo line 39999").isVisible()) &&
+      (await lines.getByText("echo line 0", { exact: false }).first().isVisible()),
+  );
+  const many = await ask("many", {
+    kind: "question",
+    questions: [
+      {
+        id: "a",
+        header: "A",
+        question: "q".repeat(400_000),
+        options: [{ label: "l".repeat(200_000) }, { label: "no" }],
+      },
+    ],
+  });
+  await many.getByRole("radio", { name: "no" }).check();
+  check(
+    "a question of half a megabyte can be answered",
+    await page.getByRole("button", { name: "Send answer" }).isEnabled(),
+  );
+
+  heading("numbers that browsers round:");
+  const agent = await gateway.session("numbers");
+  await gateway.say(agent, 'approve Pay {"account":9007199254740993,"note":"x"}');
+  await page.goto(`${gateway.url}/sessions/${agent}`);
+  const pay = await card(page);
+  check("all digits are shown", (await pay.textContent())?.includes("9007199254740993"));
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  const box = page.getByLabel("Change the input");
+  await box.fill((await box.inputValue()).replace('"x"', '"y"'));
+  await card(page);
+  await page.getByRole("button", { name: "Approve edited input" }).click();
+  await until("the approval", async () => (await received(gateway, agent)).length === 1);
+  const raw = await (
+    await fetch(`${gateway.url}/v1/sessions/${agent}/events?limit=2000`, {
+      headers: { Authorization: `Bearer ${gateway.token}`, Accept: "application/json" },
+    })
+  ).text();
+  const told = raw.slice(raw.indexOf('"interaction_response"'));
+  check(
+    "and an edit beside them sends them unchanged",
+    told.includes('"account":9007199254740993') && told.includes('"note":"y"'),
+  );
+
+  check("no request left for another place", foreign.length === 0, foreign);
+  check("the policy had nothing to block", blocked.length === 0, blocked.slice(0, 3));
+  return `A megabyte of input was on the screen after ${took} ms.`;
+});
