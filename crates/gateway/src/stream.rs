@@ -10,7 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 /// How many events one read fetches: what a client that does not read can keep in memory.
-const PAGE: u32 = 32;
+const PAGE: u32 = 16;
 
 #[derive(Debug)]
 pub struct EventStream {

@@ -18,8 +18,10 @@ const CLIENTS: usize = 1_000;
 /// How many answers are timed, quiet and flooded, in rounds that take turns.
 const ROUNDS: usize = 3;
 const ANSWERS: usize = 200;
-/// What the agent must have said before the timing begins.
-const DEPTH: u64 = 500;
+/// How many events the agent must have made before the timing begins: more than all buffers on the way to a client hold.
+const DEPTH: u64 = 1_500;
+/// How long that may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What the gateway may have in memory, with all of it.
 const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
 /// How much slower the slowest answers may be.
@@ -109,12 +111,17 @@ impl Flood {
             clients.push(client);
         }
         person.say(&session, SCRIPT).await?;
-        // Long enough for every buffer on the way to fill up.
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        let now: Session = person.get(&format!("/v1/sessions/{session}")).await?;
-        println!("the flood is {} events deep when the timing begins", now.seq);
-        ensure!(now.seq.0 > DEPTH, "only {} events came: that is no flood", now.seq);
-        Ok(Self { session, _clients: clients })
+        let begin = Instant::now();
+        loop {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let now: Session = person.get(&format!("/v1/sessions/{session}")).await?;
+            if now.seq.0 >= DEPTH {
+                let took = begin.elapsed().as_secs_f64();
+                println!("the flood is {} events deep after {took:.1} s, and the timing begins", now.seq);
+                return Ok(Self { session, _clients: clients });
+            }
+            ensure!(begin.elapsed() < PATIENCE, "only {} events came: that is no flood", now.seq);
+        }
     }
 
     async fn end(self, person: &Client) -> Result<()> {

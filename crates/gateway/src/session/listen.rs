@@ -107,9 +107,7 @@ impl SessionTask {
     /// Words that may wait a moment for others.
     fn soon(&mut self, output: Output) {
         let secrets = self.gateway.inner.masks().of(self.session);
-        if self.deltas.add(output, secrets.as_ref()) {
-            self.write_gathered();
-        }
+        self.deltas.add(output, secrets.as_ref());
     }
 
     pub(super) fn now(&mut self, output: Output) {

@@ -74,7 +74,7 @@ impl SessionTask {
             if self.process.is_none() && self.in_flight.is_empty() && self.gateway.retire(self.session) {
                 return;
             }
-            let listening = self.in_flight.len() < MOST_IN_FLIGHT;
+            let listening = self.in_flight.len() < MOST_IN_FLIGHT && !self.deltas.is_full();
             let stop_by = self.process.as_ref().and_then(|process| process.stop_by);
             tokio::select! {
                 () = shutdown.cancelled() => {}
