@@ -6,6 +6,7 @@ import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
 import { age } from "../text/time";
 import { Button } from "../ui/Button";
+import { useKeepFocus } from "../ui/useKeepFocus";
 import { ApprovalCard } from "./ApprovalCard";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { FormCard } from "./FormCard";
@@ -42,6 +43,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   const root = useRef<HTMLElement>(null);
   const inert = useInert(root, promptId);
   const answering = useAnswer(ask, inert.isInert);
+  useKeepFocus(root, () => root.current?.focus({ preventScroll: true }));
   const [panel, showPanel] = useState<string | null>(null);
   const [unfolded, setUnfolded] = useState(focus);
   const keys = useRef<CardKeys>({});

@@ -76,6 +76,20 @@ describe("every card", () => {
     expect(fake.sent).toHaveLength(1);
   });
 
+  it("keeps the focus when what had it goes away, so that keys go on working", async () => {
+    const onMove = vi.fn();
+    const fake = fakeDesk();
+    const place = { ...nowhere, onMove };
+    const view = render(<OnDesk fake={fake} ask={ask(approvalRequest({}))} place={place} />);
+    await settle();
+    button("Approve once").focus();
+    const over = ask(approvalRequest({}), decided("approved", { ...byAna, action: "approve", scope: "once" }));
+    view.rerender(<OnDesk fake={fake} ask={over} place={place} />);
+    expect(document.activeElement).toBe(screen.getByRole("region"));
+    await user().keyboard("]");
+    expect(onMove).toHaveBeenCalledWith(1);
+  });
+
   it("stays editable when sending failed, and sends the same key again", async () => {
     let fails = true;
     const fake = fakeDesk({}, async (body) => {

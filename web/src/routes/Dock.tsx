@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type RefObject, useEffect, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import type { Interaction } from "../api/generated";
 import { Problem } from "../api/problem";
 import { AskCard, type CardPlace } from "../interactions/AskCard";
@@ -10,6 +10,7 @@ import { putOff, takeUp } from "../session/settings";
 import { askIn, type Transcript } from "../session/transcript";
 import { useWaiting } from "../session/waiting";
 import { Button } from "../ui/Button";
+import { useKeepFocus } from "../ui/useKeepFocus";
 
 interface Props {
   sessionId: string;
@@ -46,6 +47,13 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   const id = askId ?? docked;
   useEffect(() => setHeld(id), [id]);
 
+  // The next card takes the focus over from the one that was answered; after the last one, the composer.
+  const box = useRef<HTMLDivElement>(null);
+  useKeepFocus(box, () => {
+    const card = box.current?.querySelector<HTMLElement>("[data-card]");
+    (card ?? composer.current)?.focus({ preventScroll: true });
+  });
+
   const known = id === null ? undefined : asks.get(id);
   const missing = id !== null && known === undefined;
   useEffect(() => {
@@ -55,7 +63,7 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
       if (error instanceof Problem && error.status === 404) void navigate({ to: ".", search: {}, replace: true });
     });
   }, [missing, id, inbox, navigate]);
-  if (!known) return null;
+  if (!known) return <div ref={box} />;
   const ask = newest(known, transcript);
   const { promptId, interactionId } = ask.request;
 
@@ -88,6 +96,7 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   return (
     <>
       <div
+        ref={box}
         className={
           askId
             ? "flex min-h-0 max-wide:fixed max-wide:inset-0 max-wide:z-10 max-wide:bg-surface max-wide:[&>section]:h-dvh max-wide:[&>section]:max-h-dvh max-wide:[&>section]:rounded-none max-wide:[&>section]:border-y-0 max-wide:[&>section]:border-r-0"
