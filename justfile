@@ -91,5 +91,22 @@ show-flood: _shows
 show-tools:
     scripts/show-tools
 
+# The real Claude Code asks in every way; its model is told exactly what was decided.
+show-claude-asks: _shows
+    {{ proof }} claude-asks "$(scripts/agents claude)"
+
+# 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
+show-claude-park: _shows
+    {{ proof }} claude-park "$(scripts/agents claude)"
+
+# `kill -9` of the gateway, of the real Claude Code, or of both, at every step of an ask.
+show-claude-recovery *args: _shows
+    {{ proof }} claude-recovery "$(scripts/agents claude)" "$@"
+
+# From a person's answer to the agent's input, beside two bare commits.
+show-answer-latency: _shows
+    {{ proof }} answer-latency
+
 # The short ones, which CI runs.
-show-ci: show-tools show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill
+show-ci: show-tools show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
+    show-claude-asks

@@ -138,7 +138,7 @@ impl Board {
                 }
                 Picked::Carried { script, .. } => script,
             };
-            let mut parts = script.replies.get(position).cloned().unwrap_or_else(|| vec![echo(&told)]);
+            let mut parts = script.reply_at(position, &told).cloned().unwrap_or_else(|| vec![echo(&told)]);
             if let Some(file) = plan_file {
                 parts.iter_mut().for_each(|part| part.name_plan_file(&file));
             }

@@ -3,11 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::messages::Told;
+
 /// A list of replies, one for each request of the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Script {
     pub replies: Vec<Vec<Part>>,
+    /// It has ended before its last reply when the model was told something with these words in it.
+    #[serde(skip)]
+    until: Option<String>,
 }
 
 /// A piece of a reply, in the order in which it is streamed.
@@ -60,6 +65,20 @@ impl Script {
     pub fn reply(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
         self.replies.push(parts.into_iter().collect());
         self
+    }
+
+    /// As a model does that tries again until it has what it wants.
+    #[must_use]
+    pub fn until(mut self, words: impl Into<String>) -> Self {
+        self.until = Some(words.into());
+        self
+    }
+
+    /// What comes at this position, after the model was told all this. Nothing: the script has ended.
+    pub(crate) fn reply_at(&self, position: usize, told: &[Told]) -> Option<&Vec<Part>> {
+        let has_it =
+            self.until.as_ref().is_some_and(|words| told.iter().any(|told| told.words().contains(words)));
+        self.replies.get(position).filter(|_| !has_it)
     }
 }
 

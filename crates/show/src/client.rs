@@ -15,8 +15,8 @@ use uuid::Uuid;
 use crate::{Result, ensure};
 
 const PAUSE: Duration = Duration::from_millis(25);
-/// How often it looks before it gives up: half a minute.
-const LOOKS: u32 = 1_200;
+/// How often it looks before it gives up: a minute.
+const LOOKS: u32 = 2_400;
 const EVENTS_PER_PAGE: usize = 1_000;
 
 /// One token on one connection.
@@ -152,14 +152,19 @@ impl Client {
 
     /// Waits for the end of the session's only turn.
     pub(crate) async fn done(&self, session: &str) -> Result<Vec<Event>> {
+        self.turns(session, 1).await
+    }
+
+    /// Waits until so many turns of the session have ended.
+    pub(crate) async fn turns(&self, session: &str, count: usize) -> Result<Vec<Event>> {
         for _ in 0..LOOKS {
             let events = self.journal(session).await?;
-            if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
+            if events.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count() >= count {
                 return Ok(events);
             }
             sleep(PAUSE).await;
         }
-        Err(format!("the turn of {session} did not end").into())
+        Err(format!("turn {count} of {session} did not end").into())
     }
 
     /// Waits until the gateway answers.

@@ -26,9 +26,21 @@ pub(crate) struct GatewayProcess {
     lines: mpsc::UnboundedReceiver<Value>,
     folder: TempDir,
     store: Option<String>,
+    environment: Environment,
     pub(crate) url: String,
     /// The first line of its output.
     pub(crate) started: Value,
+}
+
+/// What the process finds in its environment.
+#[derive(Debug, Clone)]
+pub(crate) enum Environment {
+    /// That of the show.
+    Ours,
+    /// The same, and how much it writes to its log.
+    WithLog(String),
+    /// These variables and no other: agents get nothing that a developer has set.
+    Only(Vec<(&'static str, String)>),
 }
 
 /// What a new token is for.
@@ -43,25 +55,36 @@ pub(crate) enum TokenFor<'a> {
 impl GatewayProcess {
     /// `holdpoint serve` on a free port. Without a store it has a file in its own folder.
     pub(crate) async fn serve(store: Option<&str>) -> Result<Self> {
-        Self::start("serve", &[], store, None).await
+        Self::start("serve", &[], store, Environment::Ours).await
     }
 
     /// The same, with a log of this level.
     pub(crate) async fn serve_logging(store: &str, level: &str) -> Result<Self> {
-        Self::start("serve", &[], Some(store), Some(level)).await
+        Self::start("serve", &[], Some(store), Environment::WithLog(level.to_owned())).await
+    }
+
+    /// `holdpoint serve` on a free port, with a file in its own folder.
+    pub(crate) async fn serve_in(environment: Environment) -> Result<Self> {
+        Self::start("serve", &[], None, environment).await
     }
 
     /// `holdpoint demo` on a free port.
     pub(crate) async fn demo() -> Result<Self> {
-        Self::start("demo", &["--no-open"], None, None).await
+        Self::start("demo", &["--no-open"], None, Environment::Ours).await
     }
 
-    async fn start(verb: &str, more: &[&str], store: Option<&str>, level: Option<&str>) -> Result<Self> {
+    async fn start(verb: &str, more: &[&str], store: Option<&str>, environment: Environment) -> Result<Self> {
         let folder = TempDir::new()?;
-        let (child, lines, started) = spawn(verb, more, store, level, folder.path(), "127.0.0.1:0").await?;
+        let listen = "127.0.0.1:0";
+        let (child, lines, started) = spawn(verb, more, store, folder.path(), listen, &environment).await?;
         let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
         let store = store.map(str::to_owned);
-        Ok(Self { child: Some(child), lines, folder, store, url, started })
+        Ok(Self { child: Some(child), lines, folder, store, environment, url, started })
+    }
+
+    /// Its number. Nothing, when it was stopped.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.as_ref()?.id()
     }
 
     /// `kill -9`; returns when it is gone.
@@ -76,7 +99,7 @@ impl GatewayProcess {
     pub(crate) async fn serve_again(&mut self) -> Result<()> {
         let listen = self.url.trim_start_matches("http://");
         let (child, lines, started) =
-            spawn("serve", &[], self.store.as_deref(), None, self.folder.path(), listen).await?;
+            spawn("serve", &[], self.store.as_deref(), self.folder.path(), listen, &self.environment).await?;
         (self.child, self.lines, self.started) = (Some(child), lines, started);
         Ok(())
     }
@@ -158,17 +181,23 @@ async fn spawn(
     verb: &str,
     more: &[&str],
     store: Option<&str>,
-    level: Option<&str>,
     folder: &Path,
     listen: &str,
+    environment: &Environment,
 ) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
     let mut command = Command::new(program()?);
     command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
     if let Some(store) = store {
         command.args(["--store", store]);
     }
-    if let Some(level) = level {
-        command.env("HOLDPOINT_LOG", level);
+    match environment {
+        Environment::Ours => {}
+        Environment::WithLog(level) => {
+            command.env("HOLDPOINT_LOG", level);
+        }
+        Environment::Only(variables) => {
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+        }
     }
     let log = File::options().create(true).append(true).open(folder.join(LOG))?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);

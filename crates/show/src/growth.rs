@@ -3,7 +3,7 @@
 //! Three databases of one kind are loaded with 1,000, 10,000 and 100,000 asks, a tenth of them open, and then measured
 //! in turns, one call at a time: what disturbs the machine disturbs all three.
 
-mod load;
+pub(crate) mod load;
 mod measure;
 
 use std::collections::BTreeMap;

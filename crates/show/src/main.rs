@@ -2,7 +2,12 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
+mod answer_latency;
 mod audit;
+mod claude;
+mod claude_asks;
+mod claude_park;
+mod claude_recovery;
 mod client;
 mod database;
 mod demo;
@@ -12,6 +17,7 @@ mod gateway_process;
 mod growth;
 mod kill;
 mod latency;
+mod processes;
 mod reconnect;
 mod routes;
 
@@ -43,10 +49,12 @@ async fn main() -> ExitCode {
         "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
         "flood" => flood::show().await,
+        "answer-latency" => answer_latency::show().await,
+        "claude-park" => claude_park::show().await,
+        "claude-recovery" => claude_recovery::show().await,
+        "claude-asks" => claude_asks::show().await,
         _ => {
-            eprintln!(
-                "usage: holdpoint-show demo | audit | first-answer | routes | growth | kill | reconnect | flood"
-            );
+            eprintln!("usage: holdpoint-show NAME; `just show` lists the names");
             return ExitCode::from(2);
         }
     };

@@ -29,9 +29,9 @@
 //! In a question, `HEADER*` takes several options and `HEADER!` takes nothing but the options. A header has at most 12
 //! characters; the question's id is the header in lower case.
 //!
-//! An ask may have settings right after its verb: `approve [hold=5s:park timeout=30s nopark] Bash {...}`. `hold` is how
+//! An ask may have settings right after its verb: `approve [hold=5s:park timeout=30s nopark timed] Bash {...}`. `hold` is how
 //! long the agent is kept waiting and what then (`park`, `wait`, `deny`, `defer`), `timeout` is when the ask closes by
-//! itself, `nopark` makes the agent stay when it is told to park here.
+//! itself, `nopark` makes the agent stay when it is told to park here, `timed` adds to the result when the answer came.
 
 mod parse;
 mod pieces;
@@ -96,6 +96,7 @@ pub struct Settings {
     pub hold: Option<Hold>,
     pub timeout_ms: Option<u64>,
     pub no_park: bool,
+    pub timed: bool,
 }
 
 /// Why a text is not a script, and what to do.
@@ -118,7 +119,9 @@ pub enum Problem {
     AfterJson { found: String, allowed: &'static str },
     #[error("`{0}` is not a time; write it like 200ms, 5s, 10m or 1h")]
     BadTime(String),
-    #[error("`{0}` is not a setting; there are hold=5s:park (or wait, deny, defer), timeout=30s and nopark")]
+    #[error(
+        "`{0}` is not a setting; there are hold=5s:park (or wait, deny, defer), timeout=30s, nopark and timed"
+    )]
     BadSetting(String),
     #[error("the settings have no end; close them with `]`")]
     OpenSettings,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use holdpoint_protocol::{StopReason, ToolCallId};
 use serde_json::{Value, json};
@@ -290,6 +290,7 @@ impl<W: Write> Performer<W> {
         resolution: Value,
         open: &mut Vec<OpenAsk<'_>>,
     ) -> Result<(), Leave> {
+        let came = SystemTime::now();
         let Some(at) = open.iter().position(|open| open.call == *call) else {
             let message = format!("no ask is open under `{call}`: the resolution was not used");
             return self.say(&FromAgent::Error { message });
@@ -312,6 +313,9 @@ impl<W: Write> Performer<W> {
         self.out.flush()?;
         self.answered = verdict.answered();
         let mut output = json!({ "received": verdict::received(ask, resolution) });
+        if ask.settings.timed {
+            output["cameAtMicros"] = json!(micros(came));
+        }
         if let Verdict::Run { input, edited: _ } = &verdict {
             output["effect"] = json!(effect::run(&ask.kind, input, &self.cwd));
         }
@@ -380,6 +384,11 @@ impl<W: Write> Performer<W> {
         serde_json::to_writer(&mut self.out, line).map_err(io::Error::from)?;
         Ok(self.out.write_all(b"\n")?)
     }
+}
+
+/// Since 1970, on the clock that all programs of this machine read.
+fn micros(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros())
 }
 
 /// A text in the pieces it is streamed in.

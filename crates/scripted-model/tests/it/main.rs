@@ -231,3 +231,14 @@ async fn a_plan_is_written_where_the_agent_wants_it() {
     let blocks = reply(&model, &[text("user", "script: plan"), wants]).await;
     assert_eq!(blocks[0]["input"], json!({"file_path": "/plans/a.md", "content": "1. Do it."}));
 }
+
+#[tokio::test]
+async fn a_script_that_has_what_it_wants_ends_early() {
+    let model = Model::start().await.unwrap();
+    let again = || [call("Bash", json!({"command": "a"}))];
+    model.script("again", Script::new().reply(again()).reply(again()).reply(again()).until("it is done"));
+    let mut messages = vec![text("user", "script: again"), used("a"), result("a", json!("not yet"), true)];
+    assert_eq!(reply(&model, &messages).await[0]["name"], "Bash");
+    messages.extend([used("b"), result("b", json!("now it is done"), false)]);
+    assert_eq!(reply(&model, &messages).await[0]["text"], "told: [\"not yet\",\"now it is done\"]");
+}

@@ -99,7 +99,7 @@ async fn one_session(journal: &dyn Journal, number: usize) -> Result<(SessionId,
     let mut appends = vec![journal.append(session, Command::Open(opening(&owner, number)))];
     let mut open = Vec::new();
     for ask in 0..ASKS_PER_SESSION {
-        let (asked, command) = request(session, ask);
+        let (asked, command) = request(session, ask, Origin::Caller);
         appends.push(journal.append(session, command));
         if ask % OPEN_ONE_IN == OPEN_ONE_IN - 1 {
             open.push(asked);
@@ -114,7 +114,7 @@ async fn one_session(journal: &dyn Journal, number: usize) -> Result<(SessionId,
     Ok((session, (owner, open)))
 }
 
-fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
+pub(crate) fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
     SessionOpened {
         owner: owner.clone(),
         agent: "caller".to_owned(),
@@ -131,7 +131,7 @@ fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
 }
 
 /// A program that asks before it runs a command.
-pub(crate) fn request(session: SessionId, number: usize) -> (OpenAsk, Command) {
+pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (OpenAsk, Command) {
     let input = json!({
         "command": format!("kubectl --context production rollout restart deployment/shop-api-{number}"),
         "description": "Restarts the deployment so that it reads its new settings",
@@ -141,7 +141,7 @@ pub(crate) fn request(session: SessionId, number: usize) -> (OpenAsk, Command) {
         interaction_id: InteractionId::generate(session),
         prompt_id: PromptId::generate(),
         attempt: 1,
-        origin: Origin::Caller,
+        origin,
         turn_id: None,
         tool_call_id: None,
         parents: Vec::new(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use holdpoint_core::Command;
-use holdpoint_protocol::{InteractionId, Seq, Timestamp};
+use holdpoint_protocol::{InteractionId, Origin, Seq, Timestamp};
 use holdpoint_store::{AskFilter, AskQuery};
 use rand::seq::IndexedRandom as _;
 
@@ -72,7 +72,7 @@ impl Call {
 /// Asks in the session of an open ask.
 async fn ask(loaded: &mut Loaded) -> Result<Duration> {
     let session = loaded.open.choose(&mut rand::rng()).ok_or("nothing is open")?.session;
-    let (asked, command) = request(session, loaded.open.len());
+    let (asked, command) = request(session, loaded.open.len(), Origin::Caller);
     let begin = Instant::now();
     loaded.journal.append(session, command).await?;
     let took = begin.elapsed();

@@ -38,6 +38,8 @@ pub(super) fn settings(text: &str) -> Result<(Settings, &str), Problem> {
         let bad = || Problem::BadSetting(word.to_owned());
         if word == "nopark" {
             settings.no_park = true;
+        } else if word == "timed" {
+            settings.timed = true;
         } else if let Some(timeout) = word.strip_prefix("timeout=") {
             settings.timeout_ms = Some(millis(timeout)?);
         } else {
@@ -149,8 +151,8 @@ mod tests {
     #[test]
     fn settings_are_optional_and_checked() {
         let hold = Some(Hold { after_ms: 5000, then: HoldThen::Defer });
-        let all = Settings { hold, timeout_ms: Some(30_000), no_park: true };
-        assert_eq!(settings("[hold=5s:defer timeout=30s nopark] Bash {}"), Ok((all, "Bash {}")));
+        let all = Settings { hold, timeout_ms: Some(30_000), no_park: true, timed: true };
+        assert_eq!(settings("[hold=5s:defer timeout=30s nopark timed] Bash {}"), Ok((all, "Bash {}")));
         assert_eq!(settings("Bash {}"), Ok((Settings::default(), "Bash {}")));
         assert_eq!(settings("[nopark Bash"), Err(Problem::OpenSettings));
         for bad in ["hold=5s", "hold=5s:allow", "hold", "park"] {

@@ -1,0 +1,106 @@
+//! How long an answer takes from the person to the agent, beside the two commits that it cannot do without.
+
+mod commits;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use holdpoint_client::Http;
+use holdpoint_protocol::api::Respond;
+use holdpoint_protocol::transport::{EventFeed, Transport as _};
+use holdpoint_protocol::{Event, EventBody, InteractionRequest, ResponseDraft, Seq};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use crate::gateway_process::GatewayProcess;
+use crate::latency::Latencies;
+use crate::{Result, ensure};
+use commits::Commits;
+
+const ANSWERS: usize = 1_000;
+/// Not counted: caches fill, connections open.
+const FIRST: usize = 50;
+/// The goal, and where the show fails.
+const GOAL: f64 = 1.5;
+const LIMIT: f64 = 3.0;
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A person does not answer while the agent still speaks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+pub(crate) async fn show() -> Result<String> {
+    let gateway = GatewayProcess::serve(None).await?;
+    let person = gateway.person()?;
+    let token = std::fs::read_to_string(gateway.folder().join("token"))?;
+    let client = Http::new(gateway.url.clone(), token.trim().to_owned());
+    let mut bare = Commits::new().await?;
+    let session = person.open_session().await?.session_id;
+    let mut feed = client.subscribe(session, Seq::START).await?;
+    let rounds = FIRST + ANSWERS;
+    let script = format!("repeat {rounds}\napprove [timed] Bash {{\"command\": \"make release\"}}\nend");
+    person.say(&session.to_string(), &script).await?;
+    let (mut answers, mut commits) = (Latencies::default(), Latencies::default());
+    for round in 0..rounds {
+        let request = next(feed.as_mut(), asked).await?;
+        sleep(PAUSE).await;
+        // One after the other, in turns: whatever else the machine does hits both alike.
+        let two_commits = bare.two().await?;
+        sleep(PAUSE).await;
+        let sent = now()?;
+        let respond = Respond {
+            prompt_id: request.prompt_id,
+            idempotency_key: Uuid::new_v4().to_string(),
+            response: ResponseDraft::Approve { scope: None, edited_input: None },
+        };
+        client.respond(request.interaction_id, respond).await?;
+        let came = Duration::from_micros(next(feed.as_mut(), came_at).await?);
+        ensure!(came >= sent, "the answer came before it was sent: the clock was set");
+        if round >= FIRST {
+            answers.add(came - sent);
+            commits.add(two_commits);
+        }
+    }
+    gateway.stop().await?;
+    println!("{:<44}{:>10}{:>10}", format!("{ANSWERS} answers, SQLite, scripted agent"), "p50", "p99");
+    for (what, took) in
+        [("from the person's POST to the agent's input", &answers), ("two bare commits", &commits)]
+    {
+        println!("{what:<44}{:>7.2} ms{:>7.2} ms", millis(took.p50()), millis(took.p99()));
+    }
+    let ratio = answers.p50().as_secs_f64() / commits.p50().as_secs_f64();
+    let goal = if ratio <= GOAL { "within" } else { "beyond" };
+    ensure!(ratio <= LIMIT, "an answer takes {ratio:.2} times two bare commits, the limit is {LIMIT}");
+    Ok(format!(
+        "p50 {:.2} ms, p99 {:.2} ms; two bare commits p50 {:.2} ms, p99 {:.2} ms; ratio {ratio:.2} at p50, {goal} the \
+         goal of {GOAL}",
+        millis(answers.p50()),
+        millis(answers.p99()),
+        millis(commits.p50()),
+        millis(commits.p99()),
+    ))
+}
+
+/// Reads on until an event says what is wanted.
+async fn next<T>(feed: &mut dyn EventFeed, wanted: impl Fn(&Event) -> Option<T>) -> Result<T> {
+    loop {
+        let event = timeout(PATIENCE, feed.next()).await.map_err(|_| "nothing happens any more")??;
+        if let Some(found) = wanted(&event.ok_or("the stream ended")?) {
+            return Ok(found);
+        }
+    }
+}
+
+fn asked(event: &Event) -> Option<InteractionRequest> {
+    if let EventBody::InteractionRequest(request) = &event.body { Some((**request).clone()) } else { None }
+}
+
+fn came_at(event: &Event) -> Option<u64> {
+    let EventBody::ToolResult(result) = &event.body else { return None };
+    result.output["cameAtMicros"].as_u64()
+}
+
+fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}

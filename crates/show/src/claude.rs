@@ -1,0 +1,95 @@
+//! The real Claude Code, hosted by a real gateway, with a model that plays scripts.
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_protocol::api::Session;
+use holdpoint_scripted_model::{Model, Script, Told};
+use reqwest::Method;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::gateway_process::{Environment, GatewayProcess};
+use crate::{Result, ensure};
+
+/// A gateway with nothing in its environment but what Claude Code needs to reach the scripted model.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) model: Model,
+    pub(crate) gateway: GatewayProcess,
+    pub(crate) person: Client,
+    home: TempDir,
+}
+
+/// A session whose model plays a script, in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) name: String,
+    pub(crate) session: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Stage {
+    /// `hold` is how long an agent is kept waiting before it is parked.
+    pub(crate) async fn new(hold: &str) -> Result<Self> {
+        let program =
+            std::env::args().nth(2).ok_or("say where Claude Code is: `scripts/agents claude` knows")?;
+        ensure!(Path::new(&program).is_file(), "there is no program {program}");
+        let model = Model::start().await?;
+        let home = TempDir::new()?;
+        let folder = home.path().display().to_string();
+        let gateway = GatewayProcess::serve_in(Environment::Only(vec![
+            ("HOME", folder.clone()),
+            ("TMPDIR", folder),
+            ("PATH", std::env::var("PATH")?),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("ANTHROPIC_BASE_URL", model.base_url()),
+            ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("DISABLE_AUTOUPDATER", "1".to_owned()),
+            ("HOLDPOINT_AGENTS_CLAUDE_PROGRAM", program),
+            ("HOLDPOINT_HOLD_AFTER", hold.to_owned()),
+        ]))
+        .await?;
+        let person = gateway.person()?;
+        Ok(Self { model, gateway, person, home })
+    }
+
+    /// The home of everything that this gateway starts: no other process has it.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Opens a session, and sends the message that makes its model play this script.
+    pub(crate) async fn play(&self, name: &str, mode: &str, script: Script) -> Result<Scene> {
+        let folder = self.home().join("projects").join(name);
+        std::fs::create_dir_all(&folder)?;
+        let open = json!({ "agent": "claude", "cwd": folder, "permissionMode": mode, "title": name });
+        let session: Session = self.person.post("/v1/sessions", &open).await?;
+        let scene = Scene { name: name.to_owned(), session: session.session_id.to_string(), folder };
+        self.send(&scene, name, script).await?;
+        Ok(scene)
+    }
+
+    /// Another message, with another script.
+    pub(crate) async fn send(&self, scene: &Scene, name: &str, script: Script) -> Result<()> {
+        self.model.script(name, script);
+        self.person.say(&scene.session, &format!("Please go on.\nscript: {name}")).await
+    }
+
+    /// What the model was told in this conversation, without what the program adds on its own.
+    pub(crate) fn told(&self, name: &str) -> Vec<Told> {
+        let mut told = self.model.told(name);
+        told.retain(|told| !matches!(told, Told::Reminder { .. }));
+        told
+    }
+
+    /// Ends the session, and with it its process.
+    pub(crate) async fn end(&self, scene: &Scene) -> Result<()> {
+        self.person.tell(Method::DELETE, &format!("/v1/sessions/{}", scene.session)).await
+    }
+
+    pub(crate) async fn stop(self) -> Result<()> {
+        self.gateway.stop().await
+    }
+}

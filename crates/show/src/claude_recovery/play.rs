@@ -1,0 +1,274 @@
+//! Plays one cell: up to its step, the kill, and on to the end of the turn.
+
+use std::time::Duration;
+
+use holdpoint_client::Http;
+use holdpoint_protocol::api::{Interaction, InteractionPage};
+use holdpoint_protocol::transport::{EventFeed, Transport as _};
+use holdpoint_protocol::{AskState, Delivery, Event, EventBody, ResponseDraft, Seq};
+use holdpoint_scripted_model::{Script, Told, call, say};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::cell::{Cell, Kind, Step, Victim};
+use crate::claude::{Scene, Stage};
+use crate::gateway_process::kill;
+use crate::processes::{self, signal};
+use crate::{Result, ensure};
+
+const NAME: &str = "cell";
+const AFTER: &str = "after";
+const GATE: &str = "thinking";
+/// How often the model makes its call before it gives up.
+const TRIES: usize = 6;
+/// The program writes its conversation down a little later than it speaks.
+const SETTLED: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(60);
+const MARKS: &str = "marks.txt";
+pub(super) const LABEL: &str = "Teal";
+pub(super) const RAN: &str = "it ran";
+
+/// All that was seen of a cell.
+#[derive(Debug)]
+pub(super) struct History {
+    /// The ask as it was just after the kill, if there was one.
+    pub(super) at_death: Option<Interaction>,
+    /// And at the end.
+    pub(super) at_end: Option<Interaction>,
+    pub(super) journal: Vec<Event>,
+    /// In the order in which the model was told it.
+    pub(super) told: Vec<Told>,
+    /// What a person approved.
+    pub(super) approvals: usize,
+    /// How often the command ran before anybody had approved it.
+    pub(super) ran_unasked: usize,
+    pub(super) ran: usize,
+    /// What the model was told after the next message.
+    pub(super) told_after: Vec<Told>,
+}
+
+struct Player {
+    cell: Cell,
+    stage: Stage,
+    scene: Scene,
+    feed: Box<dyn EventFeed>,
+    approvals: usize,
+}
+
+pub(super) async fn play(cell: Cell) -> Result<History> {
+    let hold = if cell.step == Step::Answered { "0s" } else { "10m" };
+    let stage = Stage::new(hold).await?;
+    let scene = stage.play(NAME, "default", script(cell)).await?;
+    let token = std::fs::read_to_string(stage.gateway.folder().join("token"))?;
+    let client = Http::new(stage.gateway.url.clone(), token.trim().to_owned());
+    let feed = client.subscribe(scene.session.parse()?, Seq::START).await?;
+    let mut player = Player { cell, stage, scene, feed, approvals: 0 };
+    player.up_to_the_step().await?;
+    let ran_unasked = if player.approvals == 0 { player.ran() } else { 0 };
+    player.kill().await?;
+    let at_death = player.asks().await?.into_iter().next();
+    let ran_unasked = ran_unasked + if player.approvals == 0 { player.ran() } else { 0 };
+    player.to_the_end().await?;
+    let at_end = match &at_death {
+        Some(ask) => Some(player.ask(ask).await?),
+        None => None,
+    };
+    let journal = player.stage.person.journal(&player.scene.session).await?;
+    let told = player.stage.told(NAME);
+    player.stage.send(&player.scene, AFTER, Script::new().reply([say("I am here.")])).await?;
+    let turns = 1 + journal.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count();
+    let after = player.stage.person.turns(&player.scene.session, turns).await?;
+    let told_after = player.stage.told(AFTER);
+    let reached = player.stage.model.requests(AFTER) > 0;
+    ensure!(reached, "the next message did not reach the model: {}", words(&after));
+    let (ran, approvals) = (player.ran(), player.approvals);
+    player.stage.stop().await?;
+    Ok(History { at_death, at_end, journal, told, approvals, ran_unasked, ran, told_after })
+}
+
+fn script(cell: Cell) -> Script {
+    let call = match cell.kind {
+        Kind::Question => {
+            let question = json!({"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": [
+                {"label": LABEL, "description": ""}, {"label": "Amber", "description": ""}]});
+            call("AskUserQuestion", json!({ "questions": [question] }))
+        }
+        Kind::Approval => {
+            let while_it_runs = if cell.step == Step::Running { "sleep 3; " } else { "" };
+            let command = format!("echo mark >> {MARKS}; {while_it_runs}echo {RAN}");
+            call("Bash", json!({"command": command, "description": "Leaves a mark"}))
+        }
+    };
+    let reply = || [say("Let me see."), call.clone()];
+    match cell.step {
+        Step::Acknowledged => {
+            let thinking = [say("Hm."), holdpoint_scripted_model::Part::Hold(GATE.to_owned())];
+            Script::new().reply(reply()).reply(thinking)
+        }
+        Step::Announced | Step::Shown | Step::Open | Step::Answered | Step::Delivering | Step::Running => {
+            let wanted = match cell.kind {
+                Kind::Question => LABEL,
+                Kind::Approval => RAN,
+            };
+            (0..TRIES).fold(Script::new(), |script, _| script.reply(reply())).until(wanted)
+        }
+    }
+}
+
+impl Player {
+    async fn up_to_the_step(&mut self) -> Result<()> {
+        if self.cell.step == Step::Announced {
+            return self.until(|event| matches!(event, EventBody::ToolCallStart(_))).await;
+        }
+        self.until(|event| matches!(event, EventBody::InteractionRequest(_))).await?;
+        if self.cell.step == Step::Shown {
+            return Ok(());
+        }
+        sleep(SETTLED).await;
+        let ask = self.asks().await?.into_iter().next().ok_or("the ask is gone")?;
+        match self.cell.step {
+            Step::Announced | Step::Shown | Step::Open => Ok(()),
+            Step::Answered => {
+                while !self.ask(&ask).await?.parked {
+                    sleep(SETTLED / 10).await;
+                }
+                self.answer(&ask).await?;
+                // The process that will be told is there; it takes a second to come to its call.
+                self.until(|event| matches!(event, EventBody::InteractionResponse(_))).await?;
+                self.until(|event| matches!(event, EventBody::SessionStatus(status) if status.pid.is_some()))
+                    .await
+            }
+            Step::Delivering => {
+                signal("-STOP", &[self.agent().await?])?;
+                self.answer(&ask).await?;
+                self.until_delivery(|delivery| matches!(delivery, Delivery::Delivered { .. })).await
+            }
+            Step::Running => {
+                self.answer(&ask).await?;
+                let deadline = Instant::now() + PATIENCE;
+                while self.ran() == 0 {
+                    ensure!(Instant::now() < deadline, "the command does not run");
+                    sleep(SETTLED / 10).await;
+                }
+                Ok(())
+            }
+            Step::Acknowledged => {
+                self.answer(&ask).await?;
+                self.until_delivery(|delivery| *delivery == Delivery::Acknowledged).await?;
+                tokio::time::timeout(PATIENCE, self.stage.model.held(GATE)).await?;
+                sleep(SETTLED).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn until(&mut self, wanted: impl Fn(&EventBody) -> bool) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let next = timeout_at(deadline, self.feed.next()).await;
+            let event = next.map_err(|_| "the step did not come")??.ok_or("the stream ended")?;
+            if wanted(&event.body) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn until_delivery(&mut self, wanted: impl Fn(&Delivery) -> bool) -> Result<()> {
+        self.until(|event| {
+            let EventBody::InteractionUpdate(update) = event else { return false };
+            matches!(&update.change, holdpoint_protocol::AskChange::Delivery { delivery } if wanted(delivery))
+        })
+        .await
+    }
+
+    /// The program itself: what the host of its gateway started.
+    async fn agent(&self) -> Result<u32> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let all = processes::with_home(self.stage.home())?;
+            let started_by = |parent: Option<u32>| all.iter().find(|process| Some(process.parent) == parent);
+            let host = started_by(self.stage.gateway.pid());
+            if let Some(agent) = host.and_then(|host| started_by(Some(host.pid))) {
+                return Ok(agent.pid);
+            }
+            ensure!(Instant::now() < deadline, "there is no agent");
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn kill(&mut self) -> Result<()> {
+        match self.cell.victim {
+            Victim::Gateway => self.stage.gateway.kill_now().await?,
+            Victim::Agent => return kill(self.agent().await?).await,
+            Victim::Both => {
+                let gateway = self.stage.gateway.pid().ok_or("there is no gateway")?;
+                signal("-KILL", &[gateway, self.agent().await?])?;
+                self.stage.gateway.kill_now().await?;
+            }
+        }
+        self.stage.gateway.serve_again().await?;
+        self.stage.person.ready().await
+    }
+
+    /// Answers what is open until the turn is over.
+    async fn to_the_end(&mut self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let events = self.stage.person.journal(&self.scene.session).await?;
+            if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
+                return Ok(());
+            }
+            let still = || format!("the turn does not end: {}", words(&events));
+            ensure!(Instant::now() < deadline, "{}", still());
+            for ask in self.asks().await? {
+                if ask.state == AskState::Open {
+                    self.answer(&ask).await?;
+                }
+            }
+            sleep(SETTLED / 5).await;
+        }
+    }
+
+    async fn answer(&mut self, ask: &Interaction) -> Result<()> {
+        let draft = match self.cell.kind {
+            Kind::Question => {
+                let answers = json!({ "q1": LABEL });
+                ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }
+            }
+            Kind::Approval => {
+                self.approvals += 1;
+                ensure!(self.approvals <= TRIES, "it asks again and again");
+                ResponseDraft::Approve { scope: None, edited_input: None }
+            }
+        };
+        self.stage.person.win(ask, draft).await?;
+        Ok(())
+    }
+
+    /// All asks of the session, oldest first.
+    async fn asks(&self) -> Result<Vec<Interaction>> {
+        let path = format!("/v1/interactions?state=all&session={}", self.scene.session);
+        let mut page: InteractionPage = self.stage.person.get(&path).await?;
+        page.interactions.sort_by_key(|ask| ask.opened_at);
+        Ok(page.interactions)
+    }
+
+    async fn ask(&self, ask: &Interaction) -> Result<Interaction> {
+        self.stage.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await
+    }
+
+    fn ran(&self) -> usize {
+        std::fs::read_to_string(self.scene.folder.join(MARKS)).unwrap_or_default().lines().count()
+    }
+}
+
+/// A journal in few words, for a failure.
+fn words(events: &[Event]) -> String {
+    let one = |event: &Event| {
+        let data: Value =
+            serde_json::from_slice(&event.body.data_bytes().unwrap_or_default()).unwrap_or_default();
+        let data: String = data.to_string().chars().take(300).collect();
+        format!("\n    {} {} {data}", event.seq, event.body.event_type().as_str())
+    };
+    events.iter().filter(|event| !matches!(event.body, EventBody::TextDelta(_))).map(one).collect()
+}
