@@ -222,6 +222,8 @@ pub enum AgentEvent {
         tool_call_id: ToolCallId,
         why: String,
     },
+    /// The conversation that it should go on with is not there: it died before it had written it down.
+    Forgotten,
     TurnDone {
         reason: StopReason,
         usage: Option<Usage>,

@@ -65,6 +65,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         alive: None,
         pid: None,
         incarnations: 0,
+        comes_back: false,
         agent_ref: None,
         turn: None,
         pending: Vec::new(),
@@ -156,6 +157,9 @@ impl Session {
         {
             self.may_have_run.insert(ask.input_digest.clone());
         }
+        if let Delivery::Delivering { .. } = delivery {
+            self.comes_back = false;
+        }
         self.change(id, seq, |ask| ask.delivery = Some(delivery.clone()));
     }
 
@@ -175,6 +179,9 @@ impl Session {
 
     fn status(&mut self, status: &SessionStatus) {
         self.agent = status.agent;
+        if status.agent == AgentState::Parked {
+            self.comes_back = true;
+        }
         if let Some(agent_ref) = &status.agent_ref {
             self.agent_ref = Some(agent_ref.clone());
         }
@@ -200,6 +207,7 @@ impl Session {
     fn done(&mut self, done: &Done) {
         if self.turn == Some(done.turn_id) {
             self.turn = None;
+            self.comes_back = false;
         }
         // Nobody waits for an answer that may not have arrived any more.
         let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);

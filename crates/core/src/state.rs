@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Serialize};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 2;
+pub const STATE_VERSION: u32 = 3;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct Session {
     pub pid: Option<u32>,
     /// How many processes there were.
     pub incarnations: u32,
+    /// It was parked, and nothing was written to it since: whatever becomes of its process, it comes back to its call.
+    pub comes_back: bool,
     /// The agent's own name for the conversation.
     pub agent_ref: Option<String>,
     pub turn: Option<TurnId>,

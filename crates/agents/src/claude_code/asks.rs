@@ -37,6 +37,10 @@ impl Conversation {
             let answer = convert::hook_refusal(words);
             vec![line(&wire::response(&request_id, &answer)), error(&format!("{}: {words}", hook.tool_name))]
         };
+        // Only a call that was parked comes before the program has named the conversation.
+        if self.prompted && self.session.is_none() {
+            self.leftover = true;
+        }
         let id = hook.tool_use_id.unwrap_or_default();
         let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
         let (body, leeway) = match self.shown(&found, &hook.tool_name, &hook.tool_input) {

@@ -33,6 +33,10 @@ pub(super) struct Conversation {
     pub(super) subagents: HashMap<String, String>,
     pub(super) requests: u64,
     pub(super) interrupted: bool,
+    /// It was given a message.
+    pub(super) prompted: bool,
+    /// A call of an earlier life comes first, and has a result of its own before that of the message.
+    pub(super) leftover: bool,
 }
 
 /// A message of the model's.
@@ -129,6 +133,7 @@ impl Wire for Conversation {
         match outgoing {
             Outgoing::Message { text } => {
                 self.interrupted = false;
+                self.prompted = true;
                 vec![line(&wire::user_message(text))]
             }
             Outgoing::Interrupt => {
@@ -156,6 +161,8 @@ impl Conversation {
             subagents: HashMap::new(),
             requests: 0,
             interrupted: false,
+            prompted: false,
+            leftover: false,
         }
     }
 
@@ -287,6 +294,12 @@ impl Conversation {
     }
 
     fn turn_over(&mut self, result: TurnResult) -> Vec<Said> {
+        if convert::is_forgotten(&result) {
+            return vec![Said::Event(AgentEvent::Forgotten)];
+        }
+        if std::mem::take(&mut self.leftover) && result.stop_reason.as_deref() != Some("tool_deferred") {
+            return Vec::new();
+        }
         let TurnEnd::Done { reason, words, usage } = convert::turn_end(result, self.interrupted) else {
             // It would wait for another message. If it is killed now, the call may be lost: it writes it down at its end.
             return vec![Said::Parked, Said::End];

@@ -373,3 +373,30 @@ fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
     }
     assert!(recordings > 50, "{recordings} recordings were read");
 }
+
+/// The lines of a recording after its last `initialize`.
+fn last_life(name: &str) -> Vec<(String, Value)> {
+    let lines = recorded(name);
+    let begin = lines.iter().rposition(|(_, line)| line["request"]["subtype"] == "initialize").unwrap();
+    lines[begin..].to_vec()
+}
+
+#[test]
+fn a_call_that_was_parked_does_not_end_the_turn_of_the_message_after_it() {
+    let mut conversation = conversation(PermissionMode::Default);
+    conversation.say(&Outgoing::Message { text: "Forget that, do something else.".to_owned() });
+    let heard = events(&mut conversation, &last_life("deferred-approval-resumed-with-message.jsonl"));
+    assert_eq!(asks(&heard).len(), 1);
+    let ends: Vec<_> =
+        heard.iter().enumerate().filter(|(_, event)| matches!(event, AgentEvent::TurnDone { .. })).collect();
+    assert_eq!(ends.len(), 1, "two results, one message");
+    assert_eq!(ends[0].0, heard.len() - 1);
+}
+
+#[test]
+fn a_conversation_that_was_never_written_is_forgotten_and_ends_no_turn() {
+    let mut conversation = conversation(PermissionMode::Default);
+    conversation.say(&Outgoing::Message { text: "go on".to_owned() });
+    let heard = events(&mut conversation, &last_life("killed-before-the-session-was-written.jsonl"));
+    assert_eq!(heard, [AgentEvent::Forgotten]);
+}

@@ -101,6 +101,13 @@ pub(super) enum TurnEnd {
     },
 }
 
+/// It was to go on with a conversation that it does not know.
+pub(super) fn is_forgotten(result: &TurnResult) -> bool {
+    let words = result.errors.iter().chain(&result.result);
+    result.is_error
+        && words.into_iter().any(|words| words.starts_with("No conversation found with session ID"))
+}
+
 pub(super) fn turn_end(result: TurnResult, interrupted: bool) -> TurnEnd {
     if result.stop_reason.as_deref() == Some("tool_deferred") {
         return TurnEnd::Parked;

@@ -50,13 +50,11 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
         | AgentState::Waiting
         | AgentState::Parking
         | AgentState::Parked
-        | AgentState::Detached => {
-            if session.turn.is_some() {
-                AgentState::Detached
-            } else {
-                AgentState::Idle
-            }
-        }
+        | AgentState::Detached => match (session.turn, session.comes_back) {
+            (Some(_), true) => AgentState::Parked,
+            (Some(_), false) => AgentState::Detached,
+            (None, _) => AgentState::Idle,
+        },
     };
     let gone = EventBody::SessionStatus(SessionStatus {
         incarnation: Some(command.incarnation),

@@ -203,3 +203,19 @@ fn a_turn_goes_on_where_another_life_can_be_told_something() {
     assert_eq!(world.session().agent, AgentState::Detached);
     assert!(world.session().turn.is_some());
 }
+
+#[test]
+fn who_was_parked_and_dies_before_it_was_told_comes_back_to_the_same_call() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(park(1, 1));
+    world.ok(exit(1, true));
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(resume(2));
+    world.ok(exit(2, false));
+    assert_eq!(world.session().agent, AgentState::Parked, "its call is still there");
+    world.ok(resume(3));
+    world.ok(delivering(1, 3));
+    world.ok(exit(3, false));
+    assert_ne!(world.session().agent, AgentState::Parked, "it may have run");
+}

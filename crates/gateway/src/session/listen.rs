@@ -16,6 +16,10 @@ impl SessionTask {
         match (event, turn) {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
             (AgentEvent::Ready { agent_ref }, _) => self.identified(agent_ref).await,
+            (AgentEvent::Forgotten, _) => {
+                self.forgotten = true;
+                Ok(())
+            }
             (AgentEvent::Error { message }, turn_id) => {
                 self.now(Output::Error(SessionError { turn_id, message }));
                 Ok(())
@@ -99,7 +103,10 @@ impl SessionTask {
                 // Also if the turn was over before: a message may wait for the agent to be free.
                 self.handle.wake();
             }
-            AgentEvent::Ready { .. } | AgentEvent::Error { .. } | AgentEvent::Exited(_) => {}
+            AgentEvent::Ready { .. }
+            | AgentEvent::Forgotten
+            | AgentEvent::Error { .. }
+            | AgentEvent::Exited(_) => {}
         }
         Ok(())
     }
@@ -118,6 +125,7 @@ impl SessionTask {
     async fn identified(&mut self, agent_ref: String) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
         let command = Command::Identify { incarnation: process.incarnation, agent_ref };
+        self.forgotten = false;
         self.unless_refused(command).await?;
         Ok(())
     }

@@ -5,13 +5,16 @@
 
 use holdpoint_agents::{AgentEvent, ResumeAt};
 use holdpoint_core::{Command, told_after_loss};
-use holdpoint_protocol::{AskState, Settlement};
+use holdpoint_protocol::{AskState, EventBody, Seq, Settlement, TurnId};
 use holdpoint_store::SessionRecord;
 
 use super::SessionTask;
 use super::start::WENT_AWAY;
 use crate::GatewayError;
 use crate::secrets::Revealed;
+
+/// How many events are read at once.
+const PAGE: u32 = 200;
 
 impl SessionTask {
     /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
@@ -20,14 +23,18 @@ impl SessionTask {
             return Ok(());
         }
         let (turn, untold) = (record.state.turn, self.untold(&record.state).await?);
-        if untold.is_empty() {
+        let anew = match turn {
+            Some(turn) if self.forgotten => self.said_in(turn).await?,
+            Some(_) | None => None,
+        };
+        if untold.is_empty() && anew.is_none() {
             return self.fail_turn(turn, WENT_AWAY).await;
         }
         self.start(record, ResumeAt::NextMessage).await?;
         let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
             return Ok(());
         };
-        let (mut words, mut carried) = (Vec::new(), Vec::new());
+        let (mut words, mut carried) = (Vec::from_iter(anew), Vec::new());
         for mut record in untold {
             let Some(response) = &mut record.response else { continue };
             let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
@@ -47,6 +54,28 @@ impl SessionTask {
             process.tell(words.join("\n\n"), carried);
         }
         Ok(())
+    }
+
+    /// The message that a turn began with, for an agent that does not know it any more.
+    async fn said_in(&mut self, turn: TurnId) -> Result<Option<String>, GatewayError> {
+        let mut after = Seq::START;
+        loop {
+            let page = self.gateway.inner.journal.read(self.session, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(None) };
+            after = last.seq;
+            let said = page.into_iter().find_map(|event| {
+                if let EventBody::UserMessage(message) = event.body {
+                    (message.turn_id == turn).then_some(message.text)
+                } else if let EventBody::LateAnswer(late) = event.body {
+                    (late.turn_id == turn).then_some(late.text)
+                } else {
+                    None
+                }
+            });
+            if said.is_some() {
+                return Ok(said);
+            }
+        }
     }
 
     /// An agent that goes on after words has read them.

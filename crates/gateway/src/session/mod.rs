@@ -44,6 +44,8 @@ pub(crate) struct SessionTask {
     /// Inputs of calls that were shown with their secrets masked: the agent goes on with what it asked about.
     unmasked: HashMap<ToolCallId, Value>,
     fruitless_starts: u32,
+    /// The agent does not know its conversation any more: the next process begins another one.
+    forgotten: bool,
 }
 
 impl SessionTask {
@@ -59,6 +61,7 @@ impl SessionTask {
             in_flight: FuturesOrdered::new(),
             unmasked: HashMap::new(),
             fruitless_starts: 0,
+            forgotten: false,
         };
         (task, handle)
     }

@@ -48,7 +48,14 @@ impl SessionTask {
         }
     }
 
-    pub(super) async fn start(&mut self, record: SessionRecord, at: ResumeAt) -> Result<(), GatewayError> {
+    pub(super) async fn start(
+        &mut self,
+        mut record: SessionRecord,
+        at: ResumeAt,
+    ) -> Result<(), GatewayError> {
+        if self.forgotten {
+            record.state.agent_ref = None;
+        }
         if self.fruitless_starts >= MAX_FRUITLESS_STARTS {
             self.fruitless_starts = 0;
             let words =
@@ -89,7 +96,8 @@ impl SessionTask {
         reason: StopReason,
     ) -> Result<(), GatewayError> {
         let words = (reason == StopReason::Failed).then(|| WENT_AWAY.to_owned());
-        let turn_end = Some(TurnEnd { reason, words });
+        // A turn whose conversation was forgotten begins anew.
+        let turn_end = (!self.forgotten).then_some(TurnEnd { reason, words });
         let exit = Command::Exit(Exit { incarnation, parked, message, turn_end });
         let Some(appended) = self.unless_refused(exit).await? else { return Ok(()) };
         if appended.events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {

@@ -199,7 +199,12 @@ impl Player {
     async fn kill(&mut self) -> Result<()> {
         match self.cell.victim {
             Victim::Gateway => self.stage.gateway.kill_now().await?,
-            Victim::Agent => return kill(self.agent().await?).await,
+            Victim::Agent => {
+                kill(self.agent().await?).await?;
+                // The gateway notices; nobody answers in that very moment.
+                sleep(SETTLED).await;
+                return Ok(());
+            }
             Victim::Both => {
                 let gateway = self.stage.gateway.pid().ok_or("there is no gateway")?;
                 signal("-KILL", &[gateway, self.agent().await?])?;
