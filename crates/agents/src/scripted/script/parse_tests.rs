@@ -81,7 +81,7 @@ crash
         Step::Ask(ScriptAsk {
             because: Some("no rule".into()),
             says: Some("Lists it".into()),
-            settings: Settings { hold, timeout_ms: None, no_park: true },
+            settings: Settings { hold, timeout_ms: None, no_park: true, timed: false },
             ..bare("Bash", json!({"command": "ls"}), AskKind::Approval)
         }),
         Step::Ask(questions(vec![question("Store", "Where?", &["here", "there"])])),
