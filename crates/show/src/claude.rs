@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use holdpoint_protocol::AgentState;
 use holdpoint_protocol::api::Session;
 use holdpoint_scripted_model::{Model, Script, Told};
 use reqwest::Method;
@@ -82,6 +83,12 @@ impl Stage {
         let mut told = self.model.told(name);
         told.retain(|told| !matches!(told, Told::Reminder { .. }));
         told
+    }
+
+    /// Its process went, and waits for an answer to come back.
+    pub(crate) async fn is_parked(&self, scene: &Scene) -> Result<bool> {
+        let session: Session = self.person.get(&format!("/v1/sessions/{}", scene.session)).await?;
+        Ok(session.state == AgentState::Parked)
     }
 
     /// Ends the session, and with it its process.

@@ -160,9 +160,13 @@ async fn open(stage: &Stage, number: usize) -> Result<Scene> {
 async fn until_parked(stage: &Stage, scene: &Scene) -> Result<Interaction> {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
-        let asks = stage.person.open_asks(&scene.session, 1).await?;
-        if let Some(ask) = asks.into_iter().find(|ask| ask.parked) {
-            return Ok(ask);
+        if stage.is_parked(scene).await? {
+            return stage
+                .person
+                .open_asks(&scene.session, 1)
+                .await?
+                .pop()
+                .ok_or_else(|| "no ask is open".into());
         }
         sleep(Duration::from_millis(50)).await;
     }

@@ -129,7 +129,7 @@ impl Player {
         match self.cell.step {
             Step::Announced | Step::Shown | Step::Open => Ok(()),
             Step::Answered => {
-                while !self.ask(&ask).await?.parked {
+                while !self.stage.is_parked(&self.scene).await? {
                     sleep(SETTLED / 10).await;
                 }
                 self.answer(&ask).await?;
