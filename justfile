@@ -27,15 +27,18 @@ demo *args:
     cargo run -p holdpoint -- demo "$@"
 
 # Build the web UI; the next `cargo build` embeds it. Without it the plain page is served.
-web:
-    cd web && npm ci --no-audit --no-fund && npm run build
+web: _web-packages
+    cd web && npm run build
+
+_web-packages:
+    cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; }
 
 # Check and test the web UI.
-web-test:
+web-test: _web-packages
     cd web && npm run check && npm test
 
 # Write the web UI's client from the OpenAPI document of the debug binary.
-api:
+api: _web-packages
     cargo build --locked -p holdpoint
     cd web && HOLDPOINT_BIN="$(realpath {{ env("CARGO_TARGET_DIR", "../target") }}/debug/holdpoint)" npm run api
 
@@ -107,6 +110,31 @@ show-claude-recovery *args: _shows
 show-answer-latency: _shows
     {{ proof }} answer-latency
 
+# The binary with the web UI in it.
+_web-shows: web
+    cargo build --release --locked -p holdpoint
+
+# Every state of the three cards in a real browser; two browsers race; the gateway is killed, the network cut.
+show-web-cards: _web-shows
+    cd web && node shows/cards.mjs
+
+# axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
+show-web-a11y: _web-shows
+    cd web && node shows/a11y.mjs
+
+# HTML, markdown, ANSI, bidi and a megabyte in whatever an agent writes: shown as text, nothing runs.
+show-web-spoofing: _web-shows
+    cd web && node shows/spoofing.mjs
+
+# Size of the first load, journal to pixels with 20 sessions streaming, a session of 50,000 events.
+show-web-speed: _web-shows
+    cd web && node shows/speed.mjs
+
+# Photograph every card in every state, into target/gallery.
+gallery: _web-packages
+    cd web && npm run gallery
+
 # The short ones, which CI runs.
 show-ci: show-tools show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
-    show-claude-asks
+    show-claude-asks \
+    show-web-cards show-web-a11y show-web-spoofing

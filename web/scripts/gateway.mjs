@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 
 const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, "../../target");
 
-/** The binary: the one named, or the newest kind that was built. */
+/** The binary: the one named, else the release, else what was built last. */
 export function binary() {
   const named = process.env.HOLDPOINT_BIN;
   const found = [named, join(target, "release/holdpoint"), join(target, "debug/holdpoint")].find(

@@ -369,7 +369,10 @@ async function races(stage) {
       return at;
     });
     times.push((await turned) - clicked);
-    await until("the end of the turn", async () => (await gateway.events(session)).at(-1).type === "session_status");
+    await until(
+      "the end of the turn",
+      async () => (await gateway.call("GET", `/v1/sessions/${session}`)).state === "idle",
+    );
   }
   const slowest = Math.max(...times);
   check(

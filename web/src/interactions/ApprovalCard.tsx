@@ -4,6 +4,8 @@ import type { InteractionRequest, Scope } from "../api/generated";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
 import { Markdown } from "../text/Markdown";
+import { Prose } from "../text/Prose";
+import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Ticked } from "../ui/Calm";
 import { CardActions, CardBody, Warning } from "./CardBody";
@@ -61,6 +63,7 @@ export function ApprovalCard({ request }: { request: Request }) {
   return (
     <>
       <CardBody request={request}>
+        {request.toolName.length > LONGEST_LINE && <Prose text={request.toolName} />}
         {plan !== null && (
           <div className="border-l border-line pl-3">
             <Markdown text={plan} />

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { InteractionRequest } from "../api/generated";
 import { isOpen } from "../session/ask";
+import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
@@ -45,15 +46,15 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
           )}
           {children}
           {request.agentSays && (
-            <p className="wrap-anywhere">
-              <span className="text-ink-2">Agent says: </span>“<Shown text={request.agentSays} />”
-            </p>
+            <div className="wrap-anywhere">
+              <span className="text-ink-2">Agent says: </span>“<Prose text={request.agentSays} />”
+            </div>
           )}
           {request.decisionReason && (
-            <p className="wrap-anywhere">
+            <div className="wrap-anywhere">
               <span className="text-ink-2">Asked because: </span>
-              <Shown text={request.decisionReason} />
-            </p>
+              <Prose text={request.decisionReason} />
+            </div>
           )}
         </div>
       </div>

@@ -1,7 +1,8 @@
 import { type ReactNode, useId } from "react";
 import type { Field } from "../api/generated";
+import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
-import { visible } from "../text/visible";
+import { brief } from "../text/visible";
 import { INPUT } from "../ui/inputs";
 import { boundsOf, type FieldValue } from "./answers";
 
@@ -19,13 +20,13 @@ interface Props {
 export function FieldRow(props: Props) {
   const { field, error } = props;
   const id = useId();
-  const about = [field.description && visible(field.description), boundsOf(field)].filter(Boolean).join(" · ");
+  const about = [field.description, boundsOf(field)].filter(Boolean).join(" · ");
   const notes = (
     <>
       {about && (
-        <p id={`${id}-about`} className="text-xs wrap-anywhere text-ink-2">
-          {about}
-        </p>
+        <div id={`${id}-about`} className="text-xs wrap-anywhere text-ink-2">
+          <Prose text={about} />
+        </div>
       )}
     </>
   );
@@ -36,7 +37,7 @@ export function FieldRow(props: Props) {
   );
   const label = (
     <>
-      <Shown text={field.label} />
+      <Prose text={field.label} />
       {field.required && <span className="text-xs font-normal text-ink-2"> required</span>}
     </>
   );
@@ -106,7 +107,7 @@ function Options({ field, value, disabled, error, onChange, id }: Props & { fiel
             onChange={(event) => press(option.value, event.target.checked)}
           />
           <span className="min-w-0 wrap-anywhere">
-            <Shown text={option.label} />
+            <Prose text={option.label} />
           </span>
         </label>
       ))}
@@ -151,7 +152,7 @@ function Box({
           <option value="">Choose…</option>
           {field.options.map((option) => (
             <option key={option.value} value={option.value}>
-              {visible(option.label)}
+              {brief(option.label)}
             </option>
           ))}
         </select>

@@ -1,5 +1,7 @@
 import { useRef, useState } from "react";
 import type { InteractionRequest } from "../api/generated";
+import { Prose } from "../text/Prose";
+import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { type FieldValue, formInput, missingFields, startValue } from "./answers";
@@ -97,10 +99,12 @@ export function FormCard({ request }: { request: Request }) {
     .filter((field) => field.type === "text" || field.type === "textarea")
     .map((field) => draft.values[field.id])
     .filter((value) => typeof value === "string" && value.trim() !== "");
+  const isLong = (request.form.title?.length ?? 0) > LONGEST_LINE;
   const sendWords = late ? "Send as a message" : "Send";
   return (
     <>
       <CardBody request={request}>
+        {isLong && <Prose text={request.form.title ?? ""} />}
         {isLarge ? <p className="text-ink-2">Open in the large view.</p> : rows(false)}
       </CardBody>
       <CardActions kept={[...typed, draft.reason.trim()].filter(Boolean).join("\n\n")}>

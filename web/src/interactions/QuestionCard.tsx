@@ -1,7 +1,9 @@
 import { useId, useRef } from "react";
 import type { Interaction, InteractionRequest, Question } from "../api/generated";
 import { Payload } from "../text/Payload";
+import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
+import { brief, LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
 import { answerOf, assemble, type Choice, noChoice, pick, startChoice } from "./answers";
@@ -179,10 +181,16 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
   const row = "tag -mx-2 flex min-h-9 gap-2 px-2 py-2 max-wide:min-h-11";
   return (
     <fieldset ref={ref} disabled={disabled} className="min-w-0 not-first:border-t not-first:border-line not-first:pt-3">
-      <legend className={number === null ? "sr-only" : "float-left mb-1 flex w-full gap-2 font-medium wrap-anywhere"}>
+      <legend
+        className={
+          number === null && question.question.length <= LONGEST_LINE
+            ? "sr-only"
+            : "float-left mb-1 flex w-full gap-2 font-medium wrap-anywhere"
+        }
+      >
         {number !== null && <span className="font-mono text-mono text-ink-2">{number}</span>}
         <span className="min-w-0">
-          <Shown text={question.question} />
+          <Prose text={question.question} />
         </span>
       </legend>
       {question.multiSelect && <p className="clear-both text-xs text-ink-2">Choose one or more.</p>}
@@ -205,11 +213,11 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
             </span>
             <span className="min-w-0 flex-1 wrap-anywhere">
               <span className={isOn ? "font-medium" : ""}>
-                <Shown text={option.label} />
+                <Prose text={option.label} />
               </span>
               {option.description && (
                 <span className="block text-xs text-ink-2">
-                  <Shown text={option.description} />
+                  <Prose text={option.description} />
                 </span>
               )}
               {option.preview && <Payload text={option.preview} className="mt-1 bg-canvas" />}
@@ -238,7 +246,9 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
             ref={box}
             type={question.secret ? "password" : "text"}
             autoComplete={question.secret ? "new-password" : "off"}
-            aria-label={options.length > 0 ? `Another answer to: ${question.question}` : question.question}
+            aria-label={
+              options.length > 0 ? `Another answer to: ${brief(question.question)}` : brief(question.question)
+            }
             aria-invalid={error !== null || undefined}
             value={choice.other}
             onChange={(event) => typed(event.target.value)}

@@ -13,7 +13,7 @@ import type {
 import type { Ask } from "../session/ask";
 import { countDiff } from "../text/diff";
 import { clock, folder, span } from "../text/time";
-import { plain, visible } from "../text/visible";
+import { brief, plain, visible } from "../text/visible";
 
 export type Tone = "pending" | "approved" | "denied" | "expired" | "parked";
 
@@ -73,7 +73,7 @@ const programs = (command: string): string[] =>
 function runs(command: string): string {
   const names = programs(command);
   if (names.length === 0) return "Run a command";
-  const list = [...new Set(names)].map(visible).join(", ");
+  const list = brief([...new Set(names)].join(", "));
   return names.length === 1 ? `Run a command: ${list}` : `Run ${names.length} commands: ${list}`;
 }
 
@@ -84,39 +84,39 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
     case "question": {
       const { questions } = request;
       const [first] = questions;
-      if (questions.length === 1 && first) return visible(first.question);
+      if (questions.length === 1 && first) return brief(first.question);
       const words = count(questions.length, "question");
-      return isRow ? `${words}: ${questions.map((one) => visible(one.header)).join(", ")}` : words;
+      return isRow ? `${words}: ${questions.map((one) => brief(one.header)).join(", ")}` : words;
     }
     case "form":
-      return request.form.title ? visible(request.form.title) : `Fill in ${count(request.form.fields.length, "field")}`;
+      return request.form.title ? brief(request.form.title) : `Fill in ${count(request.form.fields.length, "field")}`;
     case "approval": {
       const { input } = request;
-      const name = visible(request.toolName);
+      const name = brief(request.toolName);
       const command = commandOf(input);
-      if (command !== null) return isRow ? `Run ${visible(command)}` : runs(command);
+      if (command !== null) return isRow ? `Run ${brief(command)}` : runs(command);
       if (planOf(request) !== null) return "Start this plan?";
       const file = fileOf(input);
-      if (request.preview && file) return `Edit ${visible(file)}  ${countDiff(request.preview)}`;
-      if (file) return `${name} ${visible(file)}`;
+      if (request.preview && file) return `Edit ${brief(file)}  ${countDiff(request.preview)}`;
+      if (file) return `${name} ${brief(file)}`;
       const [first] = Object.values(record(input));
-      return isRow && first !== undefined ? `Use ${name}: ${visible(plain(first))}` : `Use ${name}`;
+      return isRow && first !== undefined ? `Use ${name}: ${brief(plain(first))}` : `Use ${name}`;
     }
   }
 }
 
 /** The name of the agent, with its subagents: `Claude Code › tester`. */
 export const asker = (agent: string, parents: string[] = []): string =>
-  [agent || "A program", ...parents].map(visible).join(" › ");
+  [agent || "A program", ...parents].map(brief).join(" › ");
 
 export function sessionName(session: { title?: string | null; cwd?: string | null; agent: string }): string {
   const last = session.cwd?.split("/").filter(Boolean).pop();
-  return visible(session.title || last || session.agent || "a program");
+  return brief(session.title || last || session.agent || "a program");
 }
 
 /** Where the ask comes from: `Claude Code › tester, ~/code/shop-api`. */
 export function origin(request: InteractionRequest, agent: string, session: Session | null): string {
-  const place = session?.cwd ? visible(folder(session.cwd)) : null;
+  const place = session?.cwd ? brief(folder(session.cwd)) : null;
   return [asker(agent, request.parents), place].filter(Boolean).join(", ");
 }
 
@@ -173,7 +173,7 @@ export function delivery(ask: Ask): string | null {
 
 export const SCOPE: Record<Scope, string> = { once: "once", session: "for this session", always: "always" };
 
-const quoted = (word: string, reason: string | null | undefined) => (reason ? `${word}: “${visible(reason)}”` : word);
+const quoted = (word: string, reason: string | null | undefined) => (reason ? `${word}: “${brief(reason)}”` : word);
 
 /** What was done, without who and when. */
 function deed(ask: Ask): string {
@@ -198,7 +198,7 @@ function answered({ request, response }: Ask): string {
   if (request.kind !== "question" || response?.action !== "answer") return "Answered";
   const parts = response.answers.map(({ questionId, labels = [], other }) => {
     const question = request.questions.find((one) => one.id === questionId);
-    const given = question?.secret ? "••••" : [...labels, ...(other ? [other] : [])].map(visible).join(", ");
+    const given = question?.secret ? "••••" : [...labels, ...(other ? [other] : [])].map(brief).join(", ");
     return `${visible(question?.header || questionId)}: ${given}`;
   });
   return `Answered ${parts.join("; ")}`;

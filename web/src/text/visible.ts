@@ -38,6 +38,13 @@ export const visible = (text: string): string =>
     .join("")
     .replace(/\s*\n\s*/g, " ⏎ ");
 
+/** Longer than this is not a line that anybody reads. */
+export const LONGEST_LINE = 400;
+
+/** The same for headings and rows. What is cut says so, and stands whole elsewhere. */
+export const brief = (text: string): string =>
+  text.length > LONGEST_LINE ? `${visible(text.slice(0, LONGEST_LINE))}…` : visible(text);
+
 /** A JSON value as text: strings as they are, the rest indented. */
 export const plain = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
