@@ -9,7 +9,7 @@ export const session = (state: "waiting" | "ended" = "waiting") => ({
   sessionId: "ses_1",
   agent: "scripted",
   title: "shop-api",
-  cwd: "/projects/code/shop-api",
+  cwd: "/Users/ana/code/shop-api",
   permissionMode: "default" as const,
   seq: 1,
   state,
