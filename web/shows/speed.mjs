@@ -60,7 +60,10 @@ async function toPixels({ gateway, open }) {
   await page.evaluate(() => {
     globalThis.ticks = {};
     const look = () => {
-      for (const [, number] of document.body.textContent.matchAll(/tick-(\d+)-end/g)) {
+      for (const row of document.querySelectorAll("[data-index]")) {
+        // The script itself stands in the transcript, too, as the person's message.
+        const number = /^tick-(\d+)-end$/.exec(row.textContent)?.[1];
+        if (number === undefined) continue;
         if (globalThis.ticks[number] !== undefined) continue;
         globalThis.ticks[number] = 0;
         // After the frame in which it is drawn.
@@ -80,9 +83,14 @@ async function toPixels({ gateway, open }) {
   await gateway.say(watched, Array.from({ length: TICKS }, (_, at) => `say tick-${at}-end\nwait 60ms`).join("\n"));
   await until("the last tick", () => page.evaluate((last) => globalThis.ticks[last] > 0, TICKS - 1), 120_000);
   const shown = await page.evaluate(() => globalThis.ticks);
+  // A message is complete with its last delta.
+  const texts = new Map();
   const written = new Map();
   for (const event of await gateway.events(watched)) {
-    const number = event.type === "text_delta" && /tick-(\d+)-end/.exec(event.data.text)?.[1];
+    if (event.type !== "text_delta") continue;
+    const text = (texts.get(event.data.messageId) ?? "") + event.data.text;
+    texts.set(event.data.messageId, text);
+    const number = /^tick-(\d+)-end$/.exec(text.trim())?.[1];
     if (number) written.set(number, Date.parse(event.at));
   }
   const waits = [...written].map(([number, at]) => shown[number] - at).filter(Number.isFinite);
