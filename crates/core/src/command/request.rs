@@ -24,11 +24,12 @@ pub(crate) fn decide(
     command: &Request,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
     let request = &command.request;
+    // Also when the session has ended: who asks again after a restart wants to know what became of it.
     if let Some(ask) = session.asks.get(&request.interaction_id) {
         return asked_before(ask, request);
     }
+    still_open(session)?;
     if let Some(why) = flaw(request) {
         return Err(Rejection::BadAsk { why });
     }

@@ -301,6 +301,7 @@ fn an_ended_session_refuses_everything_but_looking_back() {
     assert!(world.ok(Command::End { name: "ana".to_owned() }).is_empty());
     assert_eq!(world.rejected(message(2)), Rejection::Ended);
     assert_eq!(world.rejected(ask(question(2))), Rejection::Ended);
+    assert!(world.ok(ask(question(1))).is_empty(), "asking again finds what became of it");
     assert_eq!(world.rejected(resume(2)), Rejection::Ended);
     assert_eq!(
         world.rejected(respond(1, 1, "k", answer("SQLite"))),
