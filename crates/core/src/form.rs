@@ -3,6 +3,8 @@
 use holdpoint_protocol::{Field, FieldErrors, FieldKind, FieldOption, Form};
 use serde_json::{Map, Value};
 
+mod format;
+
 /// The values of the form's fields, or what is wrong with each. A field left out gets its default.
 pub(crate) fn check(form: &Form, given: &Map<String, Value>) -> Result<Map<String, Value>, FieldErrors> {
     let mut errors = FieldErrors::new();
@@ -44,7 +46,16 @@ fn is_blank(value: &Value) -> bool {
 
 fn check_field(kind: &FieldKind, value: &Value) -> Result<(), String> {
     match kind {
-        FieldKind::Text { min_length, max_length } | FieldKind::Textarea { min_length, max_length } => {
+        FieldKind::Text { min_length, max_length, format } => {
+            check_length(text(value)?, *min_length, *max_length)?;
+            match format {
+                Some(format) if !format::fits(*format, text(value)?) => {
+                    Err(format!("must be {}", format.words()))
+                }
+                Some(_) | None => Ok(()),
+            }
+        }
+        FieldKind::Textarea { min_length, max_length } => {
             check_length(text(value)?, *min_length, *max_length)
         }
         FieldKind::Number { min, max, integer } => check_number(value, *min, *max, *integer),
@@ -107,8 +118,11 @@ fn check_items(
     max: Option<u32>,
 ) -> Result<(), String> {
     let items = value.as_array().ok_or_else(|| "must be a list".to_owned())?;
-    for item in items {
+    for (index, item) in items.iter().enumerate() {
         check_option(options, text(item)?)?;
+        if items[..index].contains(item) {
+            return Err("must not have a choice twice".to_owned());
+        }
     }
     if let Some(min) = min.filter(|min| items.len() < *min as usize) {
         return Err(format!("must have at least {min} choices"));
@@ -120,7 +134,11 @@ fn check_items(
 }
 
 fn check_date(value: &str, min: Option<&str>, max: Option<&str>) -> Result<(), String> {
-    let day: jiff::civil::Date = value.parse().map_err(|_| "must be a day like 2026-01-31".to_owned())?;
+    let day = value.parse::<jiff::civil::Date>().ok();
+    // The parser takes other spellings too, and times.
+    let day = day
+        .filter(|day| day.to_string() == value)
+        .ok_or_else(|| "must be a day like 2026-01-31".to_owned())?;
     let bound = |text: Option<&str>| text.and_then(|text| text.parse::<jiff::civil::Date>().ok());
     if let Some(min) = bound(min).filter(|min| day < *min) {
         return Err(format!("must not be before {min}"));
@@ -149,21 +167,37 @@ pub(crate) fn flaw(form: &Form) -> Option<String> {
 
 fn field_flaw(field: &Field) -> Option<String> {
     let flaw = match &field.kind {
-        FieldKind::Select { options }
-        | FieldKind::Radio { options }
-        | FieldKind::Multiselect { options, .. } => options.is_empty().then(|| "has no options".to_owned()),
+        FieldKind::Select { options } | FieldKind::Radio { options } => options_flaw(options),
+        FieldKind::Multiselect { options, min_items, max_items } => {
+            let most = max_items.unwrap_or(u32::MAX).min(u32::try_from(options.len()).unwrap_or(u32::MAX));
+            options_flaw(options).or_else(|| no_value(*min_items, Some(most)))
+        }
         // It would lie in the journal, and on every screen.
         FieldKind::Secret {} => field.default.is_some().then(|| "a secret cannot have a default".to_owned()),
-        FieldKind::Text { .. }
-        | FieldKind::Textarea { .. }
-        | FieldKind::Number { .. }
-        | FieldKind::Checkbox {}
-        | FieldKind::Date { .. } => None,
+        FieldKind::Text { min_length, max_length, .. } | FieldKind::Textarea { min_length, max_length } => {
+            no_value(*min_length, *max_length)
+        }
+        FieldKind::Number { min, max, .. } => no_value(*min, *max),
+        FieldKind::Checkbox {} | FieldKind::Date { .. } => None,
     };
     flaw.or_else(|| {
         let default = field.default.as_ref().filter(|default| !is_blank(default))?;
         check_field(&field.kind, default).err().map(|why| format!("its default {why}"))
     })
+}
+
+fn options_flaw(options: &[FieldOption]) -> Option<String> {
+    if options.is_empty() {
+        return Some("has no options".to_owned());
+    }
+    let values = options.iter().map(|option| &option.value);
+    let twice =
+        values.enumerate().find(|(index, value)| options[..*index].iter().any(|one| one.value == **value));
+    twice.map(|(_, value)| format!("has the option `{value}` twice"))
+}
+
+fn no_value<T: PartialOrd>(min: Option<T>, max: Option<T>) -> Option<String> {
+    min.zip(max).is_some_and(|(min, max)| min > max).then(|| "its bounds allow no value".to_owned())
 }
 
 #[cfg(test)]
@@ -190,6 +224,7 @@ mod tests {
                 vec![json!("a"), json!("abcd"), json!(1)],
             ),
             (json!({"type": "textarea"}), json!("many\nlines"), vec![json!(true)]),
+            (json!({"type": "text", "format": "email"}), json!("ana@example.org"), vec![json!("ana")]),
             (
                 json!({"type": "number", "min": 1.0, "max": 5.0, "integer": true}),
                 json!(5),
@@ -199,14 +234,14 @@ mod tests {
             (
                 json!({"type": "multiselect", "options": options, "minItems": 2}),
                 json!(["a", "b"]),
-                vec![json!(["a"]), json!(["a", "z"]), json!("a")],
+                vec![json!(["a"]), json!(["a", "z"]), json!(["a", "a"]), json!("a")],
             ),
             (json!({"type": "checkbox"}), json!(false), vec![json!("false"), json!(0)]),
             (json!({"type": "radio", "options": options}), json!("b"), vec![json!("B")]),
             (
                 json!({"type": "date", "min": "2026-01-01"}),
                 json!("2026-01-31"),
-                vec![json!("2025-12-31"), json!("2026-02-30"), json!("soon")],
+                vec![json!("2025-12-31"), json!("2026-02-30"), json!("2026-01-31T10:00"), json!("soon")],
             ),
             (json!({"type": "secret", "required": true}), json!(" hunter2 "), vec![json!(" "), json!(7)]),
         ];
@@ -241,6 +276,12 @@ mod tests {
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "select", "options": []}]))).is_some());
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "checkbox"}, {"id": "a", "label": "B", "type": "checkbox"}]))).is_some());
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "number", "default": "x"}]))).is_some());
+        assert!(
+            flaw(&form(json!([{"id": "a", "label": "A", "type": "number", "min": 2.0, "max": 1.0}])))
+                .is_some()
+        );
+        let few = json!([{"id": "a", "label": "A", "type": "multiselect", "minItems": 2, "options": [{"value": "x", "label": "X"}]}]);
+        assert!(flaw(&form(few)).is_some());
         assert!(flaw(&form(json!([{"id": "a", "label": "A", "type": "secret", "default": "x"}]))).is_some());
     }
 }

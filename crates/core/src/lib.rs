@@ -10,6 +10,7 @@ mod fold;
 mod form;
 mod policy;
 mod rejection;
+mod schema;
 mod secret;
 mod state;
 
@@ -28,5 +29,6 @@ pub use digest::digest;
 pub use fold::fold;
 pub use policy::offered_scopes;
 pub use rejection::Rejection;
+pub use schema::form_from_schema;
 pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use state::{Action, Ask, AskSpec, PendingTurn, ResponseRecord, STATE_VERSION, Session, State};

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Command, Rejection, Request, digest};
-use holdpoint_protocol::api::{AskCall, Interaction};
+use holdpoint_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
+use holdpoint_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
 use holdpoint_protocol::{
-    Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, Origin, PermissionMode, Presentation,
-    PromptId, SessionId, SessionOpened,
+    AskBody, Capabilities, Form, Hold, HoldThen, InteractionId, InteractionRequest, Origin, PermissionMode,
+    Presentation, PromptId, Scope, SessionId, SessionOpened,
 };
-use serde_json::Map;
+use serde_json::Value;
 
 use crate::{Gateway, GatewayError, Person};
 
@@ -43,6 +43,8 @@ impl Gateway {
             Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
             None => None,
         };
+        let (body, capabilities) = shown(call.body, &call.tool_name, &call.input)?;
+        let errors = call.field_errors.into_iter().map(|(field, why)| (field, Value::from(why)));
         let request = InteractionRequest {
             interaction_id: InteractionId::derive(session, &format!("key\n{}", call.key)),
             prompt_id: PromptId::generate(),
@@ -54,19 +56,19 @@ impl Gateway {
             tool_name: call.tool_name,
             input_digest: digest(&call.input),
             input: call.input,
-            body: call.body.into_body(),
+            body,
             agent_says: call.agent_says,
             decision_reason: None,
-            error: None,
-            field_errors: Map::new(),
-            initial_values: Map::new(),
+            error: call.error,
+            field_errors: errors.collect(),
+            initial_values: call.initial_values,
             presentation: Presentation::Questionnaire,
             completed_view: None,
             // A caller waits as long as it likes: there is no process of its to hold.
             hold: Hold { after_ms: 0, then: HoldThen::Wait },
             deadline,
             can_park: false,
-            capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
+            capabilities,
             may_have_run: false,
             has_handler: false,
             handler_state: None,
@@ -119,6 +121,36 @@ impl Gateway {
             Err(error) => Err(error),
         }
     }
+}
+
+/// What a caller's ask shows, and what it can be given back.
+fn shown(body: AskCallBody, tool_name: &str, input: &Value) -> Result<(AskBody, Capabilities), Rejection> {
+    let plain = Capabilities { reason: true, edit_input: false, scopes: false };
+    match body {
+        AskCallBody::Approval { preview, editable, scopes } => {
+            // An approval for always belongs to its owner, who gives it to agents, not to any program that asks.
+            if scopes.contains(&Scope::Always) {
+                return Err(bad_ask("a program can be approved once or for its session, not for always"));
+            }
+            let offered_scopes = offered_scopes(tool_name, &digest(input), &scopes);
+            let can = Capabilities { edit_input: editable, scopes: !scopes.is_empty(), ..plain };
+            Ok((AskBody::Approval { preview, offered_scopes }, can))
+        }
+        AskCallBody::Question { questions } => Ok((AskBody::Question { questions }, plain)),
+        AskCallBody::Form { form } => Ok((AskBody::Form { form: whole(form)? }, plain)),
+    }
+}
+
+fn whole(call: FormCall) -> Result<Form, Rejection> {
+    match call.schema {
+        None => Ok(Form { title: call.title, fields: call.fields }),
+        Some(schema) if call.fields.is_empty() => form_from_schema(call.title, &schema),
+        Some(_) => Err(bad_ask("the form has `fields` and a `schema`: give one of them")),
+    }
+}
+
+fn bad_ask(why: &str) -> Rejection {
+    Rejection::BadAsk { why: why.to_owned() }
 }
 
 /// The session that the asks of this caller go to where it names none.

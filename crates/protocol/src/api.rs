@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentState, AskBody, AskState, Delivery, Event, Grant, InteractionId, InteractionRequest,
-    InteractionResponse, MessageId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, Timestamp,
-    TurnId,
+    AgentState, AskState, Delivery, Event, Field, FieldErrors, Form, Grant, InteractionId,
+    InteractionRequest, InteractionResponse, MessageId, PermissionMode, PromptId, ResponseDraft, Scope, Seq,
+    SessionId, Timestamp, TurnId,
 };
 
 /// Open a session.
@@ -176,9 +176,42 @@ pub struct AskCall {
     pub body: AskCallBody,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_says: Option<String>,
+    /// Where the caller asks once more, with a new key: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// And what was wrong with each field or question.
+    #[serde(default, skip_serializing_if = "FieldErrors::is_empty")]
+    pub field_errors: FieldErrors,
+    /// And what was typed before, so that nobody types it twice.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub initial_values: Map<String, Value>,
     /// How long the ask stays open. Left out: until it is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+}
+
+impl AskCall {
+    /// Asked for the first time, in the caller's own session, until it is answered.
+    pub fn new(
+        key: impl Into<String>,
+        tool_name: impl Into<String>,
+        input: Value,
+        body: AskCallBody,
+    ) -> Self {
+        Self {
+            session_id: None,
+            key: key.into(),
+            tool_name: tool_name.into(),
+            input,
+            body,
+            agent_says: None,
+            error: None,
+            field_errors: FieldErrors::new(),
+            initial_values: Map::new(),
+            timeout_ms: None,
+        }
+    }
 }
 
 /// What kind of ask a program opens.
@@ -188,13 +221,40 @@ pub enum AskCallBody {
     Approval {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
+        /// The caller goes on with `editedInput` where the person changed the input. Left out: it cannot be changed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        editable: bool,
+        /// `session`: the person may approve the very same input for as long as the caller's session lives.
+        /// Left out: once only.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scopes: Vec<Scope>,
     },
     Question {
         questions: Vec<crate::Question>,
     },
     Form {
-        form: crate::Form,
+        form: FormCall,
     },
+}
+
+/// A form by its fields, or by the schema of what is wanted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FormCall {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+    /// In place of fields: a flat JSON Schema, as MCP's elicitation has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub schema: Option<Value>,
+}
+
+impl From<Form> for FormCall {
+    fn from(form: Form) -> Self {
+        Self { title: form.title, fields: form.fields, schema: None }
+    }
 }
 
 /// Answer an ask.
@@ -319,15 +379,4 @@ pub enum Role {
     Runner,
     /// Manages tokens and sessions; may answer.
     Admin,
-}
-
-impl AskCallBody {
-    /// The body of the ask, with the scopes that a caller's approval offers: only once.
-    pub fn into_body(self) -> AskBody {
-        match self {
-            Self::Approval { preview } => AskBody::Approval { preview, offered_scopes: Vec::new() },
-            Self::Question { questions } => AskBody::Question { questions },
-            Self::Form { form } => AskBody::Form { form },
-        }
-    }
 }

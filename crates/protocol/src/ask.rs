@@ -176,6 +176,8 @@ pub enum FieldKind {
         min_length: Option<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_length: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        format: Option<TextFormat>,
     },
     Textarea {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,6 +215,26 @@ pub enum FieldKind {
         max: Option<String>,
     },
     Secret {},
+}
+
+/// What a line of text must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextFormat {
+    Email,
+    Uri,
+    DateTime,
+}
+
+impl TextFormat {
+    /// For the person who fills it in.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Email => "an email address",
+            Self::Uri => "a whole link, like https://example.org/",
+            Self::DateTime => "a day and time with its zone, like 2026-01-31T09:30:00Z",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -17,7 +17,7 @@ pub mod transport;
 
 pub use ask::{
     AskBody, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
-    InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption,
+    InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption, TextFormat,
 };
 pub use event::{
     AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,

@@ -181,7 +181,7 @@ pub(crate) fn form(n: u8) -> InteractionRequest {
         description: None,
         required: true,
         default: None,
-        kind: FieldKind::Text { min_length: None, max_length: None },
+        kind: FieldKind::Text { min_length: None, max_length: None, format: None },
     };
     let form = Form { title: None, fields: vec![field] };
     InteractionRequest {

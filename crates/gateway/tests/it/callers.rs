@@ -15,15 +15,8 @@ fn program() -> Person {
 }
 
 fn approval(key: &str, input: Value) -> AskCall {
-    AskCall {
-        session_id: None,
-        key: key.to_owned(),
-        tool_name: "deploy".to_owned(),
-        input,
-        body: AskCallBody::Approval { preview: None },
-        agent_says: None,
-        timeout_ms: None,
-    }
+    let body = AskCallBody::Approval { preview: None, editable: false, scopes: Vec::new() };
+    AskCall::new(key, "deploy", input, body)
 }
 
 fn question(key: &str, words: &str) -> AskCall {

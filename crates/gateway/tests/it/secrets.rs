@@ -196,15 +196,8 @@ fn program() -> Person {
 }
 
 async fn asked_by_program(gateway: &Gateway) -> holdpoint_protocol::api::Interaction {
-    let call = AskCall {
-        session_id: None,
-        key: "k".to_owned(),
-        tool_name: "deploy".to_owned(),
-        input: Value::Null,
-        body: AskCallBody::Form { form: token_form() },
-        agent_says: None,
-        timeout_ms: None,
-    };
+    let body = AskCallBody::Form { form: token_form().into() };
+    let call = AskCall::new("k", "deploy", Value::Null, body);
     gateway.ask(&program(), CallerAsk::Own, call).await.unwrap()
 }
 

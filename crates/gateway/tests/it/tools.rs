@@ -76,7 +76,7 @@ fn again(error: &str, values: Value) -> Wanted {
 }
 
 fn name_form() -> Interaction {
-    let kind = FieldKind::Text { min_length: None, max_length: None };
+    let kind = FieldKind::Text { min_length: None, max_length: None, format: None };
     let field = Field {
         id: "name".to_owned(),
         label: "Name".to_owned(),

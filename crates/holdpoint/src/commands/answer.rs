@@ -131,10 +131,8 @@ fn options(kind: &FieldKind) -> Option<String> {
         }
         FieldKind::Checkbox {} => Some("yes, no".to_owned()),
         FieldKind::Date { .. } => Some("a day like 2026-01-31".to_owned()),
-        FieldKind::Text { .. }
-        | FieldKind::Textarea { .. }
-        | FieldKind::Number { .. }
-        | FieldKind::Secret {} => None,
+        FieldKind::Text { format, .. } => format.map(|format| format.words().to_owned()),
+        FieldKind::Textarea { .. } | FieldKind::Number { .. } | FieldKind::Secret {} => None,
     }
 }
 

@@ -85,3 +85,83 @@ async fn the_inbox_pages_by_age() {
     }
     assert_eq!(seen, asked);
 }
+
+#[tokio::test]
+async fn an_input_is_edited_and_an_approval_remembered_only_where_the_program_offers_it() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let call = |key: &str, more: serde_json::Value| {
+        let mut call =
+            json!({"key": key, "kind": "approval", "toolName": "deploy", "input": {"to": "production"}});
+        call.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        call
+    };
+    let edited = json!({"action": "approve", "editedInput": {"to": "staging"}});
+    let remembered = json!({"action": "approve", "scope": "session"});
+
+    let (_, plain) = ci.post("/v1/interactions", &call("plain", json!({}))).await;
+    assert_eq!(ana.respond(&plain, "a", edited.clone()).await.0, 422);
+    assert_eq!(ana.respond(&plain, "b", remembered.clone()).await.0, 422);
+
+    let (_, ask) = ci.post("/v1/interactions", &call("edit", json!({"editable": true}))).await;
+    assert_eq!(ana.respond(&ask, "a", edited).await.0, 200);
+    let (_, settled) = ci.post("/v1/interactions", &call("edit", json!({"editable": true}))).await;
+    assert_eq!(settled["response"]["editedInput"], json!({"to": "staging"}), "{settled}");
+
+    let offered = json!({"scopes": ["session"]});
+    let (_, ask) = ci.post("/v1/interactions", &call("first", offered.clone())).await;
+    assert_eq!(ana.respond(&ask, "a", remembered).await.0, 200);
+    let (_, second) = ci.post("/v1/interactions", &call("second", offered)).await;
+    assert_eq!(second["settlement"], "approved", "{second}");
+    assert_eq!(second["response"]["by"], "grant", "{second}");
+
+    let (status, problem) = ci.post("/v1/interactions", &call("all", json!({"scopes": ["always"]}))).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+}
+
+#[tokio::test]
+async fn a_form_by_its_schema_is_shown_checked_and_asked_again_with_what_was_typed() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let schema = json!({
+        "type": "object",
+        "properties": {"mail": {"type": "string", "format": "email", "title": "Mail"}},
+        "required": ["mail"],
+    });
+    let form = json!({"title": "You", "schema": schema});
+    let call = json!({"key": "k", "kind": "form", "toolName": "signup", "form": form});
+    let (status, ask) = ci.post("/v1/interactions", &call).await;
+    assert_eq!(status, 201, "{ask}");
+    let field = json!({"id": "mail", "label": "Mail", "required": true, "type": "text", "format": "email"});
+    assert_eq!(ask["request"]["form"], json!({"title": "You", "fields": [field]}));
+    let (status, problem) =
+        ana.respond(&ask, "a", json!({"action": "submit", "input": {"mail": "ana"}})).await;
+    assert_eq!((status, &problem["fieldErrors"]["mail"]), (422, &json!("must be an email address")));
+    let given = json!({"mail": "ana@example.org"});
+    assert_eq!(ana.respond(&ask, "b", json!({"action": "submit", "input": given})).await.0, 200);
+
+    let mut again = call.clone();
+    again["key"] = json!("k, again");
+    again["error"] = json!("Not yet.");
+    again["fieldErrors"] = json!({"mail": "is taken"});
+    again["initialValues"] = given.clone();
+    let (status, ask) = ci.post("/v1/interactions", &again).await;
+    assert_eq!(status, 201, "{ask}");
+    let request = &ask["request"];
+    assert_eq!((&request["error"], &request["initialValues"]), (&json!("Not yet."), &given));
+    assert_eq!(request["fieldErrors"], json!({"mail": "is taken"}));
+
+    let mut both = call.clone();
+    both["key"] = json!("both");
+    both["form"]["fields"] = json!([{"id": "a", "label": "A", "type": "checkbox"}]);
+    let mut nested = call;
+    nested["key"] = json!("nested");
+    nested["form"]["schema"]["properties"]["address"] = json!({"type": "object", "properties": {}});
+    for (call, words) in [(both, "give one of them"), (nested, "a form is flat")] {
+        let (status, problem) = ci.post("/v1/interactions", &call).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(words)), "{problem}");
+    }
+}

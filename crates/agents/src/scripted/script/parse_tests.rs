@@ -116,7 +116,7 @@ fn a_form_on_one_line_with_words() {
         description: None,
         required: false,
         default: None,
-        kind: FieldKind::Text { min_length: None, max_length: None },
+        kind: FieldKind::Text { min_length: None, max_length: None, format: None },
     };
     let ask = ScriptAsk {
         says: Some("I need it".into()),
