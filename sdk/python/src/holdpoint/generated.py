@@ -1,0 +1,343 @@
+"""Written by scripts/types.py from the gateway's OpenAPI document. Do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+BTreeMap = dict[str, str]
+Closing = Literal["expired", "cancelled", "answered_late"]
+Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "too_many"]
+Digest = str
+GrantId = str
+HoldThen = Literal["park", "wait", "deny", "defer"]
+Incarnation = int
+InteractionId = str
+Origin = Literal["agent", "tool", "caller"]
+Presentation = Literal["tool", "questionnaire"]
+PromptId = str
+Scope = Literal["once", "session", "always"]
+Seq = int
+SessionId = str
+Settlement = Literal["approved", "denied", "answered", "declined"]
+Surface = Literal["web", "terminal", "push", "chat", "agent_terminal", "api"]
+TextFormat = Literal["email", "uri", "date-time"]
+Timestamp = str
+ToolCallId = str
+TurnId = str
+
+
+class _Answer(TypedDict):
+    questionId: str
+
+
+class Answer(_Answer, total=False):
+    labels: list[str]
+    other: str | None
+
+
+class _AskBody(TypedDict):
+    kind: Literal["approval", "question", "form"]
+
+
+class AskBody(_AskBody, total=False):
+    form: Form
+    offeredScopes: list[OfferedScope]
+    preview: str | None
+    questions: list[Question]
+
+
+class _AskCall(TypedDict):
+    key: str
+    kind: Literal["approval", "question", "form"]
+    toolName: str
+
+
+class AskCall(_AskCall, total=False):
+    agentSays: str | None
+    editable: bool
+    error: str | None
+    fieldErrors: BTreeMap
+    form: FormCall
+    initialValues: dict[str, Any]
+    input: Any
+    preview: str | None
+    questions: list[Question]
+    scopes: list[Scope]
+    sessionId: SessionId | None
+    timeoutMs: int | None
+
+
+class _AskCallBody(TypedDict):
+    kind: Literal["approval", "question", "form"]
+
+
+class AskCallBody(_AskCallBody, total=False):
+    editable: bool
+    form: FormCall
+    preview: str | None
+    questions: list[Question]
+    scopes: list[Scope]
+
+
+class _AskState(TypedDict):
+    state: Literal["open", "submitted", "queued", "settled", "closed"]
+
+
+class AskState(_AskState, total=False):
+    closing: Closing
+    promptId: PromptId
+    settlement: Settlement
+
+
+class Capabilities(TypedDict):
+    editInput: bool
+    reason: bool
+    scopes: bool
+
+
+class CompletedView(TypedDict, total=False):
+    showInputs: bool
+    summaryTemplate: str | None
+
+
+class _Decider(TypedDict):
+    by: Literal["person", "grant", "rule", "earlier"]
+
+
+class Decider(_Decider, total=False):
+    earlierInteractionId: InteractionId
+    grantId: GrantId
+    name: str
+    surface: Surface
+
+
+class _Delivery(TypedDict):
+    delivery: Literal["accepted", "delivering", "delivered", "acknowledged", "unknown", "undeliverable"]
+
+
+class Delivery(_Delivery, total=False):
+    incarnation: Incarnation
+    movedTo: InteractionId | None
+
+
+class _Field(TypedDict):
+    id: str
+    label: str
+    type: Literal["text", "textarea", "number", "select", "multiselect", "checkbox", "radio", "date", "secret"]
+
+
+class Field(_Field, total=False):
+    default: Any
+    description: str | None
+    format: TextFormat | None
+    integer: bool
+    max: float | None | str
+    maxItems: int | None
+    maxLength: int | None
+    min: float | None | str
+    minItems: int | None
+    minLength: int | None
+    options: list[FieldOption]
+    required: bool
+
+
+class _FieldKind(TypedDict):
+    type: Literal["text", "textarea", "number", "select", "multiselect", "checkbox", "radio", "date", "secret"]
+
+
+class FieldKind(_FieldKind, total=False):
+    format: TextFormat | None
+    integer: bool
+    max: float | None | str
+    maxItems: int | None
+    maxLength: int | None
+    min: float | None | str
+    minItems: int | None
+    minLength: int | None
+    options: list[FieldOption]
+
+
+class FieldOption(TypedDict):
+    label: str
+    value: str
+
+
+class _Form(TypedDict):
+    fields: list[Field]
+
+
+class Form(_Form, total=False):
+    title: str | None
+
+
+class FormCall(TypedDict, total=False):
+    fields: list[Field]
+    schema: dict[str, Any] | None
+    title: str | None
+
+
+class Hold(TypedDict):
+    afterMs: int
+    then: HoldThen
+
+
+class _Interaction(TypedDict):
+    agent: str
+    openedAt: Timestamp
+    parked: bool
+    request: InteractionRequest
+    seq: Seq
+    sessionId: SessionId
+    state: Literal["open", "submitted", "queued", "settled", "closed"]
+
+
+class Interaction(_Interaction, total=False):
+    closing: Closing
+    delivery: Delivery | None
+    promptId: PromptId
+    respondedAt: Timestamp | None
+    response: InteractionResponse | None
+    sessionTitle: str | None
+    settlement: Settlement
+
+
+class _InteractionRequest(TypedDict):
+    attempt: int
+    canPark: bool
+    capabilities: Capabilities
+    hold: Hold
+    input: Any
+    inputDigest: Digest
+    interactionId: InteractionId
+    kind: Literal["approval", "question", "form"]
+    origin: Origin
+    promptId: PromptId
+    toolName: str
+
+
+class InteractionRequest(_InteractionRequest, total=False):
+    agentSays: str | None
+    completedView: CompletedView | None
+    deadline: Timestamp | None
+    decisionReason: str | None
+    error: str | None
+    fieldErrors: dict[str, Any]
+    form: Form
+    hasHandler: bool
+    initialValues: dict[str, Any]
+    mayHaveRun: bool
+    offeredScopes: list[OfferedScope]
+    parents: list[str]
+    presentation: Presentation
+    preview: str | None
+    questions: list[Question]
+    toolCallId: ToolCallId | None
+    turnId: TurnId | None
+
+
+class _InteractionResponse(TypedDict):
+    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+    by: Literal["person", "grant", "rule", "earlier"]
+    interactionId: InteractionId
+    promptId: PromptId
+
+
+class InteractionResponse(_InteractionResponse, total=False):
+    answers: list[Answer]
+    bodyDigest: Digest | None
+    earlierInteractionId: InteractionId
+    editedInput: Any
+    grantId: GrantId
+    idempotencyKey: str | None
+    input: dict[str, Any]
+    name: str
+    reason: str | None
+    scope: Scope
+    settlement: Settlement | None
+    surface: Surface
+
+
+class OfferedScope(TypedDict):
+    inputDigest: Digest
+    rule: Literal["exact_input"]
+    scope: Scope
+    toolName: str
+
+
+class _Problem(TypedDict):
+    code: Code
+    detail: str
+    status: int
+    title: str
+    type: str
+
+
+class Problem(_Problem, total=False):
+    fieldErrors: BTreeMap
+    promptId: PromptId | None
+    winner: Winner | None
+
+
+class _Question(TypedDict):
+    header: str
+    id: str
+    question: str
+
+
+class Question(_Question, total=False):
+    allowOther: bool
+    multiSelect: bool
+    options: list[QuestionOption]
+    secret: bool
+
+
+class _QuestionOption(TypedDict):
+    label: str
+
+
+class QuestionOption(_QuestionOption, total=False):
+    description: str | None
+    preview: str | None
+
+
+class _Refusal(TypedDict):
+    code: Code
+    detail: str
+
+
+class Refusal(_Refusal, total=False):
+    fieldErrors: BTreeMap
+    promptId: PromptId | None
+    winner: Winner | None
+
+
+class _Response(TypedDict):
+    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+
+
+class Response(_Response, total=False):
+    answers: list[Answer]
+    editedInput: Any
+    input: dict[str, Any]
+    reason: str | None
+    scope: Scope
+
+
+class Rule(TypedDict):
+    inputDigest: Digest
+    rule: Literal["exact_input"]
+    toolName: str
+
+
+class _Winner(TypedDict):
+    action: str
+    at: Timestamp
+    by: Literal["person", "grant", "rule", "earlier"]
+    interactionId: InteractionId
+
+
+class Winner(_Winner, total=False):
+    earlierInteractionId: InteractionId
+    grantId: GrantId
+    name: str
+    surface: Surface
