@@ -49,6 +49,20 @@ export type AskBody = {
 export type AskCall = AskCallBody & {
     agentSays?: string | null;
     /**
+     * Where the caller asks once more, with a new key: why.
+     */
+    error?: string | null;
+    /**
+     * And what was wrong with each field or question.
+     */
+    fieldErrors?: BTreeMap;
+    /**
+     * And what was typed before, so that nobody types it twice.
+     */
+    initialValues?: {
+        [key: string]: unknown;
+    };
+    /**
      * What would be done, whole. Left out for questions and forms: they speak for themselves.
      */
     input?: unknown;
@@ -71,18 +85,31 @@ export type AskCall = AskCallBody & {
  * What kind of ask a program opens.
  */
 export type AskCallBody = {
+    /**
+     * The caller goes on with `editedInput` where the person changed the input. Left out: it cannot be changed.
+     */
+    editable?: boolean;
     kind: 'approval';
     preview?: string | null;
+    /**
+     * `session`: the person may approve the very same input for as long as the caller's session lives.
+     * Left out: once only.
+     */
+    scopes?: Array<Scope>;
 } | {
     kind: 'question';
     questions: Array<Question>;
 } | {
-    form: Form;
+    form: FormCall;
     kind: 'form';
 };
 
 export type AskChange = {
     change: 'settled';
+    /**
+     * What the tool made of it, for whoever called it.
+     */
+    result?: unknown;
     settlement: Settlement;
 } | {
     change: 'queued';
@@ -352,6 +379,7 @@ export type Field = FieldKind & {
 };
 
 export type FieldKind = {
+    format?: TextFormat | null;
     maxLength?: number | null;
     minLength?: number | null;
     type: 'text';
@@ -392,6 +420,20 @@ export type FieldOption = {
 
 export type Form = {
     fields: Array<Field>;
+    title?: string | null;
+};
+
+/**
+ * A form by its fields, or by the schema of what is wanted.
+ */
+export type FormCall = {
+    fields?: Array<Field>;
+    /**
+     * In place of fields: a flat JSON Schema, as MCP's elicitation has it.
+     */
+    schema?: {
+        [key: string]: unknown;
+    } | null;
     title?: string | null;
 };
 
@@ -546,6 +588,10 @@ export type InteractionRequest = AskBody & {
     fieldErrors?: {
         [key: string]: unknown;
     };
+    /**
+     * What the tool needs to go on with the response in another process. It stands in the journal.
+     */
+    handlerState?: unknown;
     /**
      * The tool decides what a response leads to; without it a response settles the ask.
      */
@@ -848,11 +894,15 @@ export type RevokedWhy = {
 export type Role = 'person' | 'viewer' | 'agent' | 'runner' | 'admin';
 
 /**
- * This tool with exactly this input.
+ * What a grant covers, literally. A rule never matches more than the words shown with it.
  */
 export type Rule = {
     inputDigest: Digest;
     rule: 'exact_input';
+    toolName: string;
+} | {
+    key: string;
+    rule: 'key';
     toolName: string;
 };
 
@@ -1034,6 +1084,11 @@ export type TextDelta = {
     text: string;
     turnId: TurnId;
 };
+
+/**
+ * What a line of text must be.
+ */
+export type TextFormat = 'email' | 'uri' | 'date-time';
 
 export type ThinkingDelta = {
     messageId: MessageId;
