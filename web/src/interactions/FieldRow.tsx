@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from "react";
-import type { Field } from "../api/generated";
+import type { Field, TextFormat } from "../api/generated";
 import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
 import { brief } from "../text/visible";
@@ -157,7 +157,15 @@ function Box({
           ))}
         </select>
       );
+    case "text":
+      return <input {...common} type="text" inputMode={keyboard(field.format)} autoComplete="off" />;
     default:
       return <input {...common} type="text" autoComplete="off" />;
   }
+}
+
+/** Which keys a phone shows. */
+function keyboard(format: TextFormat | null | undefined): "email" | "url" | "text" {
+  if (format === "email") return "email";
+  return format === "uri" ? "url" : "text";
 }

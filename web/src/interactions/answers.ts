@@ -1,6 +1,6 @@
 // From what was typed to what is sent. What is blank is never sent as an answer.
 
-import type { Field, Question } from "../api/generated";
+import type { Field, Question, TextFormat } from "../api/generated";
 
 /** What one question holds while it is being answered. */
 export interface Choice {
@@ -89,6 +89,12 @@ export function formInput(fields: Field[], values: Record<string, FieldValue>): 
 export const missingFields = (fields: Field[], values: Record<string, FieldValue>): string[] =>
   fields.filter((field) => field.required && isBlank(values[field.id])).map((field) => field.id);
 
+const FORMAT: Record<TextFormat, string> = {
+  email: "an email address",
+  uri: "a whole link, like https://example.org/",
+  "date-time": "a day and time with its zone, like 2026-01-31T09:30:00Z",
+};
+
 /** Bounds in words, so that nobody learns of them by being refused. */
 export function boundsOf(field: Field): string | null {
   const between = (min: unknown, max: unknown, unit: string) => {
@@ -98,6 +104,11 @@ export function boundsOf(field: Field): string | null {
   };
   switch (field.type) {
     case "text":
+      return (
+        [field.format ? FORMAT[field.format] : null, between(field.minLength, field.maxLength, " characters")]
+          .filter(Boolean)
+          .join(", ") || null
+      );
     case "textarea":
       return between(field.minLength, field.maxLength, " characters");
     case "number":

@@ -391,6 +391,13 @@ describe("a form", () => {
     ]);
   });
 
+  it("says of what form a text must be, and shows the keys for it", async () => {
+    const mail = { id: "mail", label: "Mail", type: "text", format: "email", maxLength: 40, required: false } as const;
+    await show(ask(formRequest({ fields: [mail] })));
+    expect(screen.getByText("an email address, at most 40 characters")).toBeTruthy();
+    expect(screen.getByLabelText("Mail").getAttribute("inputmode")).toBe("email");
+  });
+
   it("says what is missing before it is sent", async () => {
     const { fake } = await show(ask(request()));
     const person = user();

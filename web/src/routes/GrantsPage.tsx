@@ -54,7 +54,13 @@ function Row({ grant }: { grant: Grant }) {
         <p className="font-medium wrap-anywhere">{ruleWords(grant)}</p>
         <p className="text-xs wrap-anywhere text-ink-2">
           {SCOPE[grant.scope]}, {LIFETIME[grant.scope]}. Given by <Shown text={grant.givenBy} />,{" "}
-          {age(grant.givenAt, now)}. Input <code className="font-mono">{grant.inputDigest.slice(0, 12)}</code>
+          {age(grant.givenAt, now)}.
+          {grant.rule === "exact_input" && (
+            <>
+              {" "}
+              Input <code className="font-mono">{grant.inputDigest.slice(0, 12)}</code>
+            </>
+          )}
         </p>
         {revoke.error && <p className="text-xs text-denied">{revoke.error.message}</p>}
       </div>

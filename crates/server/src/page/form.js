@@ -85,7 +85,7 @@ const list = (type) => (field, value, set) => {
 
 // Bounds are hints for the keyboard and the picker; the server is the one that checks them.
 const CONTROLS = {
-  text: box({ extra: () => ({ type: "text", autocomplete: "off" }) }),
+  text: box({ extra: (field) => ({ type: "text", inputMode: { email: "email", uri: "url" }[field.format] ?? "text", autocomplete: "off" }) }),
   textarea: box({ tag: "textarea", extra: () => ({ rows: 4 }) }),
   number: box({ extra: (field) => ({ type: "text", inputMode: field.integer ? "numeric" : "decimal", autocomplete: "off" }) }),
   date: box({ extra: (field) => ({ type: "date", min: field.min ?? "", max: field.max ?? "" }) }),
