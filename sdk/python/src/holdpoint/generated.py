@@ -223,6 +223,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     error: str | None
     fieldErrors: dict[str, Any]
     form: Form
+    handlerState: Any
     hasHandler: bool
     initialValues: dict[str, Any]
     mayHaveRun: bool
@@ -257,11 +258,15 @@ class InteractionResponse(_InteractionResponse, total=False):
     surface: Surface
 
 
-class OfferedScope(TypedDict):
-    inputDigest: Digest
-    rule: Literal["exact_input"]
+class _OfferedScope(TypedDict):
+    rule: Literal["exact_input", "key"]
     scope: Scope
     toolName: str
+
+
+class OfferedScope(_OfferedScope, total=False):
+    inputDigest: Digest
+    key: str
 
 
 class _Problem(TypedDict):
@@ -323,10 +328,14 @@ class Response(_Response, total=False):
     scope: Scope
 
 
-class Rule(TypedDict):
-    inputDigest: Digest
-    rule: Literal["exact_input"]
+class _Rule(TypedDict):
+    rule: Literal["exact_input", "key"]
     toolName: str
+
+
+class Rule(_Rule, total=False):
+    inputDigest: Digest
+    key: str
 
 
 class _Winner(TypedDict):
