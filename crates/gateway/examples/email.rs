@@ -39,7 +39,7 @@ impl Tool for Email {
             description: None,
             required: true,
             default: None,
-            kind: FieldKind::Text { min_length: None, max_length: Some(200) },
+            kind: FieldKind::Text { min_length: None, max_length: Some(200), format: None },
         };
         let form = Form { title: Some("Your address".to_owned()), fields: vec![field] };
         context.request_durable(Interaction::Form { form }, input, None).await

@@ -50,7 +50,7 @@ impl Tool for Email {
             description: None,
             required: true,
             default: None,
-            kind: FieldKind::Text { min_length: None, max_length: None },
+            kind: FieldKind::Text { min_length: None, max_length: None, format: None },
         };
         let form = Interaction::Form { form: Form { title: None, fields: vec![field] } };
         context.request_durable(form, input, None).await

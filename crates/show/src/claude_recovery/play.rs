@@ -68,7 +68,7 @@ pub(super) async fn play(cell: Cell) -> Result<History> {
     player.kill().await?;
     let at_death = player.asks().await?.into_iter().next();
     let ran_unasked = ran_unasked + if player.approvals == 0 { player.ran() } else { 0 };
-    player.to_the_end().await?;
+    player.finish_the_turn().await?;
     let at_end = match &at_death {
         Some(ask) => Some(player.ask(ask).await?),
         None => None,
@@ -216,7 +216,7 @@ impl Player {
     }
 
     /// Answers what is open until the turn is over.
-    async fn to_the_end(&mut self) -> Result<()> {
+    async fn finish_the_turn(&mut self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let events = self.stage.person.journal(&self.scene.session).await?;
