@@ -94,6 +94,10 @@ show-flood: _shows
 show-tools:
     scripts/show-tools
 
+# A tool asks until the answer will do; killed in between, it is called again for the same prompt.
+show-reprompt: _shows
+    {{ proof }} reprompt
+
 # The real Claude Code asks in every way; its model is told exactly what was decided.
 show-claude-asks: _shows
     {{ proof }} claude-asks "$(scripts/agents claude)"
@@ -135,6 +139,6 @@ gallery: _web-packages
     cd web && npm run gallery
 
 # The short ones, which CI runs.
-show-ci: show-tools show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
+show-ci: show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
     show-claude-asks \
     show-web-cards show-web-a11y show-web-spoofing

@@ -380,3 +380,27 @@ pub enum Role {
     /// Manages tokens and sessions; may answer.
     Admin,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_can_be_read_whatever_became_of_the_answer() {
+        let prompt_id = PromptId::generate();
+        for state in [AskState::Open, AskState::Submitted { prompt_id }, AskState::Queued] {
+            let receipt = Receipt {
+                interaction_id: InteractionId::derive(SessionId::generate(), "a"),
+                prompt_id,
+                session_id: SessionId::generate(),
+                seq: Seq(7),
+                at: Timestamp::from_micros(1),
+                state,
+                delivery: None,
+                late: false,
+            };
+            let text = serde_json::to_string(&receipt).unwrap();
+            assert_eq!(serde_json::from_str::<Receipt>(&text).unwrap(), receipt, "{text}");
+        }
+    }
+}

@@ -13,6 +13,8 @@ pub enum AskState {
     Open,
     /// A response won this prompt; the asking tool has not said yet what follows.
     Submitted {
+        /// A receipt has a prompt id of its own.
+        #[serde(rename = "submittedPromptId")]
         prompt_id: PromptId,
     },
     /// The agent was told that the answer comes later; a person may still give it.

@@ -19,6 +19,7 @@ mod kill;
 mod latency;
 mod processes;
 mod reconnect;
+mod reprompt;
 mod routes;
 
 use std::process::ExitCode;
@@ -48,6 +49,8 @@ async fn main() -> ExitCode {
         "growth" => growth::show().await,
         "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
+        "reprompt" => reprompt::show().await,
+        reprompt::HOST => reprompt::host().await,
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
         "claude-park" => claude_park::show().await,

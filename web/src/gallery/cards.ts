@@ -116,7 +116,7 @@ const shared = ({ name, request, send, done }: Kind): Shown[] => {
     { name: `${name} submitting`, ask: ask(request), respond: never, press: send },
     { name: `${name} submit failed`, ask: ask(request), respond: fails, press: send },
     { name: `${name} lost`, ask: ask(request), respond: loses, press: send },
-    { name: `${name} submitted`, ask: ask(request, state({ state: "submitted", promptId: "prm_1" })) },
+    { name: `${name} submitted`, ask: ask(request, state({ state: "submitted", submittedPromptId: "prm_1" })) },
     { name: `${name} settled`, ask: ask(request, done) },
     {
       name: `${name} refused`,

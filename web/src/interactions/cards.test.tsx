@@ -180,7 +180,7 @@ describe("every card", () => {
     ],
     ["parked", { state: "open", parked: true } as never, "‖ Parked, 4m: your answer starts it again"],
     ["queued", { state: "queued" } as never, "Agent went on without it, 4m: you can still answer"],
-    ["submitted", { state: "submitted", promptId: "prm_1" } as never, "Sent, the tool is looking at it"],
+    ["submitted", { state: "submitted", submittedPromptId: "prm_1" } as never, "Sent, the tool is looking at it"],
   ])("shows the state: %s", async (_name, state, words) => {
     await show(ask(approvalRequest({}), state));
     expect(screen.getAllByRole("status")[0]?.textContent).toContain(words);

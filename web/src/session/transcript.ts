@@ -131,7 +131,7 @@ function apply(draft: Draft, event: Event): void {
         ...ask,
         ...(response.settlement
           ? { state: "settled", settlement: response.settlement }
-          : { state: "submitted", promptId: response.promptId }),
+          : { state: "submitted", submittedPromptId: response.promptId }),
         response,
         respondedAt: at,
       }));
