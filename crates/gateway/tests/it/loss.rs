@@ -141,3 +141,43 @@ async fn an_agent_that_was_parked_is_told_at_its_call() {
     actor.asks("call_1").await;
     assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
 }
+
+/// Says what a life says that does not know its conversation, and goes.
+async fn forgets(mut actor: Actor) -> String {
+    let words = words(&mut actor).await;
+    actor.says(AgentEvent::Forgotten).await;
+    actor.exits(false).await;
+    words
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forgotten_conversation_is_begun_anew_with_its_message_and_the_answer() {
+    let mut stage = forgetful().await;
+    let (mut talk, actor) = stage.talk().await;
+    let ask = lost(&mut talk, actor, question("call_1")).await;
+    talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    let late = forgets(stage.unborn().await).await;
+    let mut actor = stage.unborn().await;
+    assert_eq!(actor.launch.resume, None, "there is nothing to go on with");
+    assert_eq!(words(&mut actor).await, format!("go\n\n{late}"));
+    actor.says(AgentEvent::Ready { agent_ref: "another".to_owned() }).await;
+    actor.says(text("I see.")).await;
+    actor.ends_turn().await;
+    talk.completed().await;
+    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_to_a_forgotten_conversation_begins_another_one() {
+    let mut stage = forgetful().await;
+    let (mut talk, actor) = stage.talk().await;
+    actor.exits(false).await;
+    assert_eq!(talk.done().await.reason, StopReason::Failed);
+    talk.say("again").await;
+    assert_eq!(forgets(stage.unborn().await).await, "again");
+    let mut actor = stage.life().await;
+    assert_eq!(actor.launch.resume, None);
+    assert_eq!(words(&mut actor).await, "again");
+    actor.ends_turn().await;
+    talk.completed().await;
+}
