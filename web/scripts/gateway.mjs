@@ -1,6 +1,6 @@
 // A real gateway in a folder of its own, for scripts and shows. It listens on loopback and ends with them.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -74,6 +74,13 @@ export class Gateway {
   async newLink() {
     const { code } = await this.call("POST", "/v1/login-links");
     return `${this.url}/login#${code}`;
+  }
+
+  /** For a program that asks, and never answers. */
+  agentToken(name) {
+    return execFileSync(binary(), ["--dir", this.dir, "token", "--role", "agent", "--name", name], {
+      encoding: "utf8",
+    }).trim();
   }
 
   async session(title, agent = "scripted") {
