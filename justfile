@@ -1,6 +1,7 @@
 set positional-arguments
 
-proof := env("CARGO_TARGET_DIR", "target") / "release/holdpoint-show"
+target := env("CARGO_TARGET_DIR", "target")
+proof := target / "release/holdpoint-show"
 
 # List the recipes.
 default:
@@ -37,10 +38,17 @@ _web-packages:
 web-test: _web-packages
     cd web && npm run check && npm test
 
-# Write the web UI's client from the OpenAPI document of the debug binary.
+# Write the web UI's client and the Python package's types from the OpenAPI document of the debug binary.
 api: _web-packages
     cargo build --locked -p holdpoint
-    cd web && HOLDPOINT_BIN="$(realpath {{ env("CARGO_TARGET_DIR", "../target") }}/debug/holdpoint)" npm run api
+    export HOLDPOINT_BIN="$(realpath {{ target }}/debug/holdpoint)"; (cd web && npm run api) && \
+        cd sdk/python && PYTHONPATH=src python3 -m scripts.types
+
+# Test the Python package, and the TypeScript example, against the debug binary.
+sdk-test: _web-packages
+    cargo build --locked -p holdpoint
+    export HOLDPOINT_BIN="$(realpath {{ target }}/debug/holdpoint)"; (cd web && node scripts/example.mjs) && \
+        cd sdk/python && PYTHONPATH=src python3 -W error -m unittest discover -s tests -t .
 
 # Install the holdpoint binary.
 install:
@@ -97,6 +105,14 @@ show-tools:
 # A tool asks until the answer will do; killed in between, it is called again for the same prompt.
 show-reprompt: _shows
     {{ proof }} reprompt
+# 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
+show-callers: _shows
+    export HOLDPOINT_BIN="$(realpath {{ target }}/release/holdpoint)"; \
+        cd sdk/python && PYTHONPATH=src python3 -m shows.callers
+
+# Every shape and bound of MCP's elicitation: taken, checked, shown in a browser; what is not flat is refused.
+show-forms: _web-shows
+    cd web && node shows/forms.mjs
 
 # The real Claude Code asks in every way; its model is told exactly what was decided.
 show-claude-asks: _shows
@@ -140,5 +156,5 @@ gallery: _web-packages
 
 # The short ones, which CI runs.
 show-ci: show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
-    show-claude-asks \
+    show-claude-asks show-callers show-forms \
     show-web-cards show-web-a11y show-web-spoofing

@@ -388,11 +388,12 @@ mod tests {
     #[test]
     fn a_receipt_can_be_read_whatever_became_of_the_answer() {
         let prompt_id = PromptId::generate();
+        let session_id = SessionId::generate(&crate::OwnerId::new("ada").unwrap());
         for state in [AskState::Open, AskState::Submitted { prompt_id }, AskState::Queued] {
             let receipt = Receipt {
-                interaction_id: InteractionId::derive(SessionId::generate(), "a"),
+                interaction_id: InteractionId::derive(session_id, "a"),
                 prompt_id,
-                session_id: SessionId::generate(),
+                session_id,
                 seq: Seq(7),
                 at: Timestamp::from_micros(1),
                 state,

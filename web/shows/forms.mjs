@@ -1,9 +1,9 @@
 // Every shape and bound of the flat schemas that MCP's elicitation has: taken, checked, and shown in a real browser;
-// what is not flat is refused by name. Usage: node scripts/forms.mjs
+// what is not flat is refused by name. Usage: node shows/forms.mjs
 
 import { isDeepStrictEqual } from "node:util";
-import { launch } from "./browser.mjs";
-import { Gateway } from "./gateway.mjs";
+import { launch } from "../scripts/browser.mjs";
+import { Gateway } from "../scripts/gateway.mjs";
 
 const titled = [
   { const: "r", title: "Red" },
