@@ -2,8 +2,7 @@
 // what is not flat is refused by name. Usage: node shows/forms.mjs
 
 import { isDeepStrictEqual } from "node:util";
-import { launch } from "../scripts/browser.mjs";
-import { Gateway } from "../scripts/gateway.mjs";
+import { check, heading, run } from "./harness.mjs";
 
 const titled = [
   { const: "r", title: "Red" },
@@ -132,152 +131,135 @@ const REFUSED = [
   [{ allOf: [{ type: "string" }] }, "must have one `type`"],
 ];
 
-const failures = [];
-let checks = 0;
-function check(holds, words) {
-  checks += 1;
-  if (!holds) failures.push(words);
-}
-
-const gateway = await new Gateway().start();
 let keys = 0;
-async function ask(properties, required = []) {
+const send = (gateway, path, body) =>
+  fetch(gateway.url + path, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${gateway.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  }).then(async (answer) => ({ status: answer.status, body: await answer.json() }));
+
+function ask(gateway, properties, required = []) {
   keys += 1;
   const form = { title: "Form", schema: { type: "object", properties, required } };
-  return send("/v1/interactions", { key: `form ${keys}`, kind: "form", toolName: "forms", form });
+  return send(gateway, "/v1/interactions", { key: `form ${keys}`, kind: "form", toolName: "forms", form });
 }
 
-async function send(path, body) {
-  const headers = { Authorization: `Bearer ${gateway.token}`, "Content-Type": "application/json" };
-  const answer = await fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
-}
-
-function respond({ request }, input) {
+function respond(gateway, { request }, input) {
   keys += 1;
   const body = { promptId: request.promptId, idempotencyKey: `${keys}`, action: "submit", input };
-  return send(`/v1/interactions/${request.interactionId}/respond`, body);
+  return send(gateway, `/v1/interactions/${request.interactionId}/respond`, body);
 }
+
+const kept = async (gateway, asked) =>
+  (await gateway.call("GET", `/v1/interactions/${asked.request.interactionId}?wait=10s`)).response?.input;
 
 /** Taken, and each value checked. */
-async function byApi([name, property, good, bad]) {
+async function byApi(gateway, [name, property, good, bad]) {
   for (const value of good) {
-    const asked = await ask({ f: property }, ["f"]);
-    check(asked.status === 201, `${name}: the ask got ${asked.status} ${asked.body.detail}`);
-    if (asked.status !== 201) return;
+    const { status, body: asked } = await ask(gateway, { f: property }, ["f"]);
+    if (status !== 201) return check(`${name} is taken`, false, asked.detail);
+    const took = [];
     for (const wrong of bad) {
-      const refused = await respond(asked.body, { f: wrong });
-      const where = refused.body.fieldErrors?.f;
-      check(refused.status === 422 && where, `${name}: took ${JSON.stringify(wrong)} (${refused.status})`);
+      const refused = await respond(gateway, asked, { f: wrong });
+      if (refused.status !== 422 || !refused.body.fieldErrors?.f) took.push(wrong);
     }
-    const taken = await respond(asked.body, { f: value });
-    check(taken.status === 200, `${name}: refused ${JSON.stringify(value)}: ${JSON.stringify(taken.body.fieldErrors)}`);
-    const { response } = await gateway.call("GET", `/v1/interactions/${asked.body.request.interactionId}`);
-    check(isDeepStrictEqual(response?.input, { f: value }), `${name}: kept ${JSON.stringify(response?.input)}`);
+    const taken = await respond(gateway, asked, { f: value });
+    const whole = taken.status === 200 && isDeepStrictEqual(await kept(gateway, asked), { f: value });
+    const words = `${name}: ${bad.length} bad values are refused beside the field, ${JSON.stringify(value)} is kept`;
+    check(words, whole && took.length === 0, { took, taken: taken.body.fieldErrors });
   }
 }
 
-async function required() {
-  const asked = await ask({ must: { type: "string" }, may: { type: "string" } }, ["must"]);
-  const refused = await respond(asked.body, { may: "x" });
-  check(refused.status === 422 && refused.body.fieldErrors.must, `required: ${JSON.stringify(refused.body)}`);
-  const unknown = await respond(asked.body, { must: "x", other: 1 });
-  check(unknown.status === 422 && unknown.body.fieldErrors.other, `unknown: ${JSON.stringify(unknown.body)}`);
-  check((await respond(asked.body, { must: "x" })).status === 200, "required: the whole form was refused");
+async function required(gateway) {
+  const { body: asked } = await ask(gateway, { must: { type: "string" }, may: { type: "string" } }, ["must"]);
+  const without = await respond(gateway, asked, { may: "x" });
+  check("a required field is required", without.status === 422 && without.body.fieldErrors.must, without.body);
+  const unknown = await respond(gateway, asked, { must: "x", other: 1 });
+  check("an unknown field is refused", unknown.status === 422 && unknown.body.fieldErrors.other, unknown.body);
+  check("the others may be left out", (await respond(gateway, asked, { must: "x" })).status === 200);
 }
 
-async function nested() {
-  for (const [property, words] of REFUSED) {
-    const { status, body } = await ask({ f: property });
-    const clear = body.detail?.includes(words) && body.detail.includes("`f`");
-    check(status === 422 && clear, `${JSON.stringify(property)}: ${status} ${body.detail}`);
+async function notFlat(gateway, [property, words]) {
+  const { status, body } = await ask(gateway, { f: property });
+  const clear = status === 422 && body.detail.includes(words) && body.detail.includes("`f`");
+  check(`refused: ${body.detail}`, clear, { property, status });
+}
+
+/** One field as a person sees it; then filled in, unless its default stays. */
+async function shownAs(field, title, [, property, good, , shown], options) {
+  const wrong = [];
+  const text = await field.innerText();
+  for (const words of [title, shown.says ?? ""]) if (!text.includes(words)) wrong.push(`does not say ${words}`);
+  const same = (what, one, other) => isDeepStrictEqual(one, other) || wrong.push(`${what} ${JSON.stringify(one)}`);
+  const fill = property.default === undefined;
+  const box = field.getByLabel(title, { exact: true });
+  switch (shown.control) {
+    case "list": {
+      const choices = await field.getByRole("checkbox").all();
+      const labels = choices.map((one) => one.evaluate((input) => input.closest("label").innerText.trim()));
+      same("offers", await Promise.all(labels), shown.offers);
+      const on = await Promise.all(choices.map((one) => one.isChecked()));
+      const starts = options.filter((_, index) => on[index]);
+      same("starts with", starts, shown.starts ?? []);
+      if (fill) for (const value of good[0]) await choices[options.indexOf(value)].check();
+      break;
+    }
+    case "checkbox":
+      same("starts with", await field.getByRole("checkbox").isChecked(), shown.starts ?? false);
+      if (fill) await field.getByRole("checkbox").setChecked(good[0]);
+      break;
+    case "select":
+      same("offers", (await box.locator("option").allInnerTexts()).slice(1), shown.offers);
+      same("starts with", await box.inputValue(), shown.starts ?? "");
+      if (fill) await box.selectOption(good[0]);
+      break;
+    default:
+      same("is a box for", await box.getAttribute("type"), shown.control);
+      same("starts with", await box.inputValue(), shown.starts ?? "");
+      if (fill) await box.fill(String(good[0]));
   }
+  return wrong;
 }
 
-/** All of them on one card, as a person sees it. */
-async function inBrowser() {
+/** All of them on one card. */
+async function inBrowser(gateway, page) {
   const title = (name) => `The ${name}`;
   const properties = Object.fromEntries(CASES.map(([name, property]) => [name, { ...property, title: title(name) }]));
-  const { body: asked } = await ask(properties);
-  const browser = await launch();
-  try {
-    const page = await browser.newPage();
-    await page.goto(await gateway.newLink());
-    await page.waitForURL((url) => !url.pathname.startsWith("/login"));
-    await page.goto(`${gateway.url}/sessions/${asked.sessionId}`);
-    const row = (name) => page.locator(`[data-field="${name}"]`);
-    await row(CASES[0][0]).waitFor();
-    for (const [name, , good, , shown] of CASES) {
-      const field = row(name);
-      check((await field.innerText()).includes(title(name)), `${name}: its title is not shown`);
-      if (shown.says) check((await field.innerText()).includes(shown.says), `${name}: does not say ${shown.says}`);
-      const box = field.getByLabel(title(name), { exact: true });
-      const start = good[0];
-      if (shown.control === "list") {
-        const choices = await field.getByRole("checkbox").all();
-        const offered = await Promise.all(
-          choices.map((one) => one.evaluate((input) => input.closest("label").innerText.trim())),
-        );
-        check(isDeepStrictEqual(offered, shown.offers), `${name}: offers ${offered}`);
-        const values = (
-          await gateway.call("GET", `/v1/interactions/${asked.request.interactionId}`)
-        ).request.form.fields
-          .find((one) => one.id === name)
-          .options.map((option) => option.value);
-        const on = await Promise.all(choices.map((one) => one.isChecked()));
-        check(
-          isDeepStrictEqual(
-            values.filter((_, index) => on[index]),
-            shown.starts ?? [],
-          ),
-          `${name}: starts otherwise`,
-        );
-        if (!shown.starts) for (const value of start) await choices[values.indexOf(value)].check();
-      } else if (shown.control === "checkbox") {
-        const [input] = await field.getByRole("checkbox").all();
-        check(input && (await input.isChecked()) === (shown.starts ?? false), `${name}: starts otherwise`);
-        if (shown.starts === undefined) await input.setChecked(start);
-      } else if (shown.control === "select") {
-        const offered = (await box.locator("option").allInnerTexts()).slice(1);
-        check(isDeepStrictEqual(offered, shown.offers), `${name}: offers ${offered}`);
-        check((await box.inputValue()) === (shown.starts ?? ""), `${name}: starts with ${await box.inputValue()}`);
-        if (shown.starts === undefined) await box.selectOption(start);
-      } else {
-        check((await box.getAttribute("type")) === shown.control, `${name}: is no ${shown.control} box`);
-        check((await box.inputValue()) === (shown.starts ?? ""), `${name}: starts with ${await box.inputValue()}`);
-        if (shown.starts === undefined) await box.fill(String(start));
-      }
-    }
-    // One wrong value: said beside its field, and what was typed is kept.
-    const mail = row("email").getByRole("textbox");
-    await mail.fill("ana");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    await row("email").getByText("must be an email address", { exact: false }).waitFor();
-    check((await mail.inputValue()) === "ana", "what was typed is gone");
-    await mail.fill("ana@example.org");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page.waitForTimeout(300);
-    const settled = await gateway.call("GET", `/v1/interactions/${asked.request.interactionId}?wait=10s`);
-    const expected = Object.fromEntries(CASES.map(([name, property, good]) => [name, property.default ?? good[0]]));
-    check(
-      isDeepStrictEqual(settled.response?.input, expected),
-      `the browser sent ${JSON.stringify(settled.response?.input)}, not ${JSON.stringify(expected)}`,
+  const { body: asked } = await ask(gateway, properties);
+  await page.goto(`${gateway.url}/sessions/${asked.sessionId}`);
+  const row = (name) => page.locator(`[data-field="${name}"]`);
+  for (const one of CASES) {
+    const [name] = one;
+    const options = asked.request.form.fields.find((field) => field.id === name).options;
+    const wrong = await shownAs(
+      row(name),
+      title(name),
+      one,
+      options?.map((option) => option.value),
     );
-  } finally {
-    await browser.close();
+    check(`${name} is shown as it is`, wrong.length === 0, wrong);
   }
+  const mail = row("email").getByRole("textbox");
+  const press = () => page.getByRole("button", { name: "Send", exact: true }).click();
+  await mail.fill("ana");
+  await press();
+  await row("email").getByText("must be an email address").waitFor();
+  check("a bad address is said beside its field, and kept", (await mail.inputValue()) === "ana");
+  await mail.fill("ana@example.org");
+  await press();
+  const expected = Object.fromEntries(CASES.map(([name, property, good]) => [name, property.default ?? good[0]]));
+  const input = await kept(gateway, asked);
+  check("what the browser sent is what was typed and chosen", isDeepStrictEqual(input, expected), input);
 }
 
-try {
-  for (const one of CASES) await byApi(one);
-  await required();
-  await nested();
-  await inBrowser();
-} finally {
-  await gateway.stop();
-}
-for (const failure of failures) console.log(failure);
-console.log(`shapes: ${CASES.length}, each taken, checked with good and bad values, and shown in Chromium`);
-console.log(`schemas that are not flat, refused by name: ${REFUSED.length}`);
-console.log(`checks that held: ${checks - failures.length} of ${checks}`);
-process.exit(failures.length > 0 ? 1 : 0);
+await run(async ({ gateway, open }) => {
+  heading("Each shape, by its values");
+  for (const one of CASES) await byApi(gateway, one);
+  await required(gateway);
+  heading("What is not flat, or cannot be kept to");
+  for (const one of REFUSED) await notFlat(gateway, one);
+  heading("Each shape, in a browser");
+  await inBrowser(gateway, await open());
+  return `${CASES.length} shapes taken, checked and shown in Chromium, ${REFUSED.length} schemas refused by name.`;
+});
