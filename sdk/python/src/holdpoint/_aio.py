@@ -46,18 +46,36 @@ class AsyncHoldpoint(Face):
 
     @overload
     async def ask(
-        self, words: str, options: Sequence[str | QuestionOption] = ..., *, multi: Literal[True], key: str, **more: Any
+        self,
+        words: str,
+        options: Sequence[str | QuestionOption] = (),
+        *,
+        multi: Literal[True],
+        other: bool = True,
+        secret: bool = False,
+        header: str = "Question",
+        about: str = "question",
+        key: str,
+        reason: str | None = None,
+        timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reply[list[str]]: ...
 
     @overload
     async def ask(
         self,
         words: str,
-        options: Sequence[str | QuestionOption] = ...,
+        options: Sequence[str | QuestionOption] = (),
         *,
-        multi: Literal[False] = ...,
+        multi: Literal[False] = False,
+        other: bool = True,
+        secret: bool = False,
+        header: str = "Question",
+        about: str = "question",
         key: str,
-        **more: Any,
+        reason: str | None = None,
+        timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reply[str]: ...
 
     async def ask(

@@ -79,7 +79,8 @@ def _reach(
     while True:
         came = yield Send(method, path, body, seconds + SLACK)
         if isinstance(came, Received) and 200 <= came.status < 300:
-            return came.body
+            found: Interaction = came.body
+            return found
         if isinstance(came, Received) and came.status not in (429, 502, 503, 504):
             raise _refusal(came)
         now = clock()

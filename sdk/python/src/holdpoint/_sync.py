@@ -24,7 +24,7 @@ class Holdpoint(Face):
 
     `key` names the ask: the same key finds the same ask after a restart, and its answer if it has one.
     `timeout` is how many seconds the ask stays open; then it is `Expired`. `wait` is how many seconds this call waits;
-    then it is `Pending`, and the ask stays open.
+    then, to half a second, it is `Pending`, and the ask stays open.
     """
 
     def approve(
@@ -51,18 +51,36 @@ class Holdpoint(Face):
 
     @overload
     def ask(
-        self, words: str, options: Sequence[str | QuestionOption] = ..., *, multi: Literal[True], key: str, **more: Any
+        self,
+        words: str,
+        options: Sequence[str | QuestionOption] = (),
+        *,
+        multi: Literal[True],
+        other: bool = True,
+        secret: bool = False,
+        header: str = "Question",
+        about: str = "question",
+        key: str,
+        reason: str | None = None,
+        timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reply[list[str]]: ...
 
     @overload
     def ask(
         self,
         words: str,
-        options: Sequence[str | QuestionOption] = ...,
+        options: Sequence[str | QuestionOption] = (),
         *,
-        multi: Literal[False] = ...,
+        multi: Literal[False] = False,
+        other: bool = True,
+        secret: bool = False,
+        header: str = "Question",
+        about: str = "question",
         key: str,
-        **more: Any,
+        reason: str | None = None,
+        timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reply[str]: ...
 
     def ask(
