@@ -24,12 +24,16 @@ dev *args:
     cargo run -p holdpoint -- serve "$@"
 
 # Watch an agent stop, ask, and go on with your answer.
-demo *args:
+demo *args: _web-if-node
     cargo run -p holdpoint -- demo "$@"
 
 # Build the web UI; the next `cargo build` embeds it. Without it the plain page is served.
 web: _web-packages
     cd web && npm run build
+
+# People get the real page where it can be built, and are told where it cannot.
+_web-if-node:
+    @if command -v npm >/dev/null; then just web; else echo "npm not found: a plain page is served. Install Node 20 for the web UI."; fi
 
 _web-packages:
     cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; }
@@ -51,7 +55,7 @@ sdk-test: _web-packages
         cd sdk/python && PYTHONPATH=src python3 -W error -m unittest discover -s tests -t .
 
 # Install the holdpoint binary.
-install:
+install: _web-if-node
     cargo install --path crates/holdpoint --locked
 
 # What CI runs.
@@ -149,6 +153,11 @@ show-web-spoofing: _web-shows
 # Size of the first load, journal to pixels with 20 sessions streaming, a session of 50,000 events.
 show-web-speed: _web-shows
     cd web && node shows/speed.mjs
+
+# The same cards with the real Claude Code, offline, its model scripted: what a person chose reaches the model.
+show-web-claude: _web-shows
+    cargo build --release --locked -p holdpoint-scripted-model
+    cd web && HOLDPOINT_CLAUDE="$(../scripts/agents claude)" node shows/claude.mjs
 
 # Photograph every card in every state, into target/gallery.
 gallery: _web-packages

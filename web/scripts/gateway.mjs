@@ -19,7 +19,9 @@ export function binary() {
 }
 
 export class Gateway {
-  constructor(settings = "") {
+  /** @param env what the agents need besides */
+  constructor(settings = "", env = {}) {
+    this.env = env;
     this.dir = mkdtempSync(join(tmpdir(), "holdpoint-web-"));
     if (settings) writeFileSync(join(this.dir, "config.toml"), settings);
   }
@@ -27,6 +29,7 @@ export class Gateway {
   async start(listen = "127.0.0.1:0") {
     this.child = spawn(binary(), ["--dir", this.dir, "serve", "--json", "--listen", listen], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...this.env },
     });
     let errors = "";
     this.child.stderr.on("data", (data) => {

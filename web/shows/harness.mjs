@@ -17,8 +17,8 @@ export function check(what, holds, detail = "") {
 export const heading = (words) => console.log(words);
 
 /** @param show gets a gateway and a way to open pages; returns the figure that is printed last */
-export async function run(show, settings = "") {
-  const gateway = new Gateway(settings);
+export async function run(show, settings = "", env = {}) {
+  const gateway = new Gateway(settings, env);
   const browser = await launch();
   try {
     await gateway.start();

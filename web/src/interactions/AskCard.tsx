@@ -45,7 +45,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   const answering = useAnswer(ask, inert.isInert);
   useKeepFocus(root, () => root.current?.focus({ preventScroll: true }));
   const [panel, showPanel] = useState<string | null>(null);
-  const [unfolded, setUnfolded] = useState(focus);
+  const [unfolded, setUnfolded] = useState(() => focus && isOver(ask));
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);
 

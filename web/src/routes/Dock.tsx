@@ -51,8 +51,14 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useKeepFocus(box, () => {
     const card = box.current?.querySelector<HTMLElement>("[data-card]");
-    (card ?? composer.current)?.focus({ preventScroll: true });
+    if (card) card.focus({ preventScroll: true });
+    else write();
   });
+
+  /** To the composer; not where that would bring up a keyboard on the screen. */
+  const write = () => {
+    if (matchMedia("(pointer: fine)").matches) composer.current?.focus();
+  };
 
   const known = id === null ? undefined : asks.get(id);
   const missing = id !== null && known === undefined;
@@ -70,7 +76,7 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   const leave = () => {
     if (askId) void navigate({ to: ".", search: {} });
     setClosed(promptId);
-    composer.current?.focus();
+    write();
   };
   const go = (other: Interaction | undefined) => {
     if (!other) return leave();

@@ -4,10 +4,10 @@ import type { ReactNode } from "react";
 export function Calm({ children }: { children: ReactNode }) {
   return (
     <main className="mx-auto max-w-[520px] px-6 pt-24 text-base">
-      <p className="mb-3 flex items-center gap-2 text-lg font-semibold">
+      <h1 className="mb-3 flex items-center gap-2 text-lg font-semibold">
         <img src="/icon.svg" alt="" className="size-6" />
         Holdpoint
-      </p>
+      </h1>
       <div className="text-ink-2">{children}</div>
     </main>
   );
