@@ -85,8 +85,8 @@ class _AskState(TypedDict):
 
 class AskState(_AskState, total=False):
     closing: Closing
-    promptId: PromptId
     settlement: Settlement
+    submittedPromptId: PromptId
 
 
 class Capabilities(TypedDict):
@@ -194,11 +194,11 @@ class _Interaction(TypedDict):
 class Interaction(_Interaction, total=False):
     closing: Closing
     delivery: Delivery | None
-    promptId: PromptId
     respondedAt: Timestamp | None
     response: InteractionResponse | None
     sessionTitle: str | None
     settlement: Settlement
+    submittedPromptId: PromptId
 
 
 class _InteractionRequest(TypedDict):

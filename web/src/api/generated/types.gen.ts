@@ -124,8 +124,11 @@ export type AskChange = {
 export type AskState = {
     state: 'open';
 } | {
-    promptId: PromptId;
     state: 'submitted';
+    /**
+     * A receipt has a prompt id of its own.
+     */
+    submittedPromptId: PromptId;
 } | {
     state: 'queued';
 } | {
