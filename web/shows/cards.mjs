@@ -36,17 +36,16 @@ async function states(stage, kind) {
   const page = await open();
   const press = (name) => page.getByRole("button", { name, exact: true }).click();
   const says = (words) => stateLine(page).filter({ hasText: words }).waitFor();
-  const holds = async (what, promise) =>
-    check(
-      `${kind.name}: ${what}`,
-      await promise.then(
-        () => true,
-        () => false,
-      ),
-      await stateLine(page)
-        .textContent()
-        .catch(() => "no card"),
+  const holds = async (what, promise) => {
+    const failed = await promise.then(
+      () => null,
+      () =>
+        stateLine(page)
+          .textContent({ timeout: 1_000 })
+          .catch(() => "no card"),
     );
+    check(`${kind.name}: ${what}`, failed === null, failed ?? "");
+  };
 
   // Open, submitting, failed, tried again, acknowledged.
   let session = await asked(stage, page, kind);

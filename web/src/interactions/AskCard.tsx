@@ -45,7 +45,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   const answering = useAnswer(ask, inert.isInert);
   useKeepFocus(root, () => root.current?.focus({ preventScroll: true }));
   const [panel, showPanel] = useState<string | null>(null);
-  const [unfolded, setUnfolded] = useState(() => focus && isOver(ask));
+  const [unfolded, setUnfolded] = useState(false);
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);
 
@@ -127,8 +127,8 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   };
 
   const kind = tone(ask);
-  // What is over is one line, unless there is something to read about it, or it was opened to be read.
-  const isFolded = isOver(ask) && !late && !busy && !unfolded;
+  // What this person has answered here is one line. What ended otherwise stays open: there may be typed text to read.
+  const isFolded = isOver(ask) && answering.taken && !busy && !unfolded;
   return (
     <CardProvider value={card}>
       <section

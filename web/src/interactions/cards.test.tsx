@@ -109,6 +109,16 @@ describe("every card", () => {
     expect(fake.sent[1]?.idempotencyKey).toBe(fake.sent[0]?.idempotencyKey);
   });
 
+  it("is one line once this person has answered it, and can be read again", async () => {
+    const { again } = await show(ask(approvalRequest({})));
+    const person = user();
+    await person.click(button("Approve once"));
+    again(ask(approvalRequest({}), decided("approved", { ...byAna, action: "approve", scope: "once" })));
+    expect(screen.queryByText(/Cleans the build folder/)).toBeNull();
+    await person.click(button("Show what was asked"));
+    expect(screen.getByText(/Cleans the build folder/)).toBeTruthy();
+  });
+
   it("sends once, however often it is pressed", async () => {
     const fake = fakeDesk({}, () => new Promise(() => {}));
     await show(ask(approvalRequest({})), fake);

@@ -21,6 +21,8 @@ export type Phase =
 export interface Answering {
   phase: Phase;
   fieldErrors: Record<string, string>;
+  /** An answer from this card was taken. */
+  taken: boolean;
   /** @param after also stop the turn, once the answer is in */
   send: (response: ResponseDraft, after?: "stop") => void;
   /** What was said has been read. */
@@ -32,6 +34,7 @@ export const draftName = (promptId: string): string => `ask:${promptId}`;
 export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
   const { transport, me, learn, onAnswered } = useDesk();
   const [phase, setPhase] = useState<Phase>({ at: "editing" });
+  const [taken, setTaken] = useState(false);
   const [fieldErrors, setFieldErrors] = useState<Record<string, string>>({});
   /** What was sent last, and its key: sending the same again counts once. */
   const attempt = useRef({ body: "", key: "" });
@@ -54,6 +57,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
         ...response,
       });
       forgetDraft(draftName(promptId));
+      setTaken(true);
       onAnswered?.();
       setPhase(
         receipt.late
@@ -103,5 +107,5 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
     });
   };
 
-  return { phase, fieldErrors, send, dismiss: () => setPhase({ at: "editing" }) };
+  return { phase, fieldErrors, taken, send, dismiss: () => setPhase({ at: "editing" }) };
 }
