@@ -25,6 +25,7 @@ import {
   sendMessage,
   setInteractionMode,
   showInteraction,
+  showSession,
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
@@ -66,7 +67,8 @@ export const gateway = {
   me: () => take<WhoAmI>(me()),
   login: (code: string) => take<void>(login({ body: { code } })),
   agents: () => take<Agents>(listAgents()),
-  sessions: (before?: string) => take<SessionPage>(listSessions({ query: { before } })),
+  sessions: () => take<SessionPage>(listSessions({ query: { limit: 200 } })),
+  session: (id: string) => take<Session>(showSession({ path: { id } })),
   openSession: (body: OpenSession) => take<Session>(openSession({ body })),
   say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
   interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),

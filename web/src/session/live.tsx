@@ -31,12 +31,22 @@ export const SESSIONS = ["sessions"] as const;
 
 /** The sessions, newest first. They are read again when the inbox changes, and now and then. */
 export function useSessions(): Session[] {
-  const { data } = useQuery({ queryKey: SESSIONS, queryFn: () => gateway.sessions(), refetchInterval: 5_000 });
+  const { data } = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions, refetchInterval: 5_000 });
   return data?.sessions ?? NONE;
 }
 const NONE: Session[] = [];
 
-export const useSession = (id: string | undefined): Session | null =>
-  useSessions().find((one) => one.sessionId === id) ?? null;
+/** One session: of the list, or, where it is too old for that, by itself. */
+export function useSession(id: string): Session | null {
+  const list = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions, refetchInterval: 5_000 });
+  const listed = list.data?.sessions.find((one) => one.sessionId === id);
+  const alone = useQuery({
+    queryKey: ["session", id],
+    queryFn: () => gateway.session(id),
+    enabled: list.isSuccess && listed === undefined,
+    refetchInterval: 10_000,
+  });
+  return listed ?? alone.data ?? null;
+}
 
 export const mayAnswer = (me: WhoAmI): boolean => me.role === "person" || me.role === "admin";
