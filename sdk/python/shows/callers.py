@@ -27,6 +27,7 @@ CALLERS = 10  # in each process
 ASKS = 50  # of each caller
 ALL = PROCESSES * CALLERS * ASKS
 ANSWERERS = 4
+KILLS = 50  # of caller processes, spread over the run
 LONGEST = 300.0
 
 
@@ -146,7 +147,7 @@ def main() -> int:
         running = set(range(PROCESSES))
         try:
             while running:
-                time.sleep(chance.uniform(0.5, 2.5))
+                time.sleep(0.02)
                 if time.monotonic() - begin > LONGEST:
                     failures.append(f"not done after {LONGEST:.0f} s")
                     break
@@ -157,14 +158,14 @@ def main() -> int:
                     elif code is not None:
                         failures.append(f"caller process {process} failed: {code}")
                         running.discard(process)
-                if running:
+                if running and len(answers.given) >= (restarts + 1) * ALL // (KILLS + 1):
                     victim = chance.choice(sorted(running))
                     callers[victim].send_signal(signal.SIGKILL)
                     if callers[victim].wait() == -signal.SIGKILL:
                         restarts += 1
                         callers[victim] = start(victim)
                 if gateway_kills == 0 and len(answers.given) > ALL // 2:
-                    waiting = len(gateway.open_asks())
+                    waiting = len(gateway.call("GET", "/v1/interactions?state=open&limit=100")["interactions"])
                     gateway.kill()
                     gateway_kills += 1
                     print(f"gateway killed with {len(answers.given)} answers given and {waiting} asks open")
@@ -186,7 +187,8 @@ def main() -> int:
         asked = journal(gateway)
     if asked != ALL:
         failures.append(f"there are {asked} asks, not {ALL}: one key was asked twice, or never")
-    if gateway_kills != 1 or restarts < PROCESSES:
+    # The last few may find their victim done.
+    if gateway_kills != 1 or restarts < KILLS * 4 // 5:
         failures.append(f"too little went wrong: {restarts} restarts, {gateway_kills} kills of the gateway")
     for failure in failures[:20]:
         print(failure)
