@@ -55,11 +55,27 @@ pub struct Launch {
     pub allowed_tools: Vec<String>,
     /// By name, as the agent's own settings would have them.
     pub mcp_servers: Map<String, Value>,
+    /// The gateway's own tools, for agents that can call them.
+    pub tool_server: Option<ToolServer>,
     /// In place of the configured one.
     pub program: Option<String>,
     pub resume: Option<ResumePoint>,
     /// The name of this incarnation, for its process to carry.
     pub life: String,
+}
+
+/// An MCP server over HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ToolServer {
+    pub url: String,
+    /// A secret: it must not be where other people can read it.
+    pub token: String,
+}
+
+impl std::fmt::Debug for ToolServer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ToolServer").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 /// Where an agent goes on.

@@ -12,5 +12,5 @@ pub mod scripted;
 
 pub use driver::{
     Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway,
-    Outgoing, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, WriteError,
+    Outgoing, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer, WriteError,
 };

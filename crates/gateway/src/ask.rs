@@ -99,7 +99,21 @@ impl Gateway {
 
     /// The session of a program that only asks, opened on first use.
     pub async fn own_session(&self, caller: &Person) -> Result<SessionId, GatewayError> {
-        let session = callers_session(caller);
+        self.open_own(callers_session(caller), caller, &caller.name).await
+    }
+
+    /// The session of one program among those that share a token: an MCP client by the name it gives itself.
+    pub async fn client_session(&self, caller: &Person, client: &str) -> Result<SessionId, GatewayError> {
+        let session = SessionId::derive(&caller.owner, &format!("{CALLER}\n{}\n{client}", caller.name));
+        self.open_own(session, caller, client).await
+    }
+
+    async fn open_own(
+        &self,
+        session: SessionId,
+        caller: &Person,
+        title: &str,
+    ) -> Result<SessionId, GatewayError> {
         if self.inner.journal.session(session).await?.is_some() {
             return Ok(session);
         }
@@ -107,7 +121,7 @@ impl Gateway {
             owner: caller.owner.clone(),
             agent: CALLER.to_owned(),
             cwd: None,
-            title: Some(caller.name.clone()),
+            title: Some(title.to_owned()),
             permission_mode: PermissionMode::Default,
             model: None,
             system_prompt: None,

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
 use crate::session::{SessionHandle, SessionTask};
-use crate::tools::{Followed, Tool};
+use crate::tools::{Followed, Tool, builtin};
 use crate::{
     EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, hub, view,
 };
@@ -36,8 +36,10 @@ pub struct GatewayConfig {
     pub secrets_key: SecretsKey,
     /// Where known secrets are noted, for whoever writes a log.
     pub masks: Masks,
-    /// The tools that agents can call.
+    /// The tools that agents can call, besides those that every gateway has.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where agents on this machine reach these tools over MCP. Left out: hosted agents do not get them.
+    pub mcp_url: Option<String>,
 }
 
 impl GatewayConfig {
@@ -85,8 +87,12 @@ impl Gateway {
     pub async fn start(
         journal: Arc<dyn Journal>,
         drivers: Vec<Arc<dyn Driver>>,
-        config: GatewayConfig,
+        mut config: GatewayConfig,
     ) -> Result<Self, GatewayError> {
+        // A registered tool takes the place of one that we have.
+        let registered = |name: &str| config.tools.iter().any(|tool| tool.name() == name);
+        let own: Vec<_> = builtin::tools().into_iter().filter(|tool| !registered(tool.name())).collect();
+        config.tools.extend(own);
         let inner = Inner {
             journal,
             config,

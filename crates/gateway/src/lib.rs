@@ -3,6 +3,7 @@
 //! The journal is the truth and [`holdpoint_core`] decides; this crate holds the channels, timers and processes.
 //! A channel here only wakes somebody up to read again: none of them carries a decision.
 
+mod agent_token;
 mod ask;
 pub mod cursor;
 mod deadlines;
@@ -34,6 +35,6 @@ pub use presence::{Watch, Watching};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
 pub use tools::{
-    Approvals, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
+    Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
     ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };

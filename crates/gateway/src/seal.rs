@@ -68,6 +68,11 @@ impl SecretsKey {
         Some(hex(&self.derive(b"mac", &[&bound_to(ask, prompt), &plain])))
     }
 
+    /// What an agent proves with that it is this life of this session's agent.
+    pub(crate) fn agent_token(&self, life: &str) -> String {
+        format!("hp_{}", hex(&self.derive(b"token", &[life.as_bytes()])))
+    }
+
     fn cipher(&self) -> XChaCha20Poly1305 {
         XChaCha20Poly1305::new(&self.derive(b"seal", &[]).into())
     }

@@ -13,10 +13,10 @@ use holdpoint_gateway::Person;
 use holdpoint_protocol::api::Role;
 use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{OwnerId, SessionId, Surface};
+use holdpoint_store::token_hash;
 
 use crate::App;
 use crate::problem::ApiError;
-use crate::tokens::hash;
 
 /// The name of the browser's cookie.
 pub const COOKIE: &str = "holdpoint";
@@ -137,7 +137,7 @@ impl FromRequestParts<App> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let (secret, from_browser) = presented(parts).ok_or(ApiError::NoToken)?;
         let journal = app.gateway.journal();
-        let hash = hash(&secret);
+        let hash = token_hash(&secret);
         app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
         let record = journal.token(&hash).await?.ok_or(ApiError::NoToken)?;
         let expired = match record.expires_at {

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::api::{LoginLink, Role};
 use holdpoint_protocol::{OwnerId, SessionId};
-use holdpoint_store::{Journal, LoginLinkRecord, StoreError, TokenRecord};
-use sha2::{Digest as _, Sha256};
+use holdpoint_store::{Journal, LoginLinkRecord, StoreError, TokenRecord, token_hash};
 
 /// How long a link can be used.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(600);
@@ -32,7 +31,7 @@ pub async fn register_token(
     name: &str,
     session: Option<SessionId>,
 ) -> Result<(), StoreError> {
-    let hash = hash(secret);
+    let hash = token_hash(secret);
     if journal.token(&hash).await?.is_some() {
         return Ok(());
     }
@@ -54,13 +53,9 @@ pub async fn issue_link(journal: &dyn Journal, owner: &OwnerId, name: &str) -> R
     let code = secret("");
     let expires_at = journal.now().await?.after(LINK_LIFETIME);
     let record =
-        LoginLinkRecord { hash: hash(&code), owner: owner.clone(), name: name.to_owned(), expires_at };
+        LoginLinkRecord { hash: token_hash(&code), owner: owner.clone(), name: name.to_owned(), expires_at };
     journal.add_login_link(record).await?;
     Ok(LoginLink { code, expires_at })
-}
-
-pub(crate) fn hash(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret.as_bytes()).into()
 }
 
 /// 256 bits from the operating system's generator.

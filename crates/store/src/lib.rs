@@ -55,6 +55,7 @@ pub use record::{
     SealedSecret, SecretsOf, SessionQuery, SessionRecord, TokenRecord,
 };
 pub use sqlite::SqliteJournal;
+pub use tokens::token_hash;
 
 /// The most that the data of one event may have, in bytes.
 pub const EVENT_LIMIT: usize = 1024 * 1024;

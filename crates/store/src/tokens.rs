@@ -1,9 +1,15 @@
 //! Who may do what: facts of a person, in plain tables.
 
 use holdpoint_protocol::{SessionId, api::Role};
+use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row};
 use crate::{LinkUse, LoginLinkRecord, StoreError, TokenRecord, decode, sql};
+
+/// What is stored of a token or a link: never its secret.
+pub fn token_hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
 
 pub(crate) async fn add(db: &dyn Db, token: TokenRecord) -> Result<(), StoreError> {
     let params = vec![

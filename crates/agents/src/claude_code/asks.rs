@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, error, line};
 use super::convert::{self, Decision};
-use super::policy::{Verdict, verdict};
+use super::policy::{Verdict, is_own, verdict};
 use super::preview::preview;
 use super::questions;
 use super::wire::{self, HookInput, PermissionRequest};
@@ -27,6 +27,11 @@ impl Conversation {
         let pass = |request_id: &str| vec![line(&wire::response(request_id, &convert::hook_pass()))];
         if hook.hook_event_name != "PreToolUse" {
             return pass(&request_id);
+        }
+        // Nobody is asked whether somebody may be asked.
+        if self.has_own_tools && is_own(&hook.tool_name) {
+            let allow = convert::hook_answer(&Decision::Allow { input: None });
+            return vec![line(&wire::response(&request_id, &allow))];
         }
         let found =
             verdict(&hook.tool_name, &hook.tool_input, self.mode, &hook.permission_mode, &self.allowed);

@@ -24,6 +24,8 @@ pub(super) struct Conversation {
     pub(super) mode: PermissionMode,
     pub(super) allowed: Vec<String>,
     pub(super) read: ReadFile,
+    /// The program was given our own tools, which ask by themselves.
+    pub(super) has_own_tools: bool,
     /// The program's own name for the conversation, once it said it.
     pub(super) session: Option<String>,
     /// The message that is being streamed, by the call whose subagent says it.
@@ -155,6 +157,7 @@ impl Conversation {
             mode,
             allowed,
             read,
+            has_own_tools: false,
             session: None,
             streams: HashMap::new(),
             calls: HashMap::new(),
@@ -164,6 +167,12 @@ impl Conversation {
             prompted: false,
             leftover: false,
         }
+    }
+
+    /// With our own tools.
+    pub(super) fn with_own_tools(mut self) -> Self {
+        self.has_own_tools = true;
+        self
     }
 
     fn next_request(&mut self) -> String {

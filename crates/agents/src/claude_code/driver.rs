@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use holdpoint_protocol::{Capabilities, PermissionMode};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
+use super::policy;
 use crate::host::Host;
 use crate::process::{self, Spawn};
-use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError};
+use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError, ToolServer};
 
 const HINT: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or say where it is in the settings";
@@ -30,6 +31,8 @@ const NEEDED: [&str; 12] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
     "XDG_CONFIG_HOME",
 ];
+/// Where it finds the token for our tools.
+const TOKEN_VARIABLE: &str = "HOLDPOINT_AGENT_TOKEN";
 const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
 
 #[derive(Debug, Clone)]
@@ -63,13 +66,16 @@ impl Driver for ClaudeCodeDriver {
         let program = launch.program.clone().unwrap_or_else(|| self.program.clone());
         let mut command = vec![find(&program)?];
         command.extend(arguments(&launch));
-        let allowed = launch.allowed_tools;
+        let env = environment(launch.tool_server.as_ref());
+        let conversation = Conversation::new(launch.permission_mode, launch.allowed_tools, read_text);
+        let conversation =
+            if launch.tool_server.is_some() { conversation.with_own_tools() } else { conversation };
         process::spawn(Spawn {
             command: self.host.command(&launch.life, command),
             cwd: launch.cwd,
-            env: environment(),
+            env,
             hint: HINT,
-            wire: Box::new(Conversation::new(launch.permission_mode, allowed, read_text)),
+            wire: Box::new(conversation),
         })
     }
 }
@@ -103,19 +109,31 @@ fn arguments(launch: &Launch) -> Vec<String> {
     if let Some(turns) = launch.max_turns {
         option("--max-turns", turns.to_string());
     }
-    if !launch.mcp_servers.is_empty() {
-        option("--mcp-config", json!({"mcpServers": launch.mcp_servers}).to_string());
+    let servers = mcp_servers(launch);
+    if !servers.is_empty() {
+        option("--mcp-config", json!({"mcpServers": servers}).to_string());
     }
     words
 }
 
-/// Its own settings and keys, and nothing of ours.
-fn environment() -> Vec<(String, String)> {
-    std::env::vars()
-        .filter(|(name, _)| {
-            NEEDED.contains(&name.as_str()) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        })
-        .collect()
+/// Those of its session, and ours. Everybody on the machine can read a command line, so the token is not in it: the
+/// program puts the variable's value in its place.
+fn mcp_servers(launch: &Launch) -> Map<String, Value> {
+    let mut servers = launch.mcp_servers.clone();
+    if let Some(server) = &launch.tool_server {
+        let token = format!("Bearer ${{{TOKEN_VARIABLE}}}");
+        let ours = json!({"type": "http", "url": server.url, "headers": {"Authorization": token}});
+        servers.insert(policy::OWN_SERVER.to_owned(), ours);
+    }
+    servers
+}
+
+/// Its own settings and keys, and nothing of ours but the token for our tools.
+fn environment(server: Option<&ToolServer>) -> Vec<(String, String)> {
+    let needed =
+        |name: &str| NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let token = server.map(|server| (TOKEN_VARIABLE.to_owned(), server.token.clone()));
+    std::env::vars().filter(|(name, _)| needed(name)).chain(token).collect()
 }
 
 /// The host starts it, and could only say that it failed: so it is looked for here.

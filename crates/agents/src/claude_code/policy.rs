@@ -26,6 +26,8 @@ const READ_ONLY: [&str; 19] = [
     "ToolSearch",
     "ReadMcpResourceTool",
 ];
+/// The name of our own MCP server in the program.
+pub(super) const OWN_SERVER: &str = "holdpoint";
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,12 @@ pub(super) fn verdict(
         _ if allowed.iter().any(|name| name == tool) => Verdict::Allowed,
         _ => Verdict::Approval,
     }
+}
+
+/// Whether it is one of our own tools: they ask by themselves.
+pub(super) fn is_own(tool: &str) -> bool {
+    let server = tool.strip_prefix("mcp__").and_then(|tool| tool.strip_prefix(OWN_SERVER));
+    server.is_some_and(|tool| tool.starts_with("__"))
 }
 
 /// The file that the program tells its model to write the plan to. It lets no other be written in plan mode.
@@ -97,12 +105,24 @@ mod tests {
             ("AskFollowupQuestion", &none, Default, "default", Verdict::Question),
             ("ExitPlanMode", &none, Auto, "plan", Verdict::Plan),
             ("WebSearch", &none, Default, "default", Verdict::Allowed),
+            // Whoever serves it: ours are known by more than their name.
+            ("mcp__holdpoint__ask_user", &none, Default, "default", Verdict::Approval),
             ("mcp__any__thing", &none, Default, "default", Verdict::Approval),
             ("SomethingNew", &none, Default, "default", Verdict::Approval),
             ("", &none, Default, "default", Verdict::Approval),
         ];
         for (tool, input, mode, current, expected) in cases {
             assert_eq!(of(tool, input, mode, current), expected, "{tool} {input} {mode:?} {current}");
+        }
+    }
+
+    #[test]
+    fn our_own_tools_are_known_by_their_server() {
+        assert!(is_own("mcp__holdpoint__ask_user"));
+        for other in
+            ["mcp__holdpoint2__ask_user", "mcp__holdpoint", "holdpoint__ask_user", "mcp__x__holdpoint__y"]
+        {
+            assert!(!is_own(other), "{other}");
         }
     }
 }

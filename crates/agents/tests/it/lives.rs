@@ -130,6 +130,7 @@ async fn a_conversation_that_is_gone_is_named() {
         max_turns: None,
         allowed_tools: Vec::new(),
         mcp_servers: Default::default(),
+        tool_server: None,
         program: None,
         resume,
         life: "ses/1".to_owned(),

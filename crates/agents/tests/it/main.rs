@@ -49,6 +49,7 @@ impl Life {
             max_turns: None,
             allowed_tools: Vec::new(),
             mcp_servers: Default::default(),
+            tool_server: None,
             program: None,
             resume,
             life: "ses/1".to_owned(),

@@ -26,6 +26,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),
         tools: vec![tool],
+        mcp_url: None,
     };
     let gateway = Gateway::start(journal, Vec::new(), config).await?;
     let owner = OwnerId::new("ada")?;

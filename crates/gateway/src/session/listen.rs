@@ -8,6 +8,7 @@ use holdpoint_protocol::{
 };
 
 use super::SessionTask;
+use super::left::Over;
 use crate::GatewayError;
 
 impl SessionTask {
@@ -99,6 +100,7 @@ impl SessionTask {
                 self.holds.clear();
                 self.unmasked.clear();
                 self.flush();
+                self.leave_tool_asks(Over::Turn(turn_id)).await?;
                 self.unless_refused(Command::Finish(Finish { turn_id, reason, usage })).await?;
                 // Also if the turn was over before: a message may wait for the agent to be free.
                 self.handle.wake();

@@ -7,6 +7,7 @@ mod asks;
 mod deltas;
 mod handle;
 mod holds;
+mod left;
 mod listen;
 mod loss;
 mod process;
@@ -26,6 +27,7 @@ use crate::{Gateway, GatewayError};
 use deltas::Deltas;
 pub(crate) use handle::SessionHandle;
 use holds::Holds;
+pub(crate) use process::life;
 use process::{Heard, Process};
 
 /// How many appends of the agent's words may be on their way before we stop listening to it.

@@ -68,8 +68,9 @@ impl Process {
         at: ResumeAt,
     ) -> Result<Option<Self>, GatewayError> {
         let driver = gateway.driver(&record.opened.agent)?;
-        let opened = record.opened;
         let incarnation = Incarnation(record.state.incarnations + 1);
+        let tool_server = gateway.tool_server(&record, incarnation).await?;
+        let opened = record.opened;
         let launch = Launch {
             cwd: opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from),
             permission_mode: opened.permission_mode,
@@ -78,6 +79,7 @@ impl Process {
             max_turns: opened.max_turns,
             allowed_tools: opened.allowed_tools,
             mcp_servers: opened.mcp_servers,
+            tool_server,
             program: opened.program,
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),

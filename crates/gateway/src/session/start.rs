@@ -6,6 +6,7 @@ use holdpoint_protocol::{AgentState, EventBody, Incarnation, SessionError, Sessi
 use holdpoint_store::{AskRecord, SessionRecord};
 
 use super::SessionTask;
+use super::left::Over;
 use super::process::{Process, life};
 use crate::GatewayError;
 use crate::ask::CALLER;
@@ -95,6 +96,9 @@ impl SessionTask {
         message: Option<String>,
         reason: StopReason,
     ) -> Result<(), GatewayError> {
+        self.gateway.end_agent_token(self.session, incarnation).await?;
+        // Before the end is known: whoever takes this up after a crash does it again.
+        self.leave_tool_asks(Over::Life(incarnation)).await?;
         let words = (reason == StopReason::Failed).then(|| WENT_AWAY.to_owned());
         // A turn whose conversation was forgotten begins anew.
         let turn_end = (!self.forgotten).then_some(TurnEnd { reason, words });

@@ -7,12 +7,15 @@
 //! process, the tool itself is the handler: it is found again by its name, with the state it asked with.
 
 mod approvals;
+pub(crate) mod builtin;
 mod durable;
 mod request;
+mod waiting;
 
 pub use approvals::Approvals;
 pub(crate) use durable::Followed;
 pub use durable::ToolCall;
+pub use waiting::Called;
 
 use async_trait::async_trait;
 use holdpoint_protocol::{

@@ -72,7 +72,10 @@ impl ToolContext {
                 AskState::Open => (Trigger::Timeout, handler.on_timeout().await),
                 // Decided without the handler: by a grant, or in an earlier life of this very call.
                 AskState::Settled { .. } => {
-                    if let Some(result) = self.gateway.tool_result(&record).await? {
+                    // A handler of this very process is asked again; a tool that is found by its name has spoken.
+                    if record.request.handler_state.is_some()
+                        && let Some(result) = self.gateway.tool_result(&record).await?
+                    {
                         return Ok(result);
                     }
                     let wanted = handler.on_response(self.given(&record).await?).await;
@@ -218,11 +221,8 @@ impl ToolContext {
     ) -> Result<Decided, InteractionError> {
         let verdict = match wanted {
             // After a failure the person's part is done too; the agent gets the error.
-            Ok(ToolOutcome::Complete(result)) => {
-                // Whoever made the call may be gone: then it is kept for who makes it again.
-                let result = record.request.handler_state.as_ref().map(|_| result.clone());
-                Verdict::Complete { result }
-            }
+            // Whoever made the call may be gone: the result is kept for who comes back for it.
+            Ok(ToolOutcome::Complete(result)) => Verdict::Complete { result: Some(result.clone()) },
             Err(_) => Verdict::Complete { result: None },
             Ok(ToolOutcome::Pending { message }) => Verdict::Pending { message: message.clone() },
             Ok(ToolOutcome::Reprompt(again)) => {
@@ -296,6 +296,6 @@ fn without_asking_again(
     }
 }
 
-fn pending(message: &str) -> Value {
+pub(super) fn pending(message: &str) -> Value {
     json!({ "pending": true, "queued": true, "message": message })
 }

@@ -13,6 +13,7 @@ mod clock;
 mod durable;
 mod grants;
 mod holds;
+mod hosted_tools;
 mod inbox;
 mod lives;
 mod loss;

@@ -81,7 +81,13 @@ impl World {
 pub(crate) fn config(hold: Hold) -> GatewayConfig {
     let digits = "5".repeat(64);
     let key = SecretsKey::from_secret_text(&format!("holdpoint-secrets-key-{digits}"));
-    GatewayConfig { hold, secrets_key: key.unwrap(), masks: Masks::default(), tools: Vec::new() }
+    GatewayConfig {
+        hold,
+        secrets_key: key.unwrap(),
+        masks: Masks::default(),
+        tools: Vec::new(),
+        mcp_url: None,
+    }
 }
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {

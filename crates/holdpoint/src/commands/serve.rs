@@ -1,6 +1,7 @@
 //! Run the gateway.
 
 use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +49,13 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
 
     let hold = config.hold()?;
-    let gateway_config = GatewayConfig { hold, secrets_key: places.secrets_key()?, masks, tools: Vec::new() };
+    let gateway_config = GatewayConfig {
+        hold,
+        secrets_key: places.secrets_key()?,
+        masks,
+        tools: Vec::new(),
+        mcp_url: Some(mcp_url(address)),
+    };
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdpoint_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
@@ -74,6 +81,18 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
     served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
+}
+
+/// Where the agents that we host find our tools. They are told that nobody answered yet before they would give up, which
+/// is after five minutes.
+fn mcp_url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        // It listens there, too.
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    format!("http://{}/mcp?wait=270s", SocketAddr::new(ip, address.port()))
 }
 
 /// Two gateways on one folder would both believe that the other's agents are dead.

@@ -7,12 +7,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use holdpoint_protocol::Problem;
 use holdpoint_protocol::api::{LoginLink, Role, UseLoginLink};
-use holdpoint_store::LinkUse;
+use holdpoint_store::{LinkUse, token_hash};
 
 use crate::App;
 use crate::auth::{Answerer, COOKIE};
 use crate::problem::ApiError;
-use crate::tokens::{hash, issue_link, issue_token};
+use crate::tokens::{issue_link, issue_token};
 
 /// How long a browser stays logged in: thirty days.
 const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
@@ -36,7 +36,7 @@ pub(super) async fn login(
 ) -> Result<Response, ApiError> {
     let Json(link) = body.map_err(|_| ApiError::LinkUnknown)?;
     let journal = app.gateway.journal();
-    let (owner, name) = match journal.use_login_link(&hash(&link.code)).await? {
+    let (owner, name) = match journal.use_login_link(&token_hash(&link.code)).await? {
         LinkUse::Ok { owner, name } => (owner, name),
         LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
         LinkUse::Expired(_) => return Err(ApiError::LinkExpired),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use holdpoint_agents::host::Host;
 use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{Gateway, GatewayConfig, Masks, SecretsKey};
+use holdpoint_gateway::{Gateway, GatewayConfig, Masks, SecretsKey, Tool};
 use holdpoint_protocol::OwnerId;
 use holdpoint_protocol::api::Role;
 use holdpoint_server::ServerConfig;
@@ -32,6 +32,15 @@ impl Running {
     }
 
     pub(crate) async fn start_with(server: ServerConfig) -> Self {
+        Self::serving(server, Vec::new()).await
+    }
+
+    /// With tools of somebody's own.
+    pub(crate) async fn start_with_tools(tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self::serving(ServerConfig::default(), tools).await
+    }
+
+    async fn serving(server: ServerConfig, tools: Vec<Arc<dyn Tool>>) -> Self {
         let state = TempDir::new().expect("a folder");
         let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
         let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
@@ -40,7 +49,8 @@ impl Running {
             hold: GatewayConfig::DEFAULT_HOLD,
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),
-            tools: Vec::new(),
+            tools,
+            mcp_url: None,
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

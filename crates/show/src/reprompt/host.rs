@@ -26,6 +26,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),
         tools: vec![Arc::new(email)],
+        mcp_url: None,
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;

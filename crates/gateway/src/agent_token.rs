@@ -1,0 +1,55 @@
+//! The token with which a hosted agent reaches the gateway's tools: its own, for its own session, for one life.
+//!
+//! It is computed from the key that lies outside the database, so nobody needs to remember it: a gateway that starts
+//! again can end the tokens of agents that it never knew.
+
+use holdpoint_agents::ToolServer;
+use holdpoint_protocol::api::Role;
+use holdpoint_protocol::{Incarnation, SessionId};
+use holdpoint_store::{SessionRecord, TokenRecord, token_hash};
+
+use crate::session::life;
+use crate::{Gateway, GatewayError};
+
+impl Gateway {
+    /// Where this life of the agent finds the tools, and its token for it, valid from now on.
+    pub(crate) async fn tool_server(
+        &self,
+        record: &SessionRecord,
+        incarnation: Incarnation,
+    ) -> Result<Option<ToolServer>, GatewayError> {
+        let Some(url) = &self.inner.config.mcp_url else { return Ok(None) };
+        let token = self.agent_token(record.id, incarnation);
+        let hash = token_hash(&token);
+        // It may be there already: a start that was refused afterwards is tried again.
+        if self.inner.journal.token(&hash).await?.is_none() {
+            let known = TokenRecord {
+                hash,
+                owner: record.owner.clone(),
+                role: Role::Agent,
+                name: record.opened.agent.clone(),
+                session: Some(record.id),
+                created_at: self.inner.journal.now().await?,
+                expires_at: None,
+                revoked_at: None,
+            };
+            self.inner.journal.add_token(known).await?;
+        }
+        Ok(Some(ToolServer { url: url.clone(), token }))
+    }
+
+    /// That life is over, and its token with it.
+    pub(crate) async fn end_agent_token(
+        &self,
+        session: SessionId,
+        incarnation: Incarnation,
+    ) -> Result<(), GatewayError> {
+        let hash = token_hash(&self.agent_token(session, incarnation));
+        self.inner.journal.revoke_token(&hash).await?;
+        Ok(())
+    }
+
+    fn agent_token(&self, session: SessionId, incarnation: Incarnation) -> String {
+        self.inner.config.secrets_key.agent_token(&life(session, incarnation))
+    }
+}

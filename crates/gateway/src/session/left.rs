@@ -1,0 +1,42 @@
+//! Asks of tools that nobody waits for any more: the call that made them ended with its turn or with its process.
+//!
+//! They stay open, and an answer reaches the agent as a message.
+
+use holdpoint_core::{Ask, Command};
+use holdpoint_protocol::{AskState, Incarnation, Origin, TurnId};
+
+use super::SessionTask;
+use crate::GatewayError;
+
+const LEFT: &str = "The agent does not wait for this any more. An answer is given to it as a message.";
+
+/// Whose calls are over.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Over {
+    Life(Incarnation),
+    Turn(TurnId),
+}
+
+impl Over {
+    fn made(self, ask: &Ask) -> bool {
+        match self {
+            Self::Life(incarnation) => ask.asked_in == Some(incarnation),
+            Self::Turn(turn) => ask.turn_id == Some(turn),
+        }
+    }
+}
+
+impl SessionTask {
+    /// An ask that was submitted is left to its tool.
+    pub(super) async fn leave_tool_asks(&mut self, over: Over) -> Result<(), GatewayError> {
+        let Some(session) = self.gateway.inner.journal.session(self.session).await? else { return Ok(()) };
+        for interaction_id in session.state.live {
+            let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
+            let ask = &record.ask;
+            if ask.origin == Origin::Tool && ask.state == AskState::Open && over.made(ask) {
+                self.unless_refused(Command::Queue { interaction_id, message: LEFT.to_owned() }).await?;
+            }
+        }
+        Ok(())
+    }
+}

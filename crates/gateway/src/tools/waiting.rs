@@ -1,0 +1,105 @@
+//! Calls whose caller cannot wait as long as a person may take.
+//!
+//! What is asked stays in the journal; the caller is told so in time, and comes back for the answer.
+
+use std::time::Duration;
+
+use holdpoint_protocol::{AskState, Closing, InteractionId, Origin};
+use holdpoint_store::AskRecord;
+use serde_json::Value;
+
+use super::builtin;
+use super::request::pending;
+use super::{InteractionError, ToolCall, ToolContext, ToolFailure, ToolOutcome, nobody_answered};
+use crate::{Gateway, GatewayError};
+
+/// What a call came to in the time its caller has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Called {
+    Done(Value),
+    /// A person has not answered this yet. That is no answer.
+    Waiting(InteractionId),
+}
+
+impl Gateway {
+    /// Calls a tool, and comes back before the caller gives up. The call itself goes on.
+    pub async fn call_tool_within(
+        &self,
+        call: ToolCall,
+        patience: Duration,
+    ) -> Result<Called, InteractionError> {
+        // Waiting for an earlier call needs nothing to go on without its caller.
+        if let Some(id) = builtin::awaited(&call) {
+            return match tokio::time::timeout(patience, self.call_tool(call)).await {
+                Ok(result) => result.map(Called::Done),
+                Err(_) => Ok(Called::Waiting(id)),
+            };
+        }
+        let (owner, session, id) = (call.owner.clone(), call.session, call.tool_call_id.clone());
+        let (gateway, shutdown) = (self.clone(), self.shutdown_token());
+        let mut calling = self.inner.tasks.spawn(async move {
+            tokio::select! {
+                () = shutdown.cancelled() => Err(GatewayError::Closing.into()),
+                result = gateway.call_tool(call) => result,
+            }
+        });
+        let called = match tokio::time::timeout(patience, &mut calling).await {
+            Ok(called) => called,
+            Err(_) => match self.open_ask_of_call(&owner, session, id.as_str()).await {
+                Ok(ask) => return Ok(Called::Waiting(ask.request.interaction_id)),
+                // It is busy with something else than a person.
+                Err(GatewayError::NoAsk) => calling.await,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        // A tool that panics is no reason for another answer than an error.
+        called.unwrap_or(Err(GatewayError::Closing.into())).map(Called::Done)
+    }
+}
+
+impl ToolContext {
+    /// What the tool that asked this made of the answer, as soon as there is one.
+    pub(super) async fn outcome_of(&self, id: InteractionId) -> Result<Value, InteractionError> {
+        let record = self.over(id).await?;
+        match record.ask.state {
+            AskState::Settled { .. } => self.gateway.tool_result(&record).await?.ok_or_else(|| {
+                let tool = &record.request.tool_name;
+                let words = format!("{tool} keeps no results: call it again with the same input and key");
+                ToolFailure(words).into()
+            }),
+            AskState::Closed { closing: Closing::Expired } => match nobody_answered() {
+                ToolOutcome::Complete(words) => Ok(words),
+                ToolOutcome::Reprompt(_) | ToolOutcome::Pending { .. } => Err(InteractionError::Expired),
+            },
+            AskState::Closed { closing: Closing::Cancelled } => Err(InteractionError::Cancelled),
+            AskState::Open
+            | AskState::Submitted { .. }
+            | AskState::Queued
+            | AskState::Closed { closing: Closing::AnsweredLate } => {
+                Ok(pending("The answer comes as a message."))
+            }
+        }
+    }
+
+    /// Waits while a person may answer, or the tool makes up its mind.
+    async fn over(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
+        let mut record = self.own_ask(id).await?;
+        let mut events = self.gateway.watch(self.session, record.ask.seq);
+        while matches!(record.ask.state, AskState::Open | AskState::Submitted { .. }) {
+            match events.next().await? {
+                Some(event) if event.body.ask() == Some(id) => record = self.own_ask(id).await?,
+                Some(_) => {}
+                None => return Err(GatewayError::Closing),
+            }
+        }
+        Ok(record)
+    }
+
+    /// Nobody waits for what another session asked.
+    async fn own_ask(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
+        let record = self.gateway.inner.journal.ask(id).await?;
+        record
+            .filter(|record| record.session == self.session && record.request.origin == Origin::Tool)
+            .ok_or(GatewayError::NoAsk)
+    }
+}
