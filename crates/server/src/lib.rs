@@ -6,6 +6,7 @@
 mod auth;
 mod guard;
 mod limit;
+mod mcp;
 mod page;
 mod problem;
 mod routes;

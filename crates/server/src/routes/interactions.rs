@@ -108,7 +108,7 @@ pub(super) async fn show(
     Ok(Json(interaction))
 }
 
-fn seconds(text: &str) -> Result<Duration, ApiError> {
+pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
     let seconds = text.strip_suffix('s').unwrap_or(text).parse().ok();
     seconds
         .map(Duration::from_secs)

@@ -4,6 +4,7 @@ mod events;
 mod grants;
 mod interactions;
 mod login;
+mod mcp;
 mod meta;
 mod presence;
 mod sessions;
@@ -100,6 +101,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(grants::revoke))
         .routes(routes!(login::make_link))
         .routes(routes!(login::login))
+        .routes(routes!(mcp::serve))
         .routes(routes!(meta::me))
         .routes(routes!(meta::agents))
         .routes(routes!(meta::openapi))

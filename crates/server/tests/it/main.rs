@@ -6,6 +6,7 @@ mod document;
 mod erasing;
 mod gate;
 mod login;
+mod mcp;
 mod page;
 mod running;
 mod short;

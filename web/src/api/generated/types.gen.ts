@@ -1293,6 +1293,38 @@ export type HealthzResponses = {
 
 export type HealthzResponse = HealthzResponses[keyof HealthzResponses];
 
+export type McpData = {
+    body: {
+        [key: string]: unknown;
+    };
+    path?: never;
+    query?: {
+        /**
+         * How long a call may wait for a person before it returns `pending`, like `240s`; 50 seconds where it is left out.
+         * Less than the client's own limit.
+         */
+        wait?: string;
+    };
+    url: '/mcp';
+};
+
+export type McpErrors = {
+    default: Problem;
+};
+
+export type McpError = McpErrors[keyof McpErrors];
+
+export type McpResponses = {
+    /**
+     * a JSON-RPC answer
+     */
+    200: unknown;
+    /**
+     * a notification was taken
+     */
+    202: unknown;
+};
+
 export type OpenapiData = {
     body?: never;
     path?: never;

@@ -1,0 +1,76 @@
+//! MCP over streamable HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
+use axum::http::HeaderValue;
+use axum::response::Response;
+use holdpoint_protocol::Problem;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::interactions::seconds;
+use crate::auth::Asker;
+use crate::mcp::{HEADER, Mcp, Named, USUAL_PATIENCE};
+use crate::problem::ApiError;
+use crate::{App, BODY_LIMIT};
+
+/// The longest a call waits before it says that nobody has answered yet.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Patience {
+    /// How long a call may wait for a person before it returns `pending`, like `240s`; 50 seconds where it is left out.
+    /// Less than the client's own limit.
+    wait: Option<String>,
+}
+
+/// One message of the Model Context Protocol, in any of its versions. Its answer is JSON, or a stream of events while
+/// a call waits.
+#[utoipa::path(post, operation_id = "mcp", path = "/mcp", tag = "mcp", params(Patience), request_body = Object,
+    responses((status = 200, description = "a JSON-RPC answer"), (status = 202, description = "a notification was taken"),
+        (status = "default", body = Problem)))]
+pub(super) async fn serve(
+    State(app): State<App>,
+    asker: Asker,
+    query: Result<Query<Patience>, QueryRejection>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let Query(patience) = query?;
+    let patience = match patience.wait.as_deref() {
+        Some(text) => seconds(text)?.min(LONGEST_PATIENCE),
+        None => USUAL_PATIENCE,
+    };
+    let id = request.headers().get(HEADER).and_then(|id| id.to_str().ok());
+    let mcp = Mcp {
+        place: asker.place(None)?,
+        caller: asker.person().clone(),
+        client: id.and_then(Named::from_id).map(|Named(name)| name),
+        introduced: Arc::default(),
+        patience,
+        gateway: app.gateway.clone(),
+    };
+    let introduced = Arc::clone(&mcp.introduced);
+    // Host and Origin were checked for every route.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_LIMIT)
+        .with_cancellation_token(app.gateway.shutdown_token())
+        .disable_allowed_hosts();
+    let service =
+        StreamableHttpService::new(move || Ok(mcp.clone()), Arc::new(NeverSessionManager::default()), config);
+    let mut response = service.handle(request).await.map(Body::new);
+    if let Some(name) = introduced.get()
+        && let Ok(id) = HeaderValue::from_str(&Named(name.clone()).to_id())
+    {
+        response.headers_mut().insert(HEADER, id);
+    }
+    Ok(response)
+}

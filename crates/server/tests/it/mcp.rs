@@ -1,0 +1,354 @@
+//! Tools for any agent, over MCP.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdpoint_gateway::{
+    Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
+};
+use holdpoint_protocol::Response as Given;
+use holdpoint_protocol::Scope;
+use holdpoint_protocol::api::Role;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::running::{Client, Running};
+
+const BOTH: &str = "application/json, text/event-stream";
+
+/// One message, as clients before 2026 send it.
+async fn send(client: &Client<'_>, path: &str, message: &Value) -> Response {
+    let request = client.request(Method::POST, path).header("accept", BOTH);
+    let request = request.header("mcp-protocol-version", "2025-11-25");
+    request.json(message).send().await.expect("an answer")
+}
+
+async fn call(client: &Client<'_>, path: &str, tool: &str, input: Value) -> Value {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": tool, "arguments": input}});
+    let answer: Value = send(client, path, &message).await.json().await.expect("JSON");
+    assert_eq!(answer["error"], Value::Null, "{answer}");
+    answer["result"].clone()
+}
+
+/// What the model reads.
+fn told(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// The open asks of a person's inbox, once there are as many.
+async fn inbox(person: &Client<'_>, count: usize) -> Vec<Value> {
+    loop {
+        let (_, page) = person.get("/v1/interactions").await;
+        let asks = page["interactions"].as_array().expect("a list");
+        if asks.len() >= count {
+            return asks.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_finds_the_tools_in_the_old_and_the_new_protocol() {
+    let running = Running::start().await;
+    let agent = running.client(Role::Agent, "editor").await;
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "Zoë's editor", "version": "1"}}});
+    let request = agent.request(Method::POST, "/mcp").header("accept", BOTH);
+    let answer = request.json(&hello).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert!(answer.headers().contains_key("mcp-session-id"));
+    let answer: Value = answer.json().await.unwrap();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "holdpoint");
+    assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+
+    let taken = send(&agent, "/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    assert_eq!(taken.status(), 202);
+    let pong: Value = send(&agent, "/mcp", &json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}))
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(pong["result"], json!({}));
+
+    let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
+    let old: Value = send(&agent, "/mcp", &list).await.json().await.unwrap();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "new", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let request = agent.request(Method::POST, "/mcp").header("accept", BOTH);
+    let request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", "tools/list");
+    let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}});
+    let new: Value = request.json(&list).send().await.unwrap().json().await.unwrap();
+    for answer in [old, new] {
+        let names: Vec<_> =
+            answer["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["ask_user", "request_approval", "show_form", "await_answer"], "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_asked_answered_and_told_in_a_session_with_the_clients_name() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "Zoë's editor", "version": "1"}}});
+    let answer = send_hello(&agent, &hello).await;
+    let id = answer.headers()["mcp-session-id"].clone();
+    let asking = async {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
+            "arguments": {"question": "Which store?", "options": ["SQLite", {"label": "PostgreSQL", "description": "a server"}]}}});
+        let request = agent.request(Method::POST, "/mcp").header("accept", BOTH).header("mcp-session-id", id);
+        request.json(&message).send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let answering = async {
+        let asks = inbox(&ana, 1).await;
+        assert_eq!(asks[0]["sessionTitle"], "Zoë's editor");
+        assert_eq!(asks[0]["request"]["toolName"], "ask_user");
+        let answers = json!({"action": "submit", "answers": {"answer": "PostgreSQL"}});
+        assert_eq!(ana.respond(&asks[0], "k", answers).await.0, 200);
+    };
+    let (answer, ()) = tokio::join!(asking, answering);
+    assert_eq!(told(&answer["result"]), json!({"ok": true, "answer": "PostgreSQL"}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"ok": true, "answer": "PostgreSQL"}));
+}
+
+async fn send_hello(client: &Client<'_>, hello: &Value) -> Response {
+    client.request(Method::POST, "/mcp").header("accept", BOTH).json(hello).send().await.expect("an answer")
+}
+
+#[tokio::test]
+async fn an_approval_comes_back_as_it_was_decided() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let cases = [
+        (
+            json!({"action": "approve", "editedInput": {"action": "Deploy", "input": {"to": "staging"}}}),
+            json!({"ok": true, "approved": true, "input": {"to": "staging"}}),
+        ),
+        (json!({"action": "approve"}), json!({"ok": true, "approved": true, "input": {"to": "production"}})),
+        (
+            json!({"action": "deny", "reason": "not on Friday"}),
+            json!({"ok": true, "approved": false, "reason": "not on Friday"}),
+        ),
+        (json!({"action": "deny"}), json!({"ok": true, "approved": false, "reason": null})),
+    ];
+    for (given, expected) in cases {
+        let input = json!({"action": "Deploy", "input": {"to": "production"}});
+        let answering = async {
+            let asks = inbox(&ana, 1).await;
+            assert_eq!(asks[0]["request"]["input"], input);
+            assert_eq!(ana.respond(&asks[0], "k", given).await.0, 200);
+        };
+        let (result, ()) = tokio::join!(call(&agent, "/mcp", "request_approval", input.clone()), answering);
+        assert_eq!(told(&result), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_form_is_filled_in_or_declined() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let form = json!({"title": "Release", "fields": [
+        {"id": "version", "type": "text", "required": true}, {"id": "beta", "type": "checkbox"}]});
+    let schema = json!({"type": "object", "required": ["version"],
+        "properties": {"version": {"type": "string"}, "beta": {"type": "boolean"}}});
+    let cases = [
+        (
+            form.clone(),
+            json!({"action": "submit", "input": {"version": "1.4", "beta": true}}),
+            json!({"ok": true, "values": {"version": "1.4", "beta": true}}),
+        ),
+        (
+            json!({"title": "Release", "schema": schema}),
+            json!({"action": "submit", "input": {"version": "1.5", "beta": false}}),
+            json!({"ok": true, "values": {"version": "1.5", "beta": false}}),
+        ),
+        (form, json!({"action": "cancel"}), json!({"ok": false, "cancelled": true})),
+    ];
+    for (form, given, expected) in cases {
+        let answering = async {
+            let asks = inbox(&ana, 1).await;
+            assert_eq!(ana.respond(&asks[0], "k", given).await.0, 200);
+        };
+        let (result, ()) = tokio::join!(call(&agent, "/mcp", "show_form", form), answering);
+        assert_eq!(told(&result), expected);
+    }
+    let bad = [
+        // A model must not read a secret.
+        json!({"fields": [{"id": "pin", "type": "secret"}]}),
+        json!({"schema": {"type": "object", "properties": {"a": {"type": "object"}}}}),
+        json!({}),
+    ];
+    for bad in bad {
+        let result = call(&agent, "/mcp", "show_form", bad.clone()).await;
+        assert_eq!(result["isError"], true, "{bad}: {result}");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_cannot_wait_is_told_so_and_comes_back_for_the_answer() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let question = json!({"question": "Go on?", "inputType": "confirm", "key": "release-7"});
+    let pending = told(&call(&agent, "/mcp?wait=1s", "ask_user", question.clone()).await);
+    assert_eq!(pending["status"], "pending", "{pending}");
+    assert!(pending["message"].as_str().unwrap().contains("await_answer"));
+    let id = pending["interaction_id"].clone();
+
+    let again = told(&call(&agent, "/mcp?wait=1s", "ask_user", question.clone()).await);
+    assert_eq!(again["interaction_id"], id, "one key is one ask");
+    let awaited = json!({"interaction_id": id});
+    let still = told(&call(&agent, "/mcp?wait=1s", "await_answer", awaited.clone()).await);
+    assert_eq!(still, pending, "silence is no answer");
+    assert_eq!(inbox(&ana, 1).await.len(), 1);
+
+    // Nobody else's.
+    let other = running.client(Role::Agent, "other").await;
+    let refused = call(&other, "/mcp?wait=1s", "await_answer", awaited.clone()).await;
+    assert_eq!((&refused["isError"], told(&refused)), (&json!(true), json!("there is no such ask")));
+
+    let answering = async {
+        let asks = inbox(&ana, 1).await;
+        let yes = json!({"action": "submit", "answers": {"answer": "Yes"}});
+        assert_eq!(ana.respond(&asks[0], "k", yes).await.0, 200);
+    };
+    let (result, ()) = tokio::join!(call(&agent, "/mcp", "await_answer", awaited.clone()), answering);
+    let answer = json!({"ok": true, "answer": "Yes"});
+    assert_eq!(told(&result), answer);
+    assert_eq!(told(&call(&agent, "/mcp", "await_answer", awaited).await), answer, "as often as it asks");
+    assert_eq!(told(&call(&agent, "/mcp", "ask_user", question).await), answer);
+}
+
+#[tokio::test]
+async fn an_agents_token_asks_in_its_own_session_under_its_own_call() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("say hello").await;
+    let agent = running.client_in(Role::Agent, "claude", Some(session.parse().unwrap())).await;
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
+        "arguments": {"question": "Why?"}, "_meta": {"claudecode/toolUseId": "toolu_7"}}});
+    let first: Value = send(&agent, "/mcp?wait=1s", &message).await.json().await.unwrap();
+    let again: Value = send(&agent, "/mcp?wait=1s", &message).await.json().await.unwrap();
+    assert_eq!(told(&first["result"]), told(&again["result"]), "the same call asks once");
+    let (_, page) = ana.get(&format!("/v1/interactions?session={session}")).await;
+    let asks = page["interactions"].as_array().unwrap();
+    assert_eq!(asks.len(), 1, "{page}");
+    assert_eq!(asks[0]["request"]["toolCallId"], "toolu_7");
+    let refused = ana.delete(&format!("/v1/sessions/{session}")).await;
+    assert!(refused.0 < 300, "{refused:?}");
+    let gone: Value = send(&agent, "/mcp?wait=1s", &message).await.json().await.unwrap();
+    assert_eq!(gone["result"]["isError"], true, "a session that ended asks nobody: {gone}");
+}
+
+#[tokio::test]
+async fn a_call_that_waits_shows_that_it_lives() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
+        "arguments": {"question": "Why?"}, "_meta": {"progressToken": "p"}}});
+    let asking = async {
+        let answer = send(&agent, "/mcp", &message).await;
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        answer.text().await.unwrap()
+    };
+    let answering = async {
+        let asks = inbox(&ana, 1).await;
+        tokio::time::sleep(std::time::Duration::from_millis(15_500)).await;
+        let answers = json!({"action": "submit", "answers": {"answer": "because"}});
+        assert_eq!(ana.respond(&asks[0], "k", answers).await.0, 200);
+    };
+    let (text, ()) = tokio::join!(asking, answering);
+    let messages: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
+    assert_eq!(messages.len(), 2, "{text}");
+    assert_eq!(messages[0]["method"], "notifications/progress");
+    assert_eq!(messages[0]["params"]["progressToken"], "p");
+    assert_eq!(told(&messages[1]["result"])["answer"], "because");
+}
+
+#[tokio::test]
+async fn only_those_who_may_ask_get_in() {
+    let running = Running::start().await;
+    let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
+    let nobody = running.plain(Method::POST, "/mcp").header("accept", BOTH).json(&list).send().await.unwrap();
+    assert_eq!(nobody.status(), 401);
+    let viewer = running.client(Role::Viewer, "vic").await;
+    assert_eq!(send(&viewer, "/mcp", &list).await.status(), 403);
+    let agent = running.client(Role::Agent, "mcp").await;
+    let request =
+        agent.request(Method::POST, "/mcp").header("accept", BOTH).header("origin", "https://evil.example");
+    assert_eq!(request.json(&list).send().await.unwrap().status(), 403);
+    assert_eq!(agent.get("/mcp").await.0, 405, "there is no stream to listen to");
+    assert_eq!(send(&agent, "/mcp?wait=soon", &list).await.status(), 400);
+}
+
+/// A tool of somebody's own, whose handler lives in this process only.
+#[derive(Debug)]
+struct Refund;
+
+struct Decided;
+
+#[async_trait]
+impl ResponseHandler for Decided {
+    async fn on_response(&self, response: ToolResponse) -> Result<ToolOutcome, ToolFailure> {
+        Ok(ToolOutcome::Complete(match response.response {
+            Given::Approve { .. } => json!("refunded"),
+            Given::Deny { .. } | Given::Answer { .. } | Given::Submit { .. } | Given::Cancel { .. } => {
+                json!("kept")
+            }
+        }))
+    }
+}
+
+#[async_trait]
+impl Tool for Refund {
+    fn name(&self) -> &str {
+        "refund"
+    }
+
+    fn description(&self) -> &str {
+        "Gives a customer their money back"
+    }
+
+    fn schema(&self) -> Value {
+        json!({"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]})
+    }
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
+        assert!(input["key"].is_string(), "a tool that has an argument of this name keeps it");
+        let approval = Interaction::Approval { input, scopes: vec![Scope::Once], preview: None };
+        context.request_interaction(approval, &Decided).await
+    }
+}
+
+#[tokio::test]
+async fn a_registered_tool_is_called_like_our_own() {
+    let running = Running::start_with_tools(vec![Arc::new(Refund)]).await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let answering = async {
+        let asks = inbox(&ana, 1).await;
+        assert_eq!(asks[0]["request"]["toolName"], "refund");
+        assert_eq!(ana.respond(&asks[0], "k", json!({"action": "approve"})).await.0, 200);
+    };
+    let (result, ()) = tokio::join!(call(&agent, "/mcp", "refund", json!({"key": "order-7"})), answering);
+    assert_eq!(told(&result), json!("refunded"));
+
+    // Its handler lives on after its caller was told to come back.
+    let pending = told(&call(&agent, "/mcp?wait=1s", "refund", json!({"key": "order-8"})).await);
+    let asks = inbox(&ana, 1).await;
+    assert_eq!(ana.respond(&asks[0], "k", json!({"action": "approve"})).await.0, 200);
+    let awaited = json!({"interaction_id": pending["interaction_id"]});
+    assert_eq!(told(&call(&agent, "/mcp", "await_answer", awaited).await), json!("refunded"));
+
+    let unknown = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}});
+    let answer: Value = send(&agent, "/mcp", &unknown).await.json().await.unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("nothing"), "{answer}");
+}
