@@ -3,9 +3,11 @@
 //! Both do what [`holdpoint_protocol::transport::Transport`] says, and nothing of the gateway is needed to use them.
 
 mod http;
+mod mcp;
 mod socket;
 mod sse;
 
 pub use http::Http;
+pub use mcp::{McpAnswer, McpClient, McpError};
 pub use socket::Socket;
 pub use sse::Frame;

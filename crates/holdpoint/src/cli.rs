@@ -72,6 +72,12 @@ pub(crate) enum Command {
         #[arg(long)]
         session: Option<String>,
     },
+    /// The tools that reach you, on standard input and output, for an agent that speaks MCP
+    Mcp {
+        /// How long a call may wait before it says that nobody has answered yet, like 50s: less than the agent's limit
+        #[arg(long)]
+        wait: Option<String>,
+    },
     /// Prove that nobody changed the journal, hand it to somebody else, or erase a session from it
     #[command(subcommand)]
     Audit(Audit),

@@ -28,7 +28,7 @@ Agents stop here and wait for you.
   inbox           what waits for you
   answer <id>     approve, deny or reply
   watch           see asks and answers as they come
-  open sessions serve token audit doctor config
+  open sessions serve token mcp audit doctor config
 All take --json. More: holdpoint help <command>";
 
 fn main() -> ExitCode {

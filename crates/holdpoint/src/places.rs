@@ -135,16 +135,25 @@ impl Places {
     }
 
     pub(crate) fn read_token(&self) -> Option<String> {
-        let text = std::fs::read_to_string(self.token_file()).ok()?;
-        let token = text.trim();
-        (!token.is_empty()).then(|| token.to_owned())
+        read_secret(&self.token_file())
+    }
+
+    fn mcp_token_file(&self) -> PathBuf {
+        self.config.join("mcp-token")
+    }
+
+    /// The token with which agents that we do not host ask.
+    pub(crate) fn read_mcp_token(&self) -> Option<String> {
+        read_secret(&self.mcp_token_file())
     }
 
     /// Readable by its owner only, from the first byte.
     pub(crate) fn write_token(&self, token: &str) -> Result<(), Failure> {
-        let path = self.token_file();
-        write_private(&path, token)
-            .map_err(|source| Failure::Io { what: format!("write the token to {}", path.display()), source })
+        write_secret(&self.token_file(), token)
+    }
+
+    pub(crate) fn write_mcp_token(&self, token: &str) -> Result<(), Failure> {
+        write_secret(&self.mcp_token_file(), token)
     }
 
     pub(crate) fn running(&self) -> Option<Running> {
@@ -157,6 +166,17 @@ impl Places {
         write_private(&path, &text)
             .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
     }
+}
+
+fn read_secret(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let token = text.trim();
+    (!token.is_empty()).then(|| token.to_owned())
+}
+
+fn write_secret(path: &Path, token: &str) -> Result<(), Failure> {
+    write_private(path, token)
+        .map_err(|source| Failure::Io { what: format!("write the token to {}", path.display()), source })
 }
 
 fn private() -> std::fs::OpenOptions {

@@ -8,6 +8,7 @@ mod converse;
 mod demo;
 mod doctor;
 mod list;
+mod mcp;
 mod open;
 mod run;
 mod serve;
@@ -41,6 +42,7 @@ pub(crate) async fn run(common: Common, command: Command, masks: Masks) -> Resul
         Command::Token { role, name, session } => {
             token::run(&common, role.into(), &name, session.as_deref()).await
         }
+        Command::Mcp { wait } => mcp::run(&common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(&common, command).await,
         Command::Doctor => doctor::run(&common).await,
         Command::Config => print_config(&common),
