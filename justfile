@@ -130,6 +130,10 @@ show-claude-park: _shows
 show-claude-recovery *args: _shows
     {{ proof }} claude-recovery "$(scripts/agents claude)" "$@"
 
+# Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
+show-mcp: _shows
+    {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"
+
 # From a person's answer to the agent's input, beside two bare commits.
 show-answer-latency: _shows
     {{ proof }} answer-latency
@@ -165,5 +169,5 @@ gallery: _web-packages
 
 # The short ones, which CI runs.
 show-ci: show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-flood show-kill \
-    show-claude-asks show-callers show-forms \
+    show-claude-asks show-mcp show-callers show-forms \
     show-web-cards show-web-a11y show-web-spoofing

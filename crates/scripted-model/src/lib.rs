@@ -1,5 +1,5 @@
-//! A model that plays scripts: real agents are tested with it, offline. It speaks the Anthropic Messages API on
-//! loopback and keeps what it was told, so that a test can assert what reached the *model*.
+//! A model that plays scripts: real agents are tested with it, offline. It speaks the Anthropic Messages API and
+//! Gemini's on loopback and keeps what it was told, so that a test can assert what reached the *model*.
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
@@ -19,6 +19,7 @@
 //! has ended, the model says `told: ` and, as a JSON array, everything that it was told since the script began. A
 //! subagent's first message is the prompt in its tool call, so it carries a script of its own in the same way.
 
+mod gemini;
 mod messages;
 mod model;
 mod script;
@@ -27,4 +28,4 @@ mod stream;
 
 pub use messages::Told;
 pub use model::Model;
-pub use script::{Call, PLAN_FILE, Part, Script, call, say, think};
+pub use script::{Call, INTERACTION_ID, PLAN_FILE, Part, Script, call, say, think};

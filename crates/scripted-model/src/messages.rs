@@ -44,6 +44,8 @@ pub(crate) struct Conversation {
     pub(crate) told: Vec<Told>,
     /// Where the agent wants the plan, when it is in plan mode.
     pub(crate) plan_file: Option<String>,
+    /// What it was told to come back for.
+    pub(crate) interaction: Option<String>,
 }
 
 /// Nothing for a request beside the conversation, such as one for a title: those offer no tools, or pick no script.
@@ -70,10 +72,12 @@ pub(crate) fn conversation(request: &Value) -> Option<Result<Conversation, Strin
                         position: 0,
                         told: Vec::new(),
                         plan_file: None,
+                        interaction: None,
                     }));
                 }
                 (None, Some(told), Some(Ok(conversation))) => {
                     conversation.plan_file = plan_file(&told).or(conversation.plan_file.take());
+                    conversation.interaction = interaction(&told).or(conversation.interaction.take());
                     conversation.told.push(told);
                 }
                 (None, _, _) => {}
@@ -111,6 +115,12 @@ fn told(role: &Value, block: &Value) -> Option<Told> {
 fn plan_file(told: &Told) -> Option<String> {
     let (_, rest) = told.words().split_once("create your plan at ")?;
     rest.split_whitespace().next().map(str::to_owned)
+}
+
+fn interaction(told: &Told) -> Option<String> {
+    let (_, rest) = told.words().split_once("interaction_id")?;
+    let id = rest.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    id.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next().map(str::to_owned)
 }
 
 /// What is not text is named by its type, in brackets.

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::messages::{Conversation, Told, told_by_all};
-use crate::script::{Part, Picked, Script};
+use crate::script::{INTERACTION_ID, PLAN_FILE, Part, Picked, Script};
 use crate::server;
 
 /// Serves until it is dropped.
@@ -128,7 +128,7 @@ impl Board {
 
     /// Keeps what the model is told now; the reply is the script's next one, or the echo after its end.
     pub(crate) fn reply(&self, conversation: Conversation) -> Result<Vec<Part>, String> {
-        let Conversation { picked, position, told, plan_file } = conversation;
+        let Conversation { picked, position, told, plan_file, interaction } = conversation;
         let name = picked.name().to_owned();
         let parts = {
             let mut state = self.state();
@@ -139,8 +139,9 @@ impl Board {
                 Picked::Carried { script, .. } => script,
             };
             let mut parts = script.reply_at(position, &told).cloned().unwrap_or_else(|| vec![echo(&told)]);
-            if let Some(file) = plan_file {
-                parts.iter_mut().for_each(|part| part.name_plan_file(&file));
+            for (stands_for, known) in [(PLAN_FILE, plan_file), (INTERACTION_ID, interaction)] {
+                let Some(known) = known else { continue };
+                parts.iter_mut().for_each(|part| part.fill_in(stands_for, &known));
             }
             state.requests.entry(name).or_default().push(told);
             parts

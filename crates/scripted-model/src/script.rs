@@ -29,12 +29,13 @@ pub enum Part {
 }
 
 impl Part {
-    pub(crate) fn name_plan_file(&mut self, file: &str) {
+    /// Puts what is known now in the place of what stands for it.
+    pub(crate) fn fill_in(&mut self, stands_for: &str, known: &str) {
         match self {
             Self::Call(call) => {
                 for value in call.input.as_object_mut().into_iter().flat_map(|input| input.values_mut()) {
-                    if value == PLAN_FILE {
-                        *value = file.into();
+                    if value == stands_for {
+                        *value = known.into();
                     }
                 }
             }
@@ -45,6 +46,9 @@ impl Part {
 
 /// In a call's input, stands for the file that an agent in plan mode tells its model to write the plan to.
 pub const PLAN_FILE: &str = "$PLAN_FILE";
+
+/// In a call's input, stands for the `interaction_id` that the model was told last.
+pub const INTERACTION_ID: &str = "$INTERACTION_ID";
 
 /// A `tool_use` block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

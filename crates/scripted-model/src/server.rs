@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::gemini;
 use crate::messages::conversation;
 use crate::model::Board;
 use crate::script::{Part, say};
@@ -23,6 +24,7 @@ pub(crate) async fn serve(listener: TcpListener, board: Arc<Board>) {
     let routes = Router::new()
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(async || Json(json!({"input_tokens": 10}))))
+        .route("/v1beta/models/{call}", post(generate))
         .route("/told", get(told))
         .route("/release", post(release))
         .fallback(async || failure(StatusCode::NOT_FOUND, "not_found_error", "there is nothing here"))
@@ -66,6 +68,38 @@ async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
         }
     });
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
+}
+
+/// `MODEL:generateContent` and `MODEL:streamGenerateContent`.
+async fn generate(State(board): State<Arc<Board>>, Path(call): Path<String>, body: Bytes) -> Response {
+    let request: Value = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => return invalid(&error.to_string()),
+    };
+    board.received(&request);
+    let parts = match conversation(&gemini::as_messages(&request)) {
+        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
+            Ok(parts) => parts,
+            Err(error) => return invalid(&error),
+        },
+        None => vec![say("{}")],
+    };
+    for part in &parts {
+        match part {
+            Part::Hold(gate) => board.pass(gate).await,
+            Part::Fail(status) => {
+                let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                return failure(status, "api_error", "the script fails here");
+            }
+            Part::Say(_) | Part::Think(_) | Part::Call(_) => {}
+        }
+    }
+    let reply = gemini::reply(&parts);
+    if call.ends_with(":streamGenerateContent") {
+        return ([(header::CONTENT_TYPE, "text/event-stream")], format!("data: {reply}\r\n\r\n"))
+            .into_response();
+    }
+    Json(reply).into_response()
 }
 
 #[derive(Deserialize)]

@@ -50,6 +50,8 @@ pub(crate) enum TokenFor<'a> {
     Viewer,
     /// An agent, and the session it asks in.
     Agent(&'a str),
+    /// An agent that we do not host.
+    Guest,
 }
 
 impl GatewayProcess {
@@ -121,6 +123,7 @@ impl GatewayProcess {
         match whose {
             TokenFor::Person => command.arg("person"),
             TokenFor::Viewer => command.arg("viewer"),
+            TokenFor::Guest => command.arg("agent"),
             TokenFor::Agent(session) => command.args(["agent", "--session", session]),
         };
         if let Some(store) = &self.store {
@@ -236,7 +239,7 @@ fn signal(name: &str, pid: u32) -> Result<()> {
 }
 
 /// The `holdpoint` that was built with this program.
-fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("holdpoint");
     ensure!(path.exists(), "{} is not there: run `cargo build --release -p holdpoint`", path.display());
     Ok(path)

@@ -17,6 +17,7 @@ mod gateway_process;
 mod growth;
 mod kill;
 mod latency;
+mod mcp;
 mod processes;
 mod reconnect;
 mod reprompt;
@@ -55,6 +56,7 @@ async fn main() -> ExitCode {
         "answer-latency" => answer_latency::show().await,
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
+        "mcp" => mcp::show().await,
         "claude-asks" => claude_asks::show().await,
         _ => {
             eprintln!("usage: holdpoint-show NAME; `just show` lists the names");

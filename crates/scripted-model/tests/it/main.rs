@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use holdpoint_scripted_model::{Model, PLAN_FILE, Part, Script, Told, call, say, think};
+use holdpoint_scripted_model::{INTERACTION_ID, Model, PLAN_FILE, Part, Script, Told, call, say, think};
 use serde_json::{Value, json};
 
 fn text(role: &str, text: &str) -> Value {
@@ -241,4 +241,28 @@ async fn a_script_that_has_what_it_wants_ends_early() {
     assert_eq!(reply(&model, &messages).await[0]["name"], "Bash");
     messages.extend([used("b"), result("b", json!("now it is done"), false)]);
     assert_eq!(reply(&model, &messages).await[0]["text"], "told: [\"not yet\",\"now it is done\"]");
+}
+
+#[tokio::test]
+async fn the_same_scripts_play_over_the_gemini_api() {
+    let model = Model::start().await.unwrap();
+    let again = call("await_answer", json!({"interaction_id": INTERACTION_ID}));
+    model.script("g", Script::new().reply([call("ask", json!({"question": "?"}))]).reply([again]));
+    let generate = async |contents: Value| {
+        let url = format!("{}/v1beta/models/m:streamGenerateContent?alt=sse", model.base_url());
+        let body = json!({"contents": contents, "tools": [{"functionDeclarations": []}]});
+        let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap();
+        let events = events(&reply);
+        assert_eq!(events.len(), 1, "{reply}");
+        events[0]["candidates"][0]["content"]["parts"][0].clone()
+    };
+    let asked = json!({"role": "user", "parts": [{"text": "context"}, {"text": "go\nscript: g"}]});
+    let first = generate(json!([asked])).await;
+    assert_eq!(first, json!({"functionCall": {"name": "ask", "args": {"question": "?"}}}));
+    let result = json!({"id": "ask_1", "response": {"output": "{\"status\":\"pending\",\"interaction_id\":\"int_07\"}"}});
+    let told = json!({"role": "user", "parts": [{"functionResponse": result}]});
+    let second = generate(json!([asked, {"role": "model", "parts": [first]}, told])).await;
+    assert_eq!(second["functionCall"]["args"], json!({"interaction_id": "int_07"}));
+    let told = told_result("ask_1", "{\"status\":\"pending\",\"interaction_id\":\"int_07\"}", false);
+    assert_eq!(model.told("g"), [told]);
 }

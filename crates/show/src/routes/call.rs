@@ -9,6 +9,7 @@ use reqwest::Method;
 const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
+const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
@@ -68,6 +69,10 @@ impl Route {
         self.path == SOCKET
     }
 
+    pub(crate) fn is_mcp(&self) -> bool {
+        self.path == MCP
+    }
+
     /// The status with which the right caller is let in.
     pub(crate) fn lets_in(&self, status: u16) -> bool {
         if self.is_socket() { status == 101 } else { (200..300).contains(&status) }
@@ -76,7 +81,10 @@ impl Route {
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
-        if self.method != Method::GET && !self.is_login() {
+        if self.is_mcp() {
+            // Any agent may ask there, in its own session.
+            callers.extend([Caller::Viewer, Caller::Revoked]);
+        } else if self.method != Method::GET && !self.is_login() {
             callers.extend([Caller::Viewer, Caller::OtherAgent]);
             // An agent may ask in its own session, and do nothing else.
             if self.path != "/v1/interactions" {

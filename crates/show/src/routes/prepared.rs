@@ -4,7 +4,7 @@ use holdpoint_core::{Command, digest};
 use holdpoint_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
 use holdpoint_protocol::{Grant, GrantId, PermissionMode, Rule, Scope, SessionId, SessionOpened};
 use reqwest::header::{
-    CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    ACCEPT, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -112,6 +112,9 @@ impl Prepared {
             request = request.header(CONNECTION, "upgrade").header(UPGRADE, "websocket");
             request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, SOCKET_KEY);
         }
+        if route.is_mcp() {
+            request = request.header(ACCEPT, "application/json, text/event-stream");
+        }
         if wrong == Some(Wrong::Host) {
             request = request.header(HOST, "holdpoint.example");
         }
@@ -178,6 +181,7 @@ impl Prepared {
                 | Caller::OwnAgent
                 | Caller::OtherAgent => json!({ "code": UNKNOWN }),
             },
+            "/mcp" => json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
             "/api/sessions/{id}/approve" => json!({ "toolCallId": call(1) }),
             "/api/sessions/{id}/deny" => json!({ "toolCallId": call(2) }),
             "/api/sessions/{id}/submit-answers" => {

@@ -1,0 +1,61 @@
+//! Any client that starts its servers itself: `holdpoint mcp` on standard input and output.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{ChildStdout, Command};
+
+use super::hosted::answer;
+use super::{Seen, asked_once, open_ask};
+use crate::claude::Stage;
+use crate::gateway_process::program;
+use crate::{Result, ensure};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The gateway dies while a call waits. The client sees one call with one answer.
+pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
+    let mut command = Command::new(program()?);
+    command.arg("mcp").arg("--dir").arg(stage.gateway.folder());
+    let mut bridge = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut input = bridge.stdin.take().ok_or("no input")?;
+    let mut output = BufReader::new(bridge.stdout.take().ok_or("no output")?).lines();
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "an editor", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "ask_user", "arguments": {"question": "Tabs or spaces?"}}});
+    for message in [&hello, &ready, &ask] {
+        input.write_all(format!("{message}\n").as_bytes()).await?;
+    }
+    let greeted = next(&mut output).await?;
+    ensure!(greeted["result"]["serverInfo"]["name"] == "holdpoint", "it was greeted with {greeted}");
+    let asked = open_ask(&stage.person, "ask_user").await?;
+    ensure!(asked.session_title.as_deref() == Some("an editor"), "{:?}", asked.session_title);
+    stage.gateway.kill_now().await?;
+    stage.gateway.serve_again().await?;
+    stage.person.ready().await?;
+    let still = open_ask(&stage.person, "ask_user").await?;
+    ensure!(still.request.interaction_id == asked.request.interaction_id, "it is another ask");
+    stage.person.win(&still, answer("spaces")).await?;
+    let told = next(&mut output).await?;
+    let expected = json!({"ok": true, "answer": "spaces"});
+    ensure!(told["id"] == 1 && told["result"]["structuredContent"] == expected, "the client was told {told}");
+    asked_once(&stage.person.journal(&asked.session_id.to_string()).await?)?;
+    drop(input);
+    let status = tokio::time::timeout(PATIENCE, bridge.wait()).await??;
+    ensure!(status.success(), "the bridge ended with {status}");
+    Ok(vec![format!("one call, one ask, over the kill; told: {expected}")])
+}
+
+async fn next(output: &mut Lines<BufReader<ChildStdout>>) -> Result<Value> {
+    let line = tokio::time::timeout(PATIENCE, output.next_line()).await??.ok_or("the bridge said nothing")?;
+    Ok(serde_json::from_str(&line)?)
+}
