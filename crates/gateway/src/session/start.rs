@@ -2,7 +2,9 @@
 
 use holdpoint_agents::{AgentExit, Reasks, ResumeAt, host};
 use holdpoint_core::{Command, Exit, Finish, Output, Session, TurnEnd};
-use holdpoint_protocol::{AgentState, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId};
+use holdpoint_protocol::{
+    AgentState, Delivery, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId,
+};
 use holdpoint_store::{AskRecord, SessionRecord};
 
 use super::SessionTask;
@@ -32,21 +34,32 @@ impl SessionTask {
         if record.state.agent == AgentState::Ended {
             return Ok(());
         }
-        let asks_again = match self.gateway.driver(&record.opened.agent)?.capabilities().reasks {
+        let reasks = self.gateway.driver(&record.opened.agent)?.capabilities().reasks;
+        let asks_again = match reasks {
             Reasks::Any => true,
             Reasks::Parked => record.state.agent == AgentState::Parked,
         };
-        match record.state.turn {
-            Some(_) if !asks_again => self.start_after_loss(record).await,
-            // Whatever it waited for is decided or closed: it is told so at the very same call.
-            Some(_) if record.state.blocking.is_empty() || !self.untold(&record.state).await?.is_empty() => {
-                self.start(record, ResumeAt::OpenAsks).await
+        if record.state.turn.is_none() {
+            if record.state.pending.is_empty() {
+                return Ok(());
             }
-            // It waits for a person, and needs no process for that.
-            Some(_) => Ok(()),
-            None if record.state.pending.is_empty() => Ok(()),
-            None => self.start(record, ResumeAt::NextMessage).await,
+            return self.start(record, ResumeAt::NextMessage).await;
         }
+        if !asks_again {
+            return self.start_after_loss(record).await;
+        }
+        let untold = self.untold(&record.state).await?;
+        let answered = untold.iter().any(|ask| ask.ask.delivery == Some(Delivery::Accepted));
+        // Everything it had asked may have reached it. Then it would ask nothing, and wait for ever.
+        if reasks == Reasks::Any && record.state.blocking.is_empty() && !untold.is_empty() && !answered {
+            return self.fail_turn(record.state.turn, WENT_AWAY).await;
+        }
+        // Whatever it waited for is decided or closed: it is told so at the very same call. Otherwise it waits for a
+        // person, and needs no process for that.
+        if record.state.blocking.is_empty() || answered {
+            return self.start(record, ResumeAt::OpenAsks).await;
+        }
+        Ok(())
     }
 
     pub(super) async fn start(

@@ -181,3 +181,18 @@ async fn a_message_to_a_forgotten_conversation_begins_another_one() {
     actor.ends_turn().await;
     talk.completed().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_may_have_its_answer_is_not_waited_for() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    actor.is_told("call_1").await;
+    // It has the answer, so it would not ask again: nobody could say what it is doing.
+    actor.exits(false).await;
+    assert_eq!(talk.done().await.reason, StopReason::Failed);
+    assert!(matches!(talk.delivery(&ask).await, Some(Delivery::Unknown { .. })));
+    assert!(stage.nobody_was_started());
+}
