@@ -41,6 +41,8 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
     let script = Script::new().reply([call(ASK_USER, json!({"question": "Which colour?"}))]);
     let scene = stage.play("mcp-killed", "default", script).await?;
     let before = stage.person.open_ask(&scene.session, "question").await?;
+    // Claude Code writes its conversation down with a delay; killed before that, it would begin a new one.
+    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     stage.gateway.kill_now().await?;
     stage.gateway.serve_again().await?;
     stage.person.ready().await?;
