@@ -5,8 +5,8 @@ use std::time::Duration;
 use holdpoint_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
 use holdpoint_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
 use holdpoint_protocol::{
-    AskBody, Capabilities, Form, Hold, HoldThen, InteractionId, InteractionRequest, Origin, PermissionMode,
-    Presentation, PromptId, Scope, SessionId, SessionOpened,
+    AskBody, Capabilities, Form, Hold, HoldThen, InteractionId, InteractionRequest, Origin, Presentation,
+    PromptId, Scope, SessionId, SessionOpened,
 };
 use serde_json::Value;
 
@@ -118,17 +118,8 @@ impl Gateway {
             return Ok(session);
         }
         let opened = SessionOpened {
-            owner: caller.owner.clone(),
-            agent: CALLER.to_owned(),
-            cwd: None,
             title: Some(title.to_owned()),
-            permission_mode: PermissionMode::Default,
-            model: None,
-            system_prompt: None,
-            max_turns: None,
-            allowed_tools: Vec::new(),
-            mcp_servers: Default::default(),
-            program: None,
+            ..SessionOpened::new(caller.owner.clone(), CALLER)
         };
         match self.append(session, Command::Open(opened)).await {
             Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => Ok(session),

@@ -1,7 +1,7 @@
 //! Always-grants: facts of an owner, in a small journal of the owner's own.
 
 use holdpoint_core::{Command, Rejection};
-use holdpoint_protocol::{Grant, GrantId, OwnerId, PermissionMode, Scope, SessionId, SessionOpened};
+use holdpoint_protocol::{Grant, GrantId, OwnerId, Scope, SessionId, SessionOpened};
 
 use holdpoint_store::SessionRecord;
 
@@ -62,17 +62,5 @@ fn journal_of(owner: &OwnerId) -> SessionId {
 }
 
 fn opening(owner: &OwnerId) -> SessionOpened {
-    SessionOpened {
-        owner: owner.clone(),
-        agent: OWNER_JOURNAL.to_owned(),
-        cwd: None,
-        title: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    }
+    SessionOpened::new(owner.clone(), OWNER_JOURNAL)
 }

@@ -40,6 +40,24 @@ pub struct OpenSession {
     pub program: Option<String>,
 }
 
+impl OpenSession {
+    /// With nothing said but which agent: it asks before whatever is not read-only.
+    pub fn new(agent: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            cwd: None,
+            permission_mode: PermissionMode::Default,
+            model: None,
+            title: None,
+            system_prompt: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+            mcp_servers: Map::new(),
+            program: None,
+        }
+    }
+}
+
 /// A session as the list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

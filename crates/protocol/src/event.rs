@@ -158,6 +158,25 @@ pub struct SessionOpened {
     pub program: Option<String>,
 }
 
+impl SessionOpened {
+    /// With nothing said but whose it is and which agent: it asks before whatever is not read-only.
+    pub fn new(owner: OwnerId, agent: impl Into<String>) -> Self {
+        Self {
+            owner,
+            agent: agent.into(),
+            cwd: None,
+            title: None,
+            permission_mode: PermissionMode::Default,
+            model: None,
+            system_prompt: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+            mcp_servers: Map::new(),
+            program: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {

@@ -89,16 +89,10 @@ async fn empty_head(
     record: &SessionRecord,
     erasure: &Erasure,
 ) -> Result<(), StoreError> {
+    let kept = &record.opened;
     let opened = SessionOpened {
-        cwd: None,
-        title: None,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-        ..record.opened.clone()
+        permission_mode: kept.permission_mode,
+        ..SessionOpened::new(kept.owner.clone(), kept.agent.clone())
     };
     let head = rows::head_row(record.id, &erased(&opened)?, record.head, record.changed_at, chain::START)?;
     let opening = rows::opening_row(&opened, record.opened_at)?;

@@ -1,6 +1,6 @@
 //! A settlement is about to be written to the agent: durable before the first byte.
 
-use holdpoint_protocol::{AgentState, AskState, Delivery, EventBody, Incarnation, InteractionId, Origin};
+use holdpoint_protocol::{AgentState, Delivery, EventBody, Incarnation, InteractionId};
 
 use super::ask;
 use super::cancel::delivery;
@@ -21,23 +21,9 @@ pub(crate) fn decide(
         }
     }
     let ask = ask(session, interaction_id)?;
-    let settled = match ask.state {
-        AskState::Settled { .. } => ask.origin == Origin::Agent,
-        AskState::Open | AskState::Submitted { .. } | AskState::Queued | AskState::Closed { .. } => false,
-    };
-    let may = match &ask.delivery {
-        Some(Delivery::Accepted) => true,
-        // A question may be answered again in another life of the agent; an approval never is.
-        Some(Delivery::Unknown { incarnation: earlier }) => !ask.is_approval() && *earlier != incarnation,
-        None
-        | Some(
-            Delivery::Delivering { .. }
-            | Delivery::Delivered { .. }
-            | Delivery::Acknowledged
-            | Delivery::Undeliverable { .. },
-        ) => false,
-    };
-    if settled && may {
+    // What may not have been heard is told again in another life of the agent.
+    let in_this_life = ask.delivery == Some(Delivery::Unknown { incarnation });
+    if ask.is_untold() && !in_this_life {
         Ok(vec![delivery(interaction_id, ask, Delivery::Delivering { incarnation })])
     } else {
         Err(Rejection::NotDeliverable)

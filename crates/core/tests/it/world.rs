@@ -5,9 +5,9 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
-    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PermissionMode, Presentation, PromptId,
-    Question, QuestionOption, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
-    TurnId, UserMessage,
+    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation, PromptId, Question,
+    QuestionOption, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId, TurnId,
+    UserMessage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -90,19 +90,7 @@ pub(crate) fn owner() -> OwnerId {
 }
 
 pub(crate) fn open() -> Command {
-    Command::Open(SessionOpened {
-        owner: owner(),
-        agent: "scripted".to_owned(),
-        cwd: None,
-        title: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    })
+    Command::Open(SessionOpened::new(owner(), "scripted"))
 }
 
 pub(crate) fn message(n: u8) -> Command {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_agents::{Ask, Leeway, Resolution};
 use holdpoint_core::{Command, Output, Request, Session, digest, offered_scopes};
 use holdpoint_protocol::{
-    AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, InteractionId, InteractionRequest,
+    AskBody, AskChange, AskState, Closing, Digest, EventBody, InteractionId, InteractionRequest,
     InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq, SessionError, ToolCallId,
     TurnId,
 };
@@ -247,25 +247,11 @@ fn with_scopes(body: AskBody, tool_name: &str, input: &Digest, scopes: bool) -> 
 
 /// The ask is for the call that the agent makes now, not one that is over.
 fn waits(ask: &holdpoint_core::Ask, turn: Option<TurnId>) -> bool {
-    match (&ask.state, &ask.delivery) {
-        (AskState::Open | AskState::Submitted { .. } | AskState::Queued, _) => true,
-        (AskState::Settled { .. }, Some(Delivery::Accepted)) => true,
-        // A secret is not kept to be told twice: it is asked for again.
-        (AskState::Settled { .. }, Some(Delivery::Unknown { .. })) => {
-            !ask.is_approval() && !ask.spec.has_secrets()
-        }
+    match &ask.state {
+        AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
+        AskState::Settled { .. } => ask.is_untold(),
         // Its time ran out while no process was there to be told.
-        (AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate }, _) => ask.turn_id == turn,
-        (
-            AskState::Settled { .. },
-            None
-            | Some(
-                Delivery::Delivering { .. }
-                | Delivery::Delivered { .. }
-                | Delivery::Acknowledged
-                | Delivery::Undeliverable { .. },
-            ),
-        )
-        | (AskState::Closed { closing: Closing::Cancelled }, _) => false,
+        AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => ask.turn_id == turn,
+        AskState::Closed { closing: Closing::Cancelled } => false,
     }
 }

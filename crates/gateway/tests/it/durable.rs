@@ -169,15 +169,20 @@ fn a_tool_that_died_with_a_response_in_its_hand_is_called_again_for_that_prompt(
     });
 }
 
-#[test]
-fn an_answer_that_comes_when_nobody_waits_is_handled_all_the_same() {
-    let folder = folder();
-    let (session, ask) = killed(async {
-        let world = World::with_tools(Arc::clone(&folder), vec![Arc::new(Email::default())]).await;
+/// A gateway dies with the tool's ask open.
+fn asked_and_killed(folder: &Arc<tempfile::TempDir>) -> (SessionId, InteractionRequest) {
+    killed(async {
+        let world = World::with_tools(Arc::clone(folder), vec![Arc::new(Email::default())]).await;
         let mut talk = world.talk().await;
         call(&world.gateway, talk.session, "call_1");
         (talk.session, talk.ask().await)
-    });
+    })
+}
+
+#[test]
+fn an_answer_that_comes_when_nobody_waits_is_handled_all_the_same() {
+    let folder = folder();
+    let (session, ask) = asked_and_killed(&folder);
     killed(async {
         let world = World::with_tools(Arc::clone(&folder), vec![Arc::new(Email::default())]).await;
         let mut talk = Talk::watch(&world.gateway, session, Seq(0)).await;
@@ -198,12 +203,7 @@ fn an_answer_that_comes_when_nobody_waits_is_handled_all_the_same() {
 #[test]
 fn without_its_tool_an_answer_waits_for_a_gateway_that_has_it() {
     let folder = folder();
-    let (session, ask) = killed(async {
-        let world = World::with_tools(Arc::clone(&folder), vec![Arc::new(Email::default())]).await;
-        let mut talk = world.talk().await;
-        call(&world.gateway, talk.session, "call_1");
-        (talk.session, talk.ask().await)
-    });
+    let (session, ask) = asked_and_killed(&folder);
     killed(async {
         let world = World::on(Arc::clone(&folder)).await;
         let talk = Talk::watch(&world.gateway, session, Seq(0)).await;

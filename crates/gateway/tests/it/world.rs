@@ -108,18 +108,7 @@ fn scripted_agent() -> PathBuf {
 }
 
 pub(crate) fn opening(agent: &str) -> OpenSession {
-    OpenSession {
-        agent: agent.to_owned(),
-        cwd: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        title: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    }
+    OpenSession::new(agent)
 }
 
 pub(crate) fn owner(name: &str) -> OwnerId {

@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use holdpoint_client::Http;
+use holdpoint_protocol::SessionId;
 use holdpoint_protocol::api::OpenSession;
 use holdpoint_protocol::transport::Transport as _;
-use holdpoint_protocol::{PermissionMode, SessionId};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -49,18 +49,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
 
 /// Opens the session the demo is about.
 async fn begin(client: &Http) -> Result<SessionId, Failure> {
-    let open = OpenSession {
-        agent: "scripted".to_owned(),
-        cwd: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        title: Some("shop-api".to_owned()),
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    };
+    let open = OpenSession { title: Some("shop-api".to_owned()), ..OpenSession::new("scripted") };
     let session = client.open_session(open).await?.session_id;
     client.message(session, "/demo".to_owned()).await?;
     Ok(session)

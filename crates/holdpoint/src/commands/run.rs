@@ -58,7 +58,6 @@ async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
     let folder = std::env::current_dir().map_err(io("find this folder"))?;
     let title = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let open = OpenSession {
-        agent: flags.agent.clone(),
         cwd: Some(folder.to_string_lossy().into_owned()),
         permission_mode: flags.mode.into(),
         model: flags.model.clone(),
@@ -66,8 +65,8 @@ async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
         system_prompt: flags.system_prompt.clone(),
         max_turns: flags.max_turns,
         allowed_tools: flags.allowed_tools.clone(),
-        mcp_servers: Default::default(),
         program: flags.program.clone(),
+        ..OpenSession::new(flags.agent.clone())
     };
     let session = client.open_session(open).await?.session_id;
     if let Some(prompt) = &flags.prompt {

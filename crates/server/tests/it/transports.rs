@@ -9,8 +9,7 @@ use holdpoint_gateway::{Direct, Person};
 use holdpoint_protocol::api::{Interaction, OpenSession, Respond, Role};
 use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdpoint_protocol::{
-    AskState, Code, Event, EventBody, OwnerId, PermissionMode, Refusal, ResponseDraft, Seq, SessionId,
-    Settlement, Surface,
+    AskState, Code, Event, EventBody, OwnerId, Refusal, ResponseDraft, Seq, SessionId, Settlement, Surface,
 };
 
 /// A way to make clients of one kind.
@@ -41,18 +40,7 @@ impl Kind {
 }
 
 async fn begin(client: &dyn Transport, script: &str) -> SessionId {
-    let open = OpenSession {
-        agent: "scripted".to_owned(),
-        cwd: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        title: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    };
+    let open = OpenSession::new("scripted");
     let session = client.open_session(open).await.expect("it opens").session_id;
     client.message(session, script.to_owned()).await.expect("it is taken");
     session

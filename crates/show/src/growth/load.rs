@@ -6,8 +6,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use holdpoint_core::{Command, Request, Respond, digest};
 use holdpoint_protocol::{
     AskBody, Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
-    PermissionMode, Presentation, PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp,
-    TurnId,
+    Presentation, PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
 };
 use holdpoint_store::{AskFilter, AskQuery, Journal};
 use serde_json::{Map, json};
@@ -115,19 +114,7 @@ async fn one_session(journal: &dyn Journal, number: usize) -> Result<(SessionId,
 }
 
 pub(crate) fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
-    SessionOpened {
-        owner: owner.clone(),
-        agent: "caller".to_owned(),
-        cwd: None,
-        title: Some(format!("release {number}")),
-        permission_mode: PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    }
+    SessionOpened { title: Some(format!("release {number}")), ..SessionOpened::new(owner.clone(), "caller") }
 }
 
 /// A program that asks before it runs a command.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use holdpoint_protocol::api::{OpenSession, Respond};
 use holdpoint_protocol::transport::{Transport as _, TransportError};
 use holdpoint_protocol::{
-    Code, Decider, Digest, Event, EventBody, InteractionRequest, PermissionMode, PromptId, Refusal,
-    SessionId, StopReason, TurnId,
+    Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, SessionId, StopReason,
+    TurnId,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -95,18 +95,7 @@ pub(super) async fn play(arena: Arc<Arena>) -> Result<Played> {
 async fn open(arena: &Arena, folder: &Path) -> Result<SessionId> {
     for _ in 0..TRIES {
         arena.up().await.ok_or("the gateway stays down")?;
-        let open = OpenSession {
-            agent: "scripted".to_owned(),
-            cwd: Some(folder.display().to_string()),
-            permission_mode: PermissionMode::Default,
-            model: None,
-            title: None,
-            system_prompt: None,
-            max_turns: None,
-            allowed_tools: Vec::new(),
-            mcp_servers: Default::default(),
-            program: None,
-        };
+        let open = OpenSession { cwd: Some(folder.display().to_string()), ..OpenSession::new("scripted") };
         match call(arena.people[0].client.open_session(open)).await {
             Ok(session) => return Ok(session.session_id),
             // One that was opened and not heard of stays empty.

@@ -2,7 +2,7 @@
 
 use holdpoint_core::{Command, digest};
 use holdpoint_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
-use holdpoint_protocol::{Grant, GrantId, PermissionMode, Rule, Scope, SessionId, SessionOpened};
+use holdpoint_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened};
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
@@ -210,19 +210,7 @@ async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str
     };
     let grant_id = grant.grant_id;
     let own = SessionId::derive(&owner, "owner");
-    let opened = SessionOpened {
-        owner,
-        agent: "owner".to_owned(),
-        cwd: None,
-        title: None,
-        permission_mode: PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
-    };
+    let opened = SessionOpened::new(owner, "owner");
     journal.append(own, Command::Open(opened)).await?;
     journal.append(own, Command::Grant(grant)).await?;
     let was_good = journal.revoke_token(&Sha256::digest(revoked.as_bytes()).into()).await?;

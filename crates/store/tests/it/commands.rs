@@ -5,8 +5,8 @@ use std::time::Duration;
 use holdpoint_core::{Command, Output, Request, Respond, digest};
 use holdpoint_protocol::{
     AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin,
-    OwnerId, PermissionMode, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened,
-    Surface, TextDelta, Timestamp, TurnId, UserMessage,
+    OwnerId, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface,
+    TextDelta, Timestamp, TurnId, UserMessage,
 };
 use holdpoint_store::Journal;
 use serde_json::{Map, Value, json};
@@ -17,17 +17,9 @@ pub(crate) fn owner() -> OwnerId {
 
 pub(crate) fn opened(agent: &str, title: &str) -> SessionOpened {
     SessionOpened {
-        owner: owner(),
-        agent: agent.to_owned(),
         cwd: Some("/work".to_owned()),
         title: Some(title.to_owned()),
-        permission_mode: PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        program: None,
+        ..SessionOpened::new(owner(), agent)
     }
 }
 
