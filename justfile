@@ -27,9 +27,11 @@ dev *args:
 demo *args: _web-if-node
     cargo run -p holdpoint -- demo "$@"
 
-# Build the web UI; the next `cargo build` embeds it. Without it the plain page is served.
+# Build the web UI if it changed; the next `cargo build` embeds it. Without it the plain page is served.
 web: _web-packages
-    cd web && npm run build
+    cd web && { [ -e dist/ui/index.html ] && \
+        [ -z "$(find src public index.html package-lock.json *.config.ts -newer dist/ui/index.html -print -quit)" ] || \
+        npm run build; }
 
 # People get the real page where it can be built, and are told where it cannot.
 _web-if-node:
