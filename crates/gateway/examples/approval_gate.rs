@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use holdpoint_gateway::{
     Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::{Response, Scope};
+use holdpoint_protocol::Response;
 use serde_json::{Value, json};
 
 #[derive(Debug)]
@@ -32,10 +32,8 @@ impl Tool for Deploy {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
-        let scopes = vec![Scope::Once, Scope::Session];
-        let gate = Interaction::Approval { input, scopes, preview: None };
         // The same input, approved for the session, is not asked again: the gateway's own grant covers it.
-        context.request_interaction(gate, &Gate).await
+        context.request_interaction(Interaction::approval(input), &Gate).await
     }
 }
 

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use holdpoint_gateway::{
     Interaction, InteractionError, Reprompt, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::{Field, FieldErrors, FieldKind, Form, Response};
+use holdpoint_protocol::{CompletedView, Field, FieldErrors, FieldKind, Form, Response};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
@@ -42,7 +42,9 @@ impl Tool for Email {
             kind: FieldKind::Text { min_length: None, max_length: Some(200), format: None },
         };
         let form = Form { title: Some("Your address".to_owned()), fields: vec![field] };
-        context.request_durable(Interaction::Form { form }, input, None).await
+        let left =
+            CompletedView { show_inputs: false, summary_template: Some("Address: {{email}}".to_owned()) };
+        context.request_durable(Interaction::form(form).completed_as(left), input, None).await
     }
 
     async fn on_response(

@@ -44,7 +44,7 @@ impl Tool for Colour {
             allow_other: true,
             secret: false,
         };
-        context.request_interaction(Interaction::Questions { questions: vec![question] }, &NotNow).await
+        context.request_interaction(Interaction::questions(vec![question]), &NotNow).await
     }
 }
 

@@ -36,7 +36,7 @@ impl Tool for Plan {
             question("store", "Which store?", &["SQLite", "PostgreSQL"]),
             question("region", "Which region?", &["Europe", "America"]),
         ];
-        context.request_interaction(Interaction::Questions { questions }, &Answers).await
+        context.request_interaction(Interaction::questions(questions).as_questionnaire(), &Answers).await
     }
 }
 

@@ -255,11 +255,14 @@ pub enum Presentation {
     Questionnaire,
 }
 
+/// What the transcript shows of a form that was filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompletedView {
+    /// Every value, beside its label.
     #[serde(default)]
     pub show_inputs: bool,
+    /// One line with the values in it, like `Deploy {{version}} to {{place}}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_template: Option<String>,
 }

@@ -204,14 +204,14 @@ function answered({ request, response }: Ask): string {
   return `Answered ${parts.join("; ")}`;
 }
 
-/** The form's own words for what was sent: `Deploy {version} to {place}`. */
+/** The form's own words for what was sent: `Deploy {{version}} to {{place}}`. */
 export function summary({ request, response }: Pick<Ask, "request" | "response">): string | null {
   const template = request.completedView?.summaryTemplate;
   if (!template || request.kind !== "form" || response?.action !== "submit") return null;
   const secrets = new Set(request.form.fields.filter((field) => field.type === "secret").map((field) => field.id));
   const { input } = response;
   return visible(
-    template.replace(/\{(\w+)\}/g, (whole, id: string) =>
+    template.replace(/\{\{([^{}]+)\}\}/g, (whole, id: string) =>
       secrets.has(id) ? "••••" : id in input ? plain(input[id]) : whole,
     ),
   );

@@ -19,7 +19,8 @@ pub use waiting::Called;
 
 use async_trait::async_trait;
 use holdpoint_protocol::{
-    FieldErrors, Form, OwnerId, PromptId, Question, Response, Scope, SessionId, ToolCallId, TurnId,
+    CompletedView, FieldErrors, Form, OwnerId, Presentation, PromptId, Question, Response, Scope, SessionId,
+    ToolCallId, TurnId,
 };
 use serde_json::{Map, Value, json};
 
@@ -80,12 +81,57 @@ pub enum WhenNobody {
     Wait,
 }
 
-/// What is asked.
+/// What is asked, and how it is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Interaction {
-    Approval { input: Value, scopes: Vec<Scope>, preview: Option<String> },
+pub struct Interaction {
+    pub(crate) asked: Asked,
+    pub(crate) presentation: Presentation,
+    pub(crate) completed_view: Option<CompletedView>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Asked {
+    Approval { input: Value, scopes: Vec<Scope> },
     Questions { questions: Vec<Question> },
     Form { form: Form },
+}
+
+impl Interaction {
+    /// May this be done, once or in this session?
+    pub fn approval(input: Value) -> Self {
+        Self::approval_reaching(input, &[Scope::Once, Scope::Session])
+    }
+
+    /// An approval that can reach this far.
+    pub fn approval_reaching(input: Value, scopes: &[Scope]) -> Self {
+        Self::new(Asked::Approval { input, scopes: scopes.to_vec() })
+    }
+
+    pub fn questions(questions: Vec<Question>) -> Self {
+        Self::new(Asked::Questions { questions })
+    }
+
+    pub fn form(form: Form) -> Self {
+        Self::new(Asked::Form { form })
+    }
+
+    fn new(asked: Asked) -> Self {
+        Self { asked, presentation: Presentation::Tool, completed_view: None }
+    }
+
+    /// Shown as a block of its own, not inside the block of the tool.
+    #[must_use]
+    pub fn as_questionnaire(mut self) -> Self {
+        self.presentation = Presentation::Questionnaire;
+        self
+    }
+
+    /// What the transcript shows when a form was filled in.
+    #[must_use]
+    pub fn completed_as(mut self, view: CompletedView) -> Self {
+        self.completed_view = Some(view);
+        self
+    }
 }
 
 /// How a tool reacts. Validation is a reprompt, never a failure.

@@ -7,13 +7,13 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
-    Presentation, PromptId,
+    PromptId,
 };
 use holdpoint_store::AskRecord;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
+    Asked, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
     ToolResponse, WhenNobody,
 };
 use crate::secrets::Revealed;
@@ -127,13 +127,13 @@ impl ToolContext {
         interaction: Interaction,
         timeout: Duration,
     ) -> Result<InteractionRequest, GatewayError> {
-        let (input, body) = match interaction {
-            Interaction::Approval { input, scopes, preview } => {
+        let (input, body) = match interaction.asked {
+            Asked::Approval { input, scopes } => {
                 let offered_scopes = offered_scopes(&self.tool_name, &digest(&input), &scopes);
-                (input, AskBody::Approval { preview, offered_scopes })
+                (input, AskBody::Approval { preview: None, offered_scopes })
             }
-            Interaction::Questions { questions } => (Value::Null, AskBody::Question { questions }),
-            Interaction::Form { form } => (Value::Null, AskBody::Form { form }),
+            Asked::Questions { questions } => (Value::Null, AskBody::Question { questions }),
+            Asked::Form { form } => (Value::Null, AskBody::Form { form }),
         };
         // One call may ask several things, one after the other: what is asked is part of the ask's id.
         let asked = digest(&json!([input, body]));
@@ -155,8 +155,8 @@ impl ToolContext {
             error: None,
             field_errors: Map::new(),
             initial_values: Map::new(),
-            presentation: Presentation::Tool,
-            completed_view: None,
+            presentation: interaction.presentation,
+            completed_view: interaction.completed_view,
             hold: Hold { after_ms: 0, then: HoldThen::Wait },
             deadline: Some(self.gateway.inner.journal.now().await?.after(timeout)),
             can_park: false,

@@ -52,7 +52,7 @@ impl Tool for Email {
             default: None,
             kind: FieldKind::Text { min_length: None, max_length: None, format: None },
         };
-        let form = Interaction::Form { form: Form { title: None, fields: vec![field] } };
+        let form = Interaction::form(Form { title: None, fields: vec![field] });
         context.request_durable(form, input, None).await
     }
 

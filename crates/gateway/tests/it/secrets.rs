@@ -304,7 +304,7 @@ async fn a_tool_sees_the_secret_and_cannot_show_it_again() {
     };
     let handler = Arc::new(Picky::default());
     let tool = Arc::clone(&handler);
-    let form = Interaction::Form { form: token_form() };
+    let form = Interaction::form(token_form());
     let call = tokio::spawn(async move { context.request_interaction(form, tool.as_ref()).await });
     let first = talk.ask().await;
     talk.respond(&first, submit(json!({ "token": "short one" }))).await;

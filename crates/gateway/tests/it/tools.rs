@@ -14,8 +14,8 @@ use holdpoint_gateway::{
 use holdpoint_protocol::api::Respond;
 use holdpoint_protocol::transport::InteractionMode;
 use holdpoint_protocol::{
-    AskState, Closing, Decider, Delivery, EventBody, Field, FieldErrors, FieldKind, Form, Response,
-    ResponseDraft, Scope, Settlement, ToolCallId,
+    AskState, Closing, CompletedView, Decider, Delivery, EventBody, Field, FieldErrors, FieldKind, Form,
+    Presentation, Response, ResponseDraft, Scope, Settlement, ToolCallId,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -85,11 +85,11 @@ fn name_form() -> Interaction {
         default: None,
         kind,
     };
-    Interaction::Form { form: Form { title: None, fields: vec![field] } }
+    Interaction::form(Form { title: None, fields: vec![field] })
 }
 
 fn deploy(scopes: &[Scope]) -> Interaction {
-    Interaction::Approval { input: json!({ "to": "production" }), scopes: scopes.to_vec(), preview: None }
+    Interaction::approval_reaching(json!({ "to": "production" }), scopes)
 }
 
 fn context(talk: &Talk, call: &str) -> ToolContext {
@@ -163,6 +163,23 @@ async fn a_tool_completes_with_what_it_makes_of_the_answer() {
     );
     assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Answered });
     assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
+}
+
+#[tokio::test]
+async fn a_tool_says_how_its_ask_is_shown_and_what_is_left_of_it() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    let handler = Script::new([again("taken", map(json!({})).into()), complete(json!("it is"))]);
+    let view = CompletedView { show_inputs: true, summary_template: Some("Called it {{name}}".to_owned()) };
+    let shown = name_form().as_questionnaire().completed_as(view.clone());
+    let call = call(&talk, shown, &handler);
+    for name in ["a", "b"] {
+        let ask = talk.ask().await;
+        assert_eq!(ask.presentation, Presentation::Questionnaire);
+        assert_eq!(ask.completed_view, Some(view.clone()));
+        talk.respond(&ask, submit(json!({ "name": name }))).await;
+    }
+    assert_eq!(result(call).await.unwrap(), json!("it is"));
 }
 
 #[tokio::test]

@@ -323,7 +323,7 @@ impl Tool for Refund {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
         assert!(input["key"].is_string(), "a tool that has an argument of this name keeps it");
-        let approval = Interaction::Approval { input, scopes: vec![Scope::Once], preview: None };
+        let approval = Interaction::approval_reaching(input, &[Scope::Once]);
         context.request_interaction(approval, &Decided).await
     }
 }

@@ -47,8 +47,7 @@ impl Tool for Refund {
         context: &ToolContext,
         input: Value,
     ) -> std::result::Result<Value, InteractionError> {
-        let approval =
-            Interaction::Approval { input: input.clone(), scopes: vec![Scope::Once], preview: None };
+        let approval = Interaction::approval_reaching(input.clone(), &[Scope::Once]);
         context.request_durable(approval, input, None).await
     }
 

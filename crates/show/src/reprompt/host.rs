@@ -90,7 +90,7 @@ impl Tool for Email {
             kind: FieldKind::Text { min_length: None, max_length: None, format: None },
         };
         let form = Form { title: Some("Your address".to_owned()), fields: vec![field] };
-        context.request_durable(Interaction::Form { form }, input, None).await
+        context.request_durable(Interaction::form(form), input, None).await
     }
 
     async fn on_response(

@@ -223,8 +223,17 @@ export type Closing = 'expired' | 'cancelled' | 'answered_late';
 
 export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'too_many';
 
+/**
+ * What the transcript shows of a form that was filled in.
+ */
 export type CompletedView = {
+    /**
+     * Every value, beside its label.
+     */
     showInputs?: boolean;
+    /**
+     * One line with the values in it, like `Deploy {{version}} to {{place}}`.
+     */
     summaryTemplate?: string | null;
 };
 

@@ -80,7 +80,7 @@ impl Tool for AskUser {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
         let (question, kind) = question(read(input)?)?;
         let several = json!({ "several": kind == InputType::Multiselect });
-        let questions = Interaction::Questions { questions: vec![question] };
+        let questions = Interaction::questions(vec![question]);
         context.request_durable(questions, several, Some(OPEN_FOR)).await
     }
 

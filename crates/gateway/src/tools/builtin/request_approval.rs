@@ -1,7 +1,7 @@
 //! `request_approval`: may this be done?
 
 use async_trait::async_trait;
-use holdpoint_protocol::{Response, Scope};
+use holdpoint_protocol::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -53,9 +53,7 @@ impl Tool for RequestApproval {
         shown.extend(input.details.map(|details| ("details".to_owned(), Value::from(details))));
         shown.extend(input.input.map(|input| ("input".to_owned(), Value::Object(input))));
         let shown = Value::Object(shown);
-        let scopes = vec![Scope::Once, Scope::Session];
-        let approval = Interaction::Approval { input: shown.clone(), scopes, preview: None };
-        context.request_durable(approval, shown, Some(OPEN_FOR)).await
+        context.request_durable(Interaction::approval(shown.clone()), shown, Some(OPEN_FOR)).await
     }
 
     async fn on_response(

@@ -76,7 +76,7 @@ impl Tool for ShowForm {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
         let form = form(read(input)?)?;
-        context.request_durable(Interaction::Form { form }, json!({}), Some(OPEN_FOR)).await
+        context.request_durable(Interaction::form(form), json!({}), Some(OPEN_FOR)).await
     }
 
     async fn on_response(
