@@ -23,6 +23,7 @@ pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod respond;
 pub(crate) mod resume;
+pub(crate) mod retell;
 pub(crate) mod revoke;
 pub(crate) mod stay;
 
@@ -33,6 +34,7 @@ use holdpoint_protocol::{
 
 use crate::{
     Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, Rejection, Request, Respond, Resume,
+    Retell,
 };
 use crate::{Session, State};
 
@@ -77,6 +79,8 @@ pub enum Command {
     Delivered { interaction_id: InteractionId, incarnation: Incarnation },
     /// The asker showed that it has it.
     Acknowledge { interaction_id: InteractionId },
+    /// The agent went away before its tool could tell it.
+    Retell(Box<Retell>),
     /// Remember an approval.
     Grant(Grant),
     /// Forget one.
@@ -107,6 +111,7 @@ impl Command {
                 }
             }
             Self::Respond(respond) => vec![respond.interaction_id],
+            Self::Retell(retell) => vec![retell.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],
             Self::Expire(expire) => vec![expire.interaction_id],
             Self::Queue { interaction_id, .. }
@@ -156,6 +161,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
             delivered::decide(session, *interaction_id, *incarnation)
         }
         Command::Acknowledge { interaction_id } => acknowledge::decide(session, *interaction_id),
+        Command::Retell(retell) => retell::decide(session, retell),
         Command::Grant(grant) => grant::decide(session, grant),
         Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),
         Command::End { .. } => end::decide(session),

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_protocol::{
     AgentState, AskBody, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
     InteractionRequest, InteractionResponse, LateAnswer, Response, Seq, SessionOpened, SessionStatus,
-    Settlement, Timestamp,
+    Settlement, StopReason, Timestamp,
 };
 
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Session, State};
+use crate::{Ask, AskSpec, Session, State, Unheard};
 
 /// Takes one event into the state.
 pub fn fold(state: &mut State, event: &Event) {
@@ -46,6 +46,9 @@ pub fn fold(state: &mut State, event: &Event) {
             session.grants.remove(&revoked.grant_id);
         }
         EventBody::SessionStatus(status) => session.status(status),
+        EventBody::ToolResult(result) => {
+            session.unheard.remove(&result.tool_call_id);
+        }
         EventBody::Done(done) => session.done(done),
         EventBody::SessionOpened(_)
         | EventBody::TextDelta(_)
@@ -53,7 +56,6 @@ pub fn fold(state: &mut State, event: &Event) {
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
         | EventBody::ToolCallEnd(_)
-        | EventBody::ToolResult(_)
         | EventBody::Error(_) => {}
     }
 }
@@ -74,6 +76,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         blocking: BTreeSet::new(),
         undelivered: BTreeSet::new(),
         submitted: BTreeSet::new(),
+        unheard: BTreeMap::new(),
         may_have_run: BTreeSet::new(),
         asks: BTreeMap::new(),
     }
@@ -148,6 +151,10 @@ impl Session {
             ask.state = AskState::Settled { settlement };
             ask.delivery = Some(Delivery::Accepted);
         });
+        let Some(ask) = self.asks.get(&id) else { return };
+        if let Some((call, asked_in)) = ask.unheard() {
+            self.unheard.insert(call, Unheard { interaction_id: id, asked_in, turn_id: ask.turn_id });
+        }
     }
 
     fn deliver(&mut self, id: InteractionId, delivery: &Delivery, seq: Seq) {
@@ -173,7 +180,14 @@ impl Session {
             seq,
             at,
         };
-        self.change(late.interaction_id, seq, |ask| ask.late = Some(record));
+        self.unheard.retain(|_, one| one.interaction_id != late.interaction_id);
+        self.change(late.interaction_id, seq, |ask| match ask.state {
+            // It was in time, and is only told again.
+            AskState::Settled { .. } => {}
+            AskState::Open | AskState::Submitted { .. } | AskState::Queued | AskState::Closed { .. } => {
+                ask.late = Some(record);
+            }
+        });
         self.pending.push(PendingTurn { turn_id: late.turn_id, seq });
     }
 
@@ -208,6 +222,11 @@ impl Session {
         if self.turn == Some(done.turn_id) {
             self.turn = None;
             self.comes_back = false;
+        }
+        match done.reason {
+            // It went away, and may not have heard what its tools were told.
+            StopReason::Failed => {}
+            StopReason::Completed | StopReason::Interrupted => self.unheard.clear(),
         }
         // Nobody waits for an answer that may not have arrived any more.
         let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);

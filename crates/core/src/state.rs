@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
     AgentState, AskState, Capabilities, Decider, Delivery, Digest, Form, Grant, GrantId, Hold, Incarnation,
-    InteractionId, Origin, OwnerId, PromptId, Question, Response, Scope, Seq, Timestamp, ToolCallId, TurnId,
+    InteractionId, Origin, OwnerId, PromptId, Question, Response, Scope, Seq, Settlement, Timestamp,
+    ToolCallId, TurnId,
 };
 use serde::{Deserialize, Serialize};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 3;
+pub const STATE_VERSION: u32 = 4;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,8 @@ pub struct Session {
     pub undelivered: BTreeSet<InteractionId>,
     /// Asks whose tool has a response and has not said yet what follows.
     pub submitted: BTreeSet<InteractionId>,
+    /// Answers that a tool has, and the agent that called it has not shown to have: by its call.
+    pub unheard: BTreeMap<ToolCallId, Unheard>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
     /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.
@@ -60,6 +63,15 @@ pub struct PendingTurn {
     pub turn_id: TurnId,
     /// The event that has its text.
     pub seq: Seq,
+}
+
+/// An answer on its way from a tool to the agent that called it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unheard {
+    pub interaction_id: InteractionId,
+    /// The life of the agent that called.
+    pub asked_in: Incarnation,
+    pub turn_id: Option<TurnId>,
 }
 
 /// One ask, with what is needed to check a response and nothing else.
@@ -189,6 +201,18 @@ impl Ask {
         }
     }
 
+    /// What was decided has to get from its tool to an agent. An approval is never told twice, and a secret is not kept
+    /// for that.
+    pub(crate) fn unheard(&self) -> Option<(ToolCallId, Incarnation)> {
+        let by_person =
+            matches!(self.responses.last(), Some(ResponseRecord { decider: Decider::Person { .. }, .. }));
+        let approved = self.state == AskState::Settled { settlement: Settlement::Approved };
+        if self.origin != Origin::Tool || !by_person || approved || self.spec.has_secrets() {
+            return None;
+        }
+        self.tool_call_id.clone().zip(self.asked_in)
+    }
+
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline)
     }
@@ -196,6 +220,14 @@ impl Ask {
     /// The response recorded under this idempotency key, late or not.
     pub fn response_with_key(&self, key: &str) -> Option<&ResponseRecord> {
         self.responses.iter().chain(self.late.as_ref()).find(|record| record.key.as_deref() == Some(key))
+    }
+}
+
+impl Session {
+    /// Answers of tools whose caller is gone, with its process or with its turn.
+    pub fn cut_off(&self) -> impl Iterator<Item = InteractionId> {
+        let gone = |one: &&Unheard| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
+        self.unheard.values().filter(gone).map(|one| one.interaction_id)
     }
 }
 

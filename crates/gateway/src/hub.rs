@@ -60,7 +60,9 @@ pub(crate) fn concerns_host(body: &EventBody, session: &Session) -> bool {
         EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),
         EventBody::InteractionUpdate(update) => match update.change {
             AskChange::Queued { .. } => of_agent(&update.interaction_id),
-            AskChange::Settled { .. } | AskChange::Delivery { .. } => false,
+            // Its tool knows, and the agent that called it is gone.
+            AskChange::Settled { .. } => session.cut_off().any(|id| id == update.interaction_id),
+            AskChange::Delivery { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {
             Closing::Expired => of_agent(&closed.interaction_id),

@@ -72,6 +72,9 @@ impl Masks {
                 }
                 Verdict::Pending { message } => needles.text(message),
             },
+            Command::Retell(retell) => retell.result.iter_mut().for_each(|result| {
+                needles.value(result);
+            }),
             Command::Exit(exit) => exit.message.iter_mut().for_each(|words| needles.text(words)),
             Command::Open(_)
             | Command::Message(_)

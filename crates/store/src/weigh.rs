@@ -36,6 +36,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
             Verdict::Reprompt(request) => none.add(json(request)),
             Verdict::Pending { message } => none.add(message.len()),
         },
+        Command::Retell(retell) => none.add(json(&retell.response) + retell.result.as_ref().map_or(0, json)),
         Command::Queue { message, .. } => none.add(message.len()),
         Command::Identify { agent_ref, .. } => none.add(agent_ref.len()),
         Command::Exit(exit) => none.add(exit.message.as_ref().map_or(0, String::len)),

@@ -1,9 +1,12 @@
 //! How a settlement reaches the agent, once.
 
 use crate::world::*;
-use holdpoint_core::{Cancel, CancelScope, Command, Exit, Rejection, TurnEnd};
+use holdpoint_core::{
+    Cancel, CancelScope, Command, Exit, Finish, Outcome, Output, Rejection, Trigger, TurnEnd, Verdict,
+};
 use holdpoint_protocol::{
-    AgentState, AskState, Decider, Delivery, EventBody, Incarnation, Settlement, StopReason,
+    AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, Origin,
+    ResponseDraft, Settlement, StopReason, ToolCallId, ToolResult,
 };
 
 fn delivering(n: u8, life: u32) -> Command {
@@ -218,4 +221,58 @@ fn who_was_parked_and_dies_before_it_was_told_comes_back_to_the_same_call() {
     world.ok(delivering(1, 3));
     world.ok(exit(3, false));
     assert_ne!(world.session().agent, AgentState::Parked, "it may have run");
+}
+
+/// A tool has asked for its agent, and knows the answer.
+fn answered_tool(request: InteractionRequest, draft: ResponseDraft) -> World {
+    let mut world = World::running();
+    world.ok(ask(InteractionRequest { origin: Origin::Tool, has_handler: true, ..request }));
+    world.ok(respond(1, 1, "k", draft));
+    world.ok(Command::Outcome(Box::new(Outcome {
+        interaction_id: ask_id(1),
+        prompt_id: prompt(1, 1),
+        trigger: Trigger::Response,
+        verdict: Verdict::Complete { result: None },
+    })));
+    world.ok(acknowledge(1));
+    world
+}
+
+#[test]
+fn an_agent_that_went_before_its_tool_could_tell_it_is_told_as_a_message() {
+    for dies_with_its_turn in [true, false] {
+        let mut world = answered_tool(question(1), answer("SQLite"));
+        assert!(world.ok(retell(1)).is_empty(), "it lives, and its tool tells it");
+        world.ok(if dies_with_its_turn { last_exit(1, false) } else { exit(1, false) });
+        let events = world.ok(retell(1));
+        let [EventBody::LateAnswer(late)] = &events[..] else { panic!("one message: {events:?}") };
+        assert_eq!(late.text, "Your call of Bash was cut off before you had its result: {\"ok\":true}");
+        assert_eq!(late.name, "ana");
+        assert_eq!(world.session().pending.len(), 1);
+        assert_eq!(world.ask(1).state, AskState::Settled { settlement: Settlement::Answered });
+        assert!(world.ask(1).late.is_none(), "it was in time");
+        assert!(world.ok(retell(1)).is_empty(), "once");
+    }
+}
+
+#[test]
+fn an_agent_that_has_its_tools_answer_is_not_told_again() {
+    let mut world = answered_tool(question(1), answer("SQLite"));
+    world.ok(Command::Record(vec![Output::ToolResult(ToolResult {
+        turn_id: turn(1),
+        tool_call_id: ToolCallId::new("call_1").expect("a good id"),
+        output: serde_json::json!("SQLite"),
+        is_error: false,
+    })]));
+    world.ok(last_exit(1, false));
+    assert!(world.ok(retell(1)).is_empty(), "its result was seen");
+
+    let mut world = answered_tool(question(1), answer("SQLite"));
+    world.ok(Command::Finish(Finish { turn_id: turn(1), reason: StopReason::Completed, usage: None }));
+    world.ok(last_exit(1, false));
+    assert!(world.ok(retell(1)).is_empty(), "its turn was over");
+
+    let mut world = answered_tool(approval(1, 1), approve());
+    world.ok(last_exit(1, false));
+    assert!(world.ok(retell(1)).is_empty(), "an approval is never told twice");
 }

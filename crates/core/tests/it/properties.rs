@@ -34,6 +34,7 @@ enum Step {
     Delivering { n: u8, old_life: bool },
     Delivered(u8),
     Acknowledge(u8),
+    Retell(u8),
     Revoke,
     Finish,
     End,
@@ -52,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (n.clone(), 0..2_u8).prop_map(|(n, what)| Step::AskByRule { n, what }),
         40 => (n.clone(), prop::bool::weighted(0.2), 0..8_u8, 0..24_u8)
             .prop_map(|(n, old_prompt, key, draft)| Step::Respond { n, old_prompt, key, draft: if draft < 8 { draft } else { 8 + draft % 4 } }),
-        12 => (n.clone(), 0..3_u8, any::<bool>())
+        32 => (n.clone(), 0..4_u8, prop::bool::weighted(0.2))
             .prop_map(|(n, verdict, timeout)| Step::Outcome { n, verdict, timeout }),
         4 => n.clone().prop_map(Step::Queue),
         8 => (n.clone(), any::<bool>()).prop_map(|(n, hold)| Step::Expire { n, hold }),
@@ -62,7 +63,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Stay),
         24 => (n.clone(), prop::bool::weighted(0.2)).prop_map(|(n, old_life)| Step::Delivering { n, old_life }),
         12 => n.clone().prop_map(Step::Delivered),
-        12 => n.prop_map(Step::Acknowledge),
+        12 => n.clone().prop_map(Step::Acknowledge),
+        12 => n.prop_map(Step::Retell),
         4 => Just(Step::Revoke),
         1 => Just(Step::Finish),
         4 => Just(Step::Later),
@@ -138,8 +140,8 @@ fn command(world: &World, step: &Step) -> Command {
         Step::Outcome { n, verdict, timeout } => {
             let attempt = attempt(n);
             let verdict = match verdict {
-                0 => Verdict::Complete { result: None },
-                1 => Verdict::Pending { message: "later".to_owned() },
+                0 | 1 => Verdict::Complete { result: None },
+                2 => Verdict::Pending { message: "later".to_owned() },
                 _ => Verdict::Reprompt(Box::new(InteractionRequest {
                     prompt_id: prompt(n, attempt + 1),
                     ..form(n)
@@ -174,6 +176,7 @@ fn command(world: &World, step: &Step) -> Command {
             Command::Delivered { interaction_id: ask_id(n), incarnation: Incarnation(lives) }
         }
         Step::Acknowledge(n) => Command::Acknowledge { interaction_id: ask_id(n) },
+        Step::Retell(n) => retell(n),
         Step::Revoke => {
             let grant = session.and_then(|session| session.grants.keys().next().copied());
             match grant {
@@ -350,6 +353,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_answer_becomes_a_message_once_and_an_approval_that_was_in_time_never(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let approved: BTreeSet<_> = settlements(&world.journal)
+            .into_iter()
+            .filter_map(|(ask, settlement)| (settlement == Settlement::Approved).then_some(ask))
+            .collect();
+        let mut told = BTreeSet::new();
+        for event in &world.journal {
+            if let EventBody::LateAnswer(late) = &event.body {
+                prop_assert!(told.insert(late.interaction_id), "told twice");
+                prop_assert!(!approved.contains(&late.interaction_id));
+            }
+        }
+    }
+}
+
 /// The steps must reach the states that matter, or the properties above would hold for nothing.
 #[test]
 fn the_steps_reach_every_state() {
@@ -376,6 +399,7 @@ fn the_steps_reach_every_state() {
                 EventBody::InteractionRequest(request) if request.attempt > 1 => "reprompt".to_owned(),
                 EventBody::InteractionClosed(closed) => format!("{:?}", closed.closing),
                 EventBody::SessionStatus(status) => format!("agent {:?}", status.agent),
+                EventBody::LateAnswer(late) if late.text.contains("cut off") => "told again".to_owned(),
                 other => other.event_type().as_str().to_owned(),
             };
             *seen.entry(name).or_insert(0) += 1;
@@ -398,6 +422,7 @@ fn the_steps_reach_every_state() {
         "Cancelled",
         "AnsweredLate",
         "late_answer",
+        "told again",
         "agent Parking",
         "agent Parked",
         "agent Detached",

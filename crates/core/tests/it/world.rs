@@ -1,13 +1,14 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdpoint_core::{
-    Ask, Command, Rejection, Request, Respond, Resume, Session, State, decide, digest, fold, offered_scopes,
+    Ask, Command, Rejection, Request, Respond, Resume, Retell, Session, State, decide, digest, fold,
+    offered_scopes,
 };
 use holdpoint_protocol::{
     AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
     InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation, PromptId, Question,
-    QuestionOption, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId, TurnId,
-    UserMessage,
+    QuestionOption, Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
+    TurnId, UserMessage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -194,6 +195,18 @@ pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -
         surface: Surface::Web,
         turn_id: TurnId::from_uuid(id(5, n)),
         message_id: MessageId::from_uuid(id(6, n)),
+    }))
+}
+
+/// The person's word is the form's, whatever was asked.
+pub(crate) fn retell(n: u8) -> Command {
+    let input = Map::from_iter([("email".to_owned(), json!("ada@example.org"))]);
+    Command::Retell(Box::new(Retell {
+        interaction_id: ask_id(n),
+        response: Response::Submit { input },
+        result: Some(json!({ "ok": true })),
+        turn_id: TurnId::from_uuid(id(7, n)),
+        message_id: MessageId::from_uuid(id(8, n)),
     }))
 }
 

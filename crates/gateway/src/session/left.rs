@@ -1,9 +1,10 @@
 //! Asks of tools that nobody waits for any more: the call that made them ended with its turn or with its process.
 //!
-//! They stay open, and an answer reaches the agent as a message.
+//! They stay open, and an answer reaches the agent as a message. So does one that its tool had already, if the agent went
+//! away before it had it from the tool.
 
-use holdpoint_core::{Ask, Command};
-use holdpoint_protocol::{AskState, Incarnation, Origin, TurnId};
+use holdpoint_core::{Ask, Command, Retell, Session};
+use holdpoint_protocol::{AskState, Incarnation, MessageId, Origin, TurnId};
 
 use super::SessionTask;
 use crate::GatewayError;
@@ -36,6 +37,24 @@ impl SessionTask {
             if ask.origin == Origin::Tool && ask.state == AskState::Open && over.made(ask) {
                 self.unless_refused(Command::Queue { interaction_id, message: LEFT.to_owned() }).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Answers that were on their way from a tool to an agent that is gone.
+    pub(super) async fn tell_cut_off(&mut self, state: &Session) -> Result<(), GatewayError> {
+        for interaction_id in state.cut_off() {
+            let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
+            let result = self.gateway.tool_result(&record).await?;
+            let Some(said) = record.response else { continue };
+            let retell = Retell {
+                interaction_id,
+                response: said.response,
+                result,
+                turn_id: TurnId::generate(),
+                message_id: MessageId::generate(),
+            };
+            self.unless_refused(Command::Retell(Box::new(retell))).await?;
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use holdpoint_agents::{
 };
 use holdpoint_gateway::{Called, Gateway, GatewayConfig, ToolCall, WhenNobody};
 use holdpoint_protocol::api::Role;
-use holdpoint_protocol::{AgentState, AskState, Capabilities, EventBody, InteractionId, ToolCallId};
+use holdpoint_protocol::{
+    AgentState, AskState, Capabilities, Delivery, EventBody, InteractionId, ToolCallId,
+};
 use holdpoint_store::token_hash;
 use serde_json::json;
 
@@ -96,6 +98,63 @@ async fn an_answer_in_time_goes_to_the_call_and_is_no_message() {
     talk.completed().await;
     let late = talk.journal().await.into_iter().any(|event| matches!(event.body, EventBody::LateAnswer(_)));
     assert!(!late);
+}
+
+/// The tool has the answer; the agent that called it does not.
+async fn answered(talk: &Talk, id: InteractionId) {
+    let asked = talk.gateway.interaction(&owner("ada"), id).await.unwrap();
+    talk.respond(&asked.request, answer(json!({ "answer": "blue" }))).await;
+    let settled = async {
+        loop {
+            let ask = talk.gateway.interaction(&owner("ada"), id).await.unwrap();
+            if ask.delivery == Some(Delivery::Acknowledged) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::world::PATIENCE, settled).await.expect("its tool takes the answer");
+}
+
+fn told_again(body: &EventBody) -> Option<String> {
+    match body {
+        EventBody::LateAnswer(late) => Some(late.text.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn an_answer_on_its_way_to_an_agent_that_died_is_told_as_a_message() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say("say one\nwait 20s").await;
+    talk.status(AgentState::Running).await;
+    let id = ask_user(&talk).await;
+    answered(&talk, id).await;
+    let killed = std::process::Command::new("kill").args(["-9", &talk.pid().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let words = talk.until(told_again).await;
+    assert_eq!(
+        words,
+        "Your call of ask_user was cut off before you had its result: {\"ok\":true,\"answer\":\"blue\"}"
+    );
+    // The agent of these tests does not know those words, and says so: it was given them.
+    talk.done().await;
+    let told = talk.journal().await.into_iter().filter(|event| told_again(&event.body).is_some()).count();
+    assert_eq!(told, 1);
+}
+
+#[tokio::test]
+async fn so_is_one_that_was_on_its_way_when_the_gateway_stopped() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say("say one\nwait 20s").await;
+    talk.status(AgentState::Running).await;
+    let id = ask_user(&talk).await;
+    answered(&talk, id).await;
+    let world = world.restart().await;
+    let mut talk = talk.on(&world).await;
+    assert!(talk.until(told_again).await.contains("blue"));
 }
 
 /// Notes what it is started with, and lives until it is killed.
