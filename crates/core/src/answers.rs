@@ -37,6 +37,30 @@ pub(crate) fn normalise(
     if errors.is_empty() { Ok(answers.into_iter().flatten().collect()) } else { Err(errors) }
 }
 
+/// Why these cannot be asked, if they cannot.
+pub(crate) fn flaw(questions: &[Question]) -> Option<String> {
+    if questions.is_empty() {
+        return Some("it has no questions".to_owned());
+    }
+    for (index, question) in questions.iter().enumerate() {
+        if question.question.trim().is_empty() {
+            return Some(format!("question {} has no words", index + 1));
+        }
+        if question.id.is_empty() || questions[..index].iter().any(|earlier| earlier.id == question.id) {
+            return Some(format!("question id `{}` is empty or used twice", question.id));
+        }
+        if question.secret && (!question.options.is_empty() || question.multi_select || !question.allow_other)
+        {
+            let id = &question.id;
+            return Some(format!("question `{id}` is secret, so it takes one free text and no options"));
+        }
+        if question.options.is_empty() && !question.allow_other {
+            return Some(format!("question `{}` has no options and allows no free text", question.id));
+        }
+    }
+    None
+}
+
 /// By id, then by the question's text, then by its index.
 pub(crate) fn find(questions: &[Question], key: &str) -> Option<usize> {
     questions

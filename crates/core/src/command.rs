@@ -28,8 +28,8 @@ pub(crate) mod revoke;
 pub(crate) mod stay;
 
 use holdpoint_protocol::{
-    AgentState, AskBody, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp,
-    TurnId, UserMessage,
+    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp, TurnId,
+    UserMessage,
 };
 
 use crate::{
@@ -104,10 +104,11 @@ impl Command {
             | Self::Revoke { .. } => Vec::new(),
             Self::Request(request) => {
                 let own = std::iter::once(request.request.interaction_id);
-                match request.request.body {
+                if request.request.body.is_approval() {
                     // It may be the repeat of a call whose approval never arrived.
-                    AskBody::Approval { .. } => own.chain(session.undelivered.iter().copied()).collect(),
-                    AskBody::Question { .. } | AskBody::Form { .. } => own.collect(),
+                    own.chain(session.undelivered.iter().copied()).collect()
+                } else {
+                    own.collect()
                 }
             }
             Self::Respond(respond) => vec![respond.interaction_id],

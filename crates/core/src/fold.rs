@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
-    AgentState, AskBody, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
+    AgentState, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
     InteractionRequest, InteractionResponse, LateAnswer, Response, Seq, SessionOpened, SessionStatus,
     Settlement, StopReason, Timestamp,
 };
@@ -99,7 +99,7 @@ impl Session {
                 tool_call_id: request.tool_call_id.clone(),
                 tool_name: request.tool_name.clone(),
                 input_digest: request.input_digest.clone(),
-                spec: spec(&request.body),
+                spec: AskSpec::of(&request.body),
                 state: AskState::Open,
                 delivery: None,
                 edited: false,
@@ -272,15 +272,5 @@ fn put(set: &mut BTreeSet<InteractionId>, id: InteractionId, member: bool) {
         set.insert(id);
     } else {
         set.remove(&id);
-    }
-}
-
-fn spec(body: &AskBody) -> AskSpec {
-    match body {
-        AskBody::Approval { offered_scopes, .. } => {
-            AskSpec::Approval { scopes: offered_scopes.iter().map(|offered| offered.scope).collect() }
-        }
-        AskBody::Question { questions } => AskSpec::Question { questions: questions.clone() },
-        AskBody::Form { form } => AskSpec::Form { form: form.clone() },
     }
 }

@@ -4,6 +4,7 @@
 //! reads a clock, waits, or touches a file, a database or a network.
 
 mod answers;
+mod approval;
 mod command;
 mod digest;
 mod fold;
@@ -12,6 +13,7 @@ mod policy;
 mod rejection;
 mod schema;
 mod secret;
+mod spec;
 mod state;
 
 pub use command::cancel::{Cancel, CancelScope};
@@ -32,4 +34,5 @@ pub use policy::offered_scopes;
 pub use rejection::Rejection;
 pub use schema::form_from_schema;
 pub use secret::{Secrets, conceal, is_concealed, reveal};
-pub use state::{Action, Ask, AskSpec, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, Unheard};
+pub use spec::AskSpec;
+pub use state::{Action, Ask, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, Unheard};

@@ -58,6 +58,12 @@ pub enum Rejection {
     EmptyMessage,
 }
 
+impl Rejection {
+    pub(crate) fn invalid(field: &str, why: &str) -> Self {
+        Self::Invalid { errors: FieldErrors::from([(field.to_owned(), why.to_owned())]) }
+    }
+}
+
 const fn closing_words(closing: Closing) -> &'static str {
     match closing {
         Closing::Expired => "nobody answered in time",

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
-    AgentState, AskState, Capabilities, Decider, Delivery, Digest, Form, Grant, GrantId, Hold, Incarnation,
-    InteractionId, Origin, OwnerId, PromptId, Question, Response, Scope, Seq, Settlement, Timestamp,
+    AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold, Incarnation,
+    InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement, Timestamp,
     ToolCallId, TurnId,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
 pub const STATE_VERSION: u32 = 4;
@@ -107,14 +109,6 @@ pub struct Ask {
     pub late: Option<ResponseRecord>,
 }
 
-/// What a response is checked against.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum AskSpec {
-    Approval { scopes: Vec<Scope> },
-    Question { questions: Vec<Question> },
-    Form { form: Form },
-}
-
 /// A response that won a prompt, without its words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseRecord {
@@ -157,11 +151,13 @@ impl Action {
 }
 
 impl Ask {
+    /// The draft, checked against what was asked and what the agent's wire can carry.
+    pub(crate) fn check(&self, draft: &ResponseDraft) -> Result<Response, Rejection> {
+        self.spec.check(self.capabilities, draft)
+    }
+
     pub fn is_approval(&self) -> bool {
-        match self.spec {
-            AskSpec::Approval { .. } => true,
-            AskSpec::Question { .. } | AskSpec::Form { .. } => false,
-        }
+        self.spec.is_approval()
     }
 
     /// A person can still answer it, or its tool still decides.

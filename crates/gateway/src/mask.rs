@@ -213,34 +213,16 @@ impl Needles {
             request.capabilities.edit_input = false;
             request.capabilities.scopes = false;
         }
-        match &mut request.body {
-            AskBody::Approval { preview, offered_scopes: offered } => {
-                preview.iter_mut().for_each(|preview| self.text(preview));
-                if found {
-                    *offered = offered_scopes(&request.tool_name, &request.input_digest, &[Scope::Once]);
-                }
-            }
-            AskBody::Question { questions } => {
-                for question in questions {
-                    self.text(&mut question.header);
-                    self.text(&mut question.question);
-                    for option in &mut question.options {
-                        self.text(&mut option.label);
-                        let words = [&mut option.description, &mut option.preview];
-                        words.into_iter().flatten().for_each(|words| self.text(words));
-                    }
-                }
-            }
-            AskBody::Form { form } => {
-                form.title.iter_mut().for_each(|title| self.text(title));
-                for field in &mut form.fields {
-                    self.text(&mut field.label);
-                    field.description.iter_mut().for_each(|words| self.text(words));
-                    field.default.iter_mut().for_each(|value| {
-                        self.value(value);
-                    });
-                }
-            }
+        request.body.for_each_shown(
+            |text| self.text(text),
+            |value| {
+                self.value(value);
+            },
+        );
+        if let AskBody::Approval { offered_scopes: offered, .. } = &mut request.body
+            && found
+        {
+            *offered = offered_scopes(&request.tool_name, &request.input_digest, &[Scope::Once]);
         }
         found
     }

@@ -104,6 +104,36 @@ impl AskBody {
             Self::Form { .. } => "form",
         }
     }
+
+    pub const fn is_approval(&self) -> bool {
+        matches!(self, Self::Approval { .. })
+    }
+
+    /// Every text that a person is shown and that is this kind's own, and every value. What must not be seen is
+    /// masked here.
+    pub fn for_each_shown(&mut self, text: impl Fn(&mut String), value: impl Fn(&mut Value)) {
+        match self {
+            Self::Approval { preview, offered_scopes: _ } => preview.iter_mut().for_each(text),
+            Self::Question { questions } => {
+                for question in questions {
+                    text(&mut question.header);
+                    text(&mut question.question);
+                    for option in &mut question.options {
+                        text(&mut option.label);
+                        [&mut option.description, &mut option.preview].into_iter().flatten().for_each(&text);
+                    }
+                }
+            }
+            Self::Form { form } => {
+                form.title.iter_mut().for_each(&text);
+                for field in &mut form.fields {
+                    text(&mut field.label);
+                    field.description.iter_mut().for_each(&text);
+                    field.default.iter_mut().for_each(&value);
+                }
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

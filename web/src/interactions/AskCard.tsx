@@ -1,5 +1,5 @@
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
-import type { Interaction } from "../api/generated";
+import { type KeyboardEvent, type ReactElement, useEffect, useMemo, useRef, useState } from "react";
+import type { Interaction, InteractionRequest } from "../api/generated";
 import { isOpen, isOver } from "../session/ask";
 import { carryDraft } from "../session/drafts";
 import { useNow } from "../session/now";
@@ -150,16 +150,24 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
             </Button>
           </div>
         ) : (
-          <>
-            {request.kind === "approval" && <ApprovalCard key={promptId} request={request} />}
-            {request.kind === "question" && <QuestionCard key={promptId} request={request} />}
-            {request.kind === "form" && <FormCard key={promptId} request={request} />}
-          </>
+          <KindCard key={promptId} request={request} />
         )}
         <Footer ask={ask} place={place} />
       </section>
     </CardProvider>
   );
+}
+
+/** What only this kind of ask has. */
+function KindCard({ request }: { request: InteractionRequest }): ReactElement {
+  switch (request.kind) {
+    case "approval":
+      return <ApprovalCard request={request} />;
+    case "question":
+      return <QuestionCard request={request} />;
+    case "form":
+      return <FormCard request={request} />;
+  }
 }
 
 function Header({ ask, place }: { ask: Interaction; place: CardPlace }) {

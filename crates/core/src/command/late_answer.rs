@@ -10,8 +10,8 @@ use holdpoint_protocol::{
     Response, Scope, Timestamp,
 };
 
-use super::respond::{Respond, check, exact_grant, lost};
-use crate::{Ask, AskSpec, Rejection, Session};
+use super::respond::{Respond, exact_grant, lost};
+use crate::{Ask, Rejection, Session};
 
 /// The deadline passed, but no timer closed the ask yet: the answer is late all the same.
 pub(super) fn after_deadline(
@@ -78,7 +78,7 @@ pub(super) fn queued(
 }
 
 fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<EventBody, Rejection> {
-    let response = check(ask, &command.response)?;
+    let response = ask.check(&command.response)?;
     match response {
         // It would become a message, and messages are kept.
         Response::Answer { .. } | Response::Submit { .. } if ask.spec.has_secrets() => {
@@ -111,31 +111,28 @@ pub fn told_after_loss(ask: &Ask, response: &Response) -> String {
 
 /// The words the agent reads.
 fn message(ask: &Ask, response: &Response, what: &str) -> String {
-    match (response, &ask.spec) {
-        (Response::Answer { answers }, AskSpec::Question { questions }) => quote(questions, answers),
-        (Response::Answer { .. }, AskSpec::Approval { .. } | AskSpec::Form { .. }) => {
-            format!("Late answer to {}.", ask.tool_name)
-        }
-        (Response::Submit { input }, _) => {
+    match response {
+        Response::Answer { answers } => quote(ask.spec.questions(), answers),
+        Response::Submit { input } => {
             format!(
                 "Late answer to the form of {}: {}",
                 ask.tool_name,
                 serde_json::Value::Object(input.clone())
             )
         }
-        (Response::Approve { edited_input: None, .. }, _) => format!(
+        Response::Approve { edited_input: None, .. } => format!(
             "The call of {} that {what} is approved. Make the very same call again to run it once.",
             ask.tool_name
         ),
-        (Response::Approve { edited_input: Some(input), .. }, _) => format!(
+        Response::Approve { edited_input: Some(input), .. } => format!(
             "The call of {} that {what} did not run. The person would approve it with this input: {input}",
             ask.tool_name
         ),
-        (Response::Deny { reason }, _) => match reason {
+        Response::Deny { reason } => match reason {
             Some(reason) => format!("The call of {} that {what} is denied: {reason}", ask.tool_name),
             None => format!("The call of {} that {what} is denied.", ask.tool_name),
         },
-        (Response::Cancel { reason }, _) => match reason {
+        Response::Cancel { reason } => match reason {
             Some(reason) => format!("The person declined to answer {}: {reason}", ask.tool_name),
             None => format!("The person declined to answer {}.", ask.tool_name),
         },

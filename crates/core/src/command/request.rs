@@ -1,13 +1,13 @@
 //! Somebody needs a person.
 
 use holdpoint_protocol::{
-    AskBody, AskChange, AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
-    InteractionRequest, InteractionResponse, InteractionUpdate, Question, Response, RevokedWhy, Scope,
-    Settlement, Timestamp,
+    AskChange, AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
+    InteractionRequest, InteractionResponse, InteractionUpdate, Response, RevokedWhy, Scope, Settlement,
+    Timestamp,
 };
 
 use super::still_open;
-use crate::{Ask, AskSpec, Rejection, Session, digest, form, policy, secret};
+use crate::{Ask, AskSpec, Rejection, Session, digest, policy, secret};
 
 /// An ask to be opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +37,9 @@ pub(crate) fn decide(
     request.attempt = 1;
     secret::not_shown_again(&mut request);
     let id = request.interaction_id;
-    let AskBody::Approval { .. } = request.body else {
+    if !request.body.is_approval() {
         return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
-    };
+    }
     request.may_have_run = session.may_have_run.contains(&request.input_digest);
 
     // Who allows it without asking: first an answer to the very same call that never reached the agent, then a
@@ -79,15 +79,9 @@ pub(crate) fn decide(
 
 /// Asking the same thing again is no new ask; asking another thing under the same id is refused.
 fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody>, Rejection> {
-    let same_words = match (&ask.spec, &request.body) {
-        // What an approval is about is its input.
-        (AskSpec::Approval { .. }, AskBody::Approval { .. }) => true,
-        (AskSpec::Question { questions: before }, AskBody::Question { questions }) => before == questions,
-        (AskSpec::Form { form: before }, AskBody::Form { form }) => before == form,
-        (AskSpec::Approval { .. }, AskBody::Question { .. } | AskBody::Form { .. })
-        | (AskSpec::Question { .. }, AskBody::Approval { .. } | AskBody::Form { .. })
-        | (AskSpec::Form { .. }, AskBody::Approval { .. } | AskBody::Question { .. }) => false,
-    };
+    // What an approval is about is its input.
+    let same_words =
+        (ask.is_approval() && request.body.is_approval()) || ask.spec == AskSpec::of(&request.body);
     if same_words && ask.input_digest == request.input_digest && ask.tool_name == request.tool_name {
         Ok(Vec::new())
     } else {
@@ -129,35 +123,5 @@ pub(super) fn flaw(request: &InteractionRequest) -> Option<String> {
     if digest(&request.input) != request.input_digest {
         return Some("its digest is not that of its input".to_owned());
     }
-    match &request.body {
-        // What would be done must be there to be read.
-        AskBody::Approval { .. } => {
-            request.input.is_null().then(|| "it does not say what would be done".to_owned())
-        }
-        AskBody::Question { questions } => questions_flaw(questions),
-        AskBody::Form { form } => form::flaw(form),
-    }
-}
-
-fn questions_flaw(questions: &[Question]) -> Option<String> {
-    if questions.is_empty() {
-        return Some("it has no questions".to_owned());
-    }
-    for (index, question) in questions.iter().enumerate() {
-        if question.question.trim().is_empty() {
-            return Some(format!("question {} has no words", index + 1));
-        }
-        if question.id.is_empty() || questions[..index].iter().any(|earlier| earlier.id == question.id) {
-            return Some(format!("question id `{}` is empty or used twice", question.id));
-        }
-        if question.secret && (!question.options.is_empty() || question.multi_select || !question.allow_other)
-        {
-            let id = &question.id;
-            return Some(format!("question `{id}` is secret, so it takes one free text and no options"));
-        }
-        if question.options.is_empty() && !question.allow_other {
-            return Some(format!("question `{}` has no options and allows no free text", question.id));
-        }
-    }
-    None
+    AskSpec::of(&request.body).flaw(&request.input)
 }

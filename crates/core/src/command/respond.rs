@@ -1,14 +1,14 @@
 //! A person answers. The first answer to a prompt wins; nothing else ever does.
 
 use holdpoint_protocol::{
-    AskState, Closing, Decider, Digest, EventBody, FieldErrors, Grant, GrantAdded, GrantId, InteractionId,
+    AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
     InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
     Timestamp, TurnId, Winner,
 };
 
 use super::{ask, late_answer};
 use crate::state::{Action, ResponseRecord};
-use crate::{Ask, AskSpec, Rejection, Session, answers, digest, form, secret};
+use crate::{Ask, Rejection, Session, digest, secret};
 
 /// A person's response.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ fn win(
     body_digest: Digest,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
-    let response = check(ask, &command.response)?;
+    let response = ask.check(&command.response)?;
     if secret::in_the_clear(&ask.spec, &response) {
         return Err(Rejection::SecretInTheClear);
     }
@@ -129,74 +129,6 @@ pub(super) const fn settlement(action: Action) -> Settlement {
         Action::Submit => Settlement::Answered,
         Action::Cancel => Settlement::Declined,
     }
-}
-
-/// The draft, checked against what was asked and what the agent's wire can carry.
-pub(crate) fn check(ask: &Ask, draft: &ResponseDraft) -> Result<Response, Rejection> {
-    match (&ask.spec, draft) {
-        (AskSpec::Approval { scopes }, ResponseDraft::Approve { scope, edited_input }) => {
-            let scope = scope.unwrap_or(Scope::Once);
-            if scope != Scope::Once && !scopes.contains(&scope) {
-                return Err(invalid("scope", "this scope is not offered for this ask"));
-            }
-            match edited_input {
-                None => {}
-                Some(_) if !ask.capabilities.edit_input => {
-                    return Err(invalid(
-                        "editedInput",
-                        "this agent cannot be given an edited input: deny with words",
-                    ));
-                }
-                Some(_) if scope != Scope::Once => {
-                    return Err(invalid("scope", "an edited input can be approved once, not remembered"));
-                }
-                Some(edited) if !edited.is_object() => {
-                    return Err(invalid("editedInput", "must be an object like the input it replaces"));
-                }
-                Some(_) => {}
-            }
-            Ok(Response::Approve { scope, edited_input: edited_input.clone() })
-        }
-        (AskSpec::Approval { .. }, ResponseDraft::Deny { reason }) => {
-            let reason = words(reason.as_deref());
-            if reason.is_some() && !ask.capabilities.reason {
-                return Err(invalid("reason", "this agent cannot be told a reason: deny without one"));
-            }
-            Ok(Response::Deny { reason })
-        }
-        (AskSpec::Approval { .. }, ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. }) => {
-            Err(Rejection::WrongAction { why: "this ask needs an approval: approve or deny it" })
-        }
-        (AskSpec::Question { questions }, ResponseDraft::Submit { answers, .. }) => {
-            let answers = answers.as_ref().ok_or_else(|| invalid("answers", "are missing"))?;
-            let answers =
-                answers::normalise(questions, answers).map_err(|errors| Rejection::Invalid { errors })?;
-            Ok(Response::Answer { answers })
-        }
-        (AskSpec::Form { form }, ResponseDraft::Submit { input, .. }) => {
-            let input = input.as_ref().ok_or_else(|| invalid("input", "is missing"))?;
-            let input = form::check(form, input).map_err(|errors| Rejection::Invalid { errors })?;
-            Ok(Response::Submit { input })
-        }
-        (AskSpec::Question { .. } | AskSpec::Form { .. }, ResponseDraft::Cancel { reason }) => {
-            Ok(Response::Cancel { reason: words(reason.as_deref()) })
-        }
-        (
-            AskSpec::Question { .. } | AskSpec::Form { .. },
-            ResponseDraft::Approve { .. } | ResponseDraft::Deny { .. },
-        ) => Err(Rejection::WrongAction {
-            why: "this is a question, not an approval: submit an answer or decline it",
-        }),
-    }
-}
-
-/// Blank words are no words.
-fn words(text: Option<&str>) -> Option<String> {
-    text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
-}
-
-fn invalid(field: &str, why: &str) -> Rejection {
-    Rejection::Invalid { errors: FieldErrors::from([(field.to_owned(), why.to_owned())]) }
 }
 
 pub(super) fn lost(id: InteractionId, ask: &Ask) -> Rejection {

@@ -124,12 +124,15 @@ fn command(world: &World, step: &Step) -> Command {
         Step::Respond { n, old_prompt, key, draft: kind } => {
             let attempt = if old_prompt { 1 } else { attempt(n) };
             // Mostly what the ask wants, so that something is won; sometimes anything.
-            let fitting =
-                session.and_then(|session| session.asks.get(&ask_id(n))).map(|ask| match ask.spec {
-                    AskSpec::Approval { .. } => [0, 0, 1, 7],
-                    AskSpec::Question { .. } => [3, 3, 3, 6],
-                    AskSpec::Form { .. } => [5, 5, 5, 6],
-                });
+            let fitting = session.and_then(|session| session.asks.get(&ask_id(n))).map(|ask| {
+                if ask.is_approval() {
+                    [0, 0, 1, 7]
+                } else if let AskSpec::Question { .. } = ask.spec {
+                    [3, 3, 3, 6]
+                } else {
+                    [5, 5, 5, 6]
+                }
+            });
             let kind = match (kind.checked_sub(8), fitting) {
                 (Some(choice), Some(fitting)) => fitting[usize::from(choice)],
                 (Some(choice), None) => choice,

@@ -107,12 +107,12 @@ async fn answer(
 }
 
 fn shown(request: &InteractionRequest) -> String {
-    let what = match &request.body {
-        AskBody::Approval { .. } => request.input.to_string(),
-        AskBody::Question { questions } => {
-            questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>().join(" / ")
-        }
-        AskBody::Form { form } => form.title.clone().unwrap_or_default(),
+    let what = if let AskBody::Question { questions } = &request.body {
+        questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>().join(" / ")
+    } else if let AskBody::Form { form } = &request.body {
+        form.title.clone().unwrap_or_default()
+    } else {
+        request.input.to_string()
     };
     match &request.error {
         Some(error) => format!("{what} ({error})"),
@@ -121,28 +121,23 @@ fn shown(request: &InteractionRequest) -> String {
 }
 
 fn draft(request: &InteractionRequest, words: &str) -> ResponseDraft {
-    match (&request.body, words.split_once(' ')) {
-        (AskBody::Approval { .. }, Some(("deny", reason))) => {
-            ResponseDraft::Deny { reason: Some(reason.to_owned()) }
-        }
-        (AskBody::Approval { .. }, _) if words == "approve" || words == "session" => {
-            let scope = if words == "session" { Scope::Session } else { Scope::Once };
-            ResponseDraft::Approve { scope: Some(scope), edited_input: None }
-        }
-        (AskBody::Approval { .. }, _) => ResponseDraft::Deny { reason: None },
-        (AskBody::Question { .. } | AskBody::Form { .. }, _) => {
-            let mut given = Map::new();
-            for (index, part) in words.split(';').enumerate() {
-                let (key, value) = part.split_once('=').unwrap_or(("", part));
-                let key = if key.is_empty() { index.to_string() } else { key.to_owned() };
-                given.insert(key, value.into());
+    if request.body.is_approval() {
+        let scope = match words {
+            "approve" => Scope::Once,
+            "session" => Scope::Session,
+            _ => {
+                let reason = words.strip_prefix("deny ").map(str::to_owned);
+                return ResponseDraft::Deny { reason };
             }
-            match request.body {
-                AskBody::Form { .. } => ResponseDraft::Submit { answers: None, input: Some(given) },
-                AskBody::Question { .. } | AskBody::Approval { .. } => {
-                    ResponseDraft::Submit { answers: Some(given), input: None }
-                }
-            }
-        }
+        };
+        return ResponseDraft::Approve { scope: Some(scope), edited_input: None };
     }
+    let mut given = Map::new();
+    for (index, part) in words.split(';').enumerate() {
+        let (key, value) = part.split_once('=').unwrap_or(("", part));
+        let key = if key.is_empty() { index.to_string() } else { key.to_owned() };
+        given.insert(key, value.into());
+    }
+    // Each kind reads its own part.
+    ResponseDraft::Submit { answers: Some(given.clone()), input: Some(given) }
 }

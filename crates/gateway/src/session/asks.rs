@@ -57,7 +57,7 @@ impl SessionTask {
         let Some(process) = &self.process else { return Err(GatewayError::Closing) };
         let (mode, capabilities, owner) = (process.mode, process.capabilities, process.owner.clone());
         let turn_id = process.turn;
-        let approval = matches!(ask.body, AskBody::Approval { .. });
+        let approval = ask.body.is_approval();
         let owner_grants = if approval { grants::of_owner(&self.gateway, &owner).await? } else { Vec::new() };
         let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
         let deadline = match ask.timeout_ms {
@@ -235,14 +235,12 @@ impl SessionTask {
 }
 
 /// An agent does not say how far an approval may reach: we do.
-fn with_scopes(body: AskBody, tool_name: &str, input: &Digest, scopes: bool) -> AskBody {
-    match body {
-        AskBody::Approval { preview, .. } => {
-            let scopes: &[Scope] = if scopes { &[Scope::Once, Scope::Session] } else { &[Scope::Once] };
-            AskBody::Approval { preview, offered_scopes: offered_scopes(tool_name, input, scopes) }
-        }
-        AskBody::Question { .. } | AskBody::Form { .. } => body,
+fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool) -> AskBody {
+    if let AskBody::Approval { offered_scopes: offered, .. } = &mut body {
+        let scopes: &[Scope] = if scopes { &[Scope::Once, Scope::Session] } else { &[Scope::Once] };
+        *offered = offered_scopes(tool_name, input, scopes);
     }
+    body
 }
 
 /// The ask is for the call that the agent makes now, not one that is over.

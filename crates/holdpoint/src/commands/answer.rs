@@ -171,9 +171,9 @@ pub(super) fn ask_person(
                 else {
                     return Ok(None);
                 };
-                pairs.extend(
-                    chosen(question, &line).into_iter().map(|value| format!("{}={value}", question.id)),
-                );
+                let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+                let values = chosen(&labels, question.multi_select, &line);
+                pairs.extend(values.into_iter().map(|value| format!("{}={value}", question.id)));
             }
             submit(&ask.request, &pairs).map(Some)
         }
@@ -307,12 +307,13 @@ fn secret_prompt(
     }
 }
 
-fn chosen(question: &Question, line: &str) -> Vec<String> {
+/// The labels behind the numbers, or the words as they are.
+fn chosen(labels: &[&str], many: bool, line: &str) -> Vec<String> {
     let label = |text: &str| {
         let index: usize = text.trim().parse().ok()?;
-        question.options.get(index.checked_sub(1)?).map(|option| option.label.clone())
+        labels.get(index.checked_sub(1)?).map(|label| (*label).to_owned())
     };
-    if question.multi_select {
+    if many {
         let picked: Option<Vec<String>> = line.split(',').map(label).collect();
         if let Some(picked) = picked {
             return picked;

@@ -26,11 +26,9 @@ enum Wanted {
 
 impl Wanted {
     const fn fits(self, body: &AskBody) -> bool {
-        match (self, body) {
-            (Self::Approval, AskBody::Approval { .. })
-            | (Self::Question, AskBody::Question { .. } | AskBody::Form { .. }) => true,
-            (Self::Approval, AskBody::Question { .. } | AskBody::Form { .. })
-            | (Self::Question, AskBody::Approval { .. }) => false,
+        match self {
+            Self::Approval => body.is_approval(),
+            Self::Question => !body.is_approval(),
         }
     }
 
@@ -165,18 +163,14 @@ async fn next_short(mut events: EventStream) -> Option<(Frame, EventStream)> {
 fn short_ask(event: &Event) -> Option<(&'static str, Value)> {
     let EventBody::InteractionRequest(request) = &event.body else { return None };
     let tool_call_id = request.tool_call_id.as_ref()?;
-    match &request.body {
-        AskBody::Question { questions } => {
-            Some(("question_prompt", json!({ "toolCallId": tool_call_id, "questions": questions })))
-        }
-        AskBody::Approval { .. } => Some((
-            "approval_required",
-            json!({
-                "toolCallId": tool_call_id,
-                "toolName": request.tool_name,
-                "input": request.input.to_string(),
-            }),
-        )),
-        AskBody::Form { .. } => None,
+    if let AskBody::Question { questions } = &request.body {
+        let data = json!({ "toolCallId": tool_call_id, "questions": questions });
+        return Some(("question_prompt", data));
     }
+    let data = json!({
+        "toolCallId": tool_call_id,
+        "toolName": request.tool_name,
+        "input": request.input.to_string(),
+    });
+    request.body.is_approval().then_some(("approval_required", data))
 }

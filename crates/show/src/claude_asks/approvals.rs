@@ -1,7 +1,7 @@
 //! Commands, and who decides about them.
 
 use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{AskBody, Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope};
+use holdpoint_protocol::{Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope};
 use holdpoint_scripted_model::{Part, Script, call, say};
 use serde_json::{Value, json};
 
@@ -153,7 +153,7 @@ pub(super) async fn subagent(stage: &Stage) -> Result<Outcome> {
     let scene = stage.play("subagent", "default", Script::new().reply([call("Agent", input)])).await?;
     let ask = approval(stage, &scene, "one").await?;
     ensure!(ask.request.parents == ["Leave a mark"], "the ask comes from {:?}", ask.request.parents);
-    ensure!(matches!(ask.request.body, AskBody::Approval { .. }), "the ask is no approval");
+    ensure!(ask.request.body.is_approval(), "the ask is no approval");
     stage.person.win(&ask, APPROVE).await?;
     stage.person.done(&scene.session).await?;
     stage.end(&scene).await?;

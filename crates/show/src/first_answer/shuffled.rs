@@ -42,26 +42,21 @@ fn script() -> String {
 /// An answer, and how the agent must see it.
 fn answer(ask: &Interaction, number: usize) -> (ResponseDraft, &'static str, Value) {
     let words = format!("answer {number}");
-    match &ask.request.body {
-        AskBody::Approval { .. } if number.is_multiple_of(2) => {
-            let edited = json!({ "command": words });
-            let wanted = json!({ "action": "approve", "scope": "once", "editedInput": edited });
-            (ResponseDraft::Approve { scope: None, edited_input: Some(edited) }, "approved", wanted)
-        }
-        AskBody::Approval { .. } => {
-            let wanted = json!({ "action": "deny", "reason": words });
-            (ResponseDraft::Deny { reason: Some(words) }, "denied", wanted)
-        }
-        AskBody::Question { questions } => {
-            let id = questions.first().map(|question| question.id.clone()).unwrap_or_default();
-            let wanted = json!({ "action": "answer", "answers": [{ "questionId": id, "other": words }] });
-            let answers = json!({ id: words });
-            (ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }, "answered", wanted)
-        }
-        AskBody::Form { .. } => {
-            let input = json!({ "why": words });
-            let wanted = json!({ "action": "submit", "input": input });
-            (ResponseDraft::Submit { answers: None, input: input.as_object().cloned() }, "answered", wanted)
-        }
+    if ask.request.body.is_approval() && number.is_multiple_of(2) {
+        let edited = json!({ "command": words });
+        let wanted = json!({ "action": "approve", "scope": "once", "editedInput": edited });
+        (ResponseDraft::Approve { scope: None, edited_input: Some(edited) }, "approved", wanted)
+    } else if ask.request.body.is_approval() {
+        let wanted = json!({ "action": "deny", "reason": words });
+        (ResponseDraft::Deny { reason: Some(words) }, "denied", wanted)
+    } else if let AskBody::Question { questions } = &ask.request.body {
+        let id = questions.first().map(|question| question.id.clone()).unwrap_or_default();
+        let wanted = json!({ "action": "answer", "answers": [{ "questionId": id, "other": words }] });
+        let answers = json!({ id: words });
+        (ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }, "answered", wanted)
+    } else {
+        let input = json!({ "why": words });
+        let wanted = json!({ "action": "submit", "input": input });
+        (ResponseDraft::Submit { answers: None, input: input.as_object().cloned() }, "answered", wanted)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{AskBody, InteractionRequest, ResponseDraft};
+use holdpoint_protocol::{InteractionRequest, ResponseDraft};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
@@ -47,22 +47,19 @@ pub(super) fn reactions(rng: &mut StdRng, request: &InteractionRequest, earlier:
     let slow = rng.random_bool(0.25);
     let thinks = if slow { 40..150 } else { 0..12 };
     let after = Duration::from_millis(rng.random_range(thinks));
-    let mut drafts = match &request.body {
-        AskBody::Approval { .. } => {
-            let edited = (earlier > 0).then(|| remarked(request, earlier));
-            vec![
-                ResponseDraft::Approve { scope: None, edited_input: edited },
-                ResponseDraft::Deny { reason: Some("not today".to_owned()) },
-            ]
-        }
-        AskBody::Question { .. } | AskBody::Form { .. } => {
-            let label = if rng.random_bool(0.5) { "left" } else { "right" };
-            let answers = json!({ "way": label });
-            vec![
-                ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None },
-                ResponseDraft::Cancel { reason: None },
-            ]
-        }
+    let mut drafts = if request.body.is_approval() {
+        let edited = (earlier > 0).then(|| remarked(request, earlier));
+        vec![
+            ResponseDraft::Approve { scope: None, edited_input: edited },
+            ResponseDraft::Deny { reason: Some("not today".to_owned()) },
+        ]
+    } else {
+        let label = if rng.random_bool(0.5) { "left" } else { "right" };
+        let answers = json!({ "way": label });
+        vec![
+            ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None },
+            ResponseDraft::Cancel { reason: None },
+        ]
     };
     if rng.random_bool(0.25) {
         drafts.reverse();

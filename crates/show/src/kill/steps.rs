@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use holdpoint_protocol::{AskBody, AskChange, Delivery, EventBody, InteractionId, Seq, Timestamp};
+use holdpoint_protocol::{AskChange, Delivery, EventBody, InteractionId, Seq, Timestamp};
 
 use super::history::History;
 
@@ -88,7 +88,7 @@ fn at_death(
         };
         if let EventBody::InteractionRequest(request) = &event.body {
             let step = if was_shown(history, event.seq, life) { Step::Shown } else { Step::Written };
-            let approval = matches!(request.body, AskBody::Approval { .. });
+            let approval = request.body.is_approval();
             let hit = Hit { step, approval, ask: request.interaction_id };
             ways.push(Way { hit, turn: request.turn_id, moved: event.at, over: false });
         } else if let EventBody::InteractionResponse(response) = &event.body {
