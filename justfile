@@ -108,6 +108,10 @@ show-flood: _shows
 show-tools:
     scripts/show-tools
 
+# A new kind of interaction, added to a copy by touching only the files that the guide names.
+show-new-kind: _web-packages
+    scripts/show-new-kind
+
 # A tool asks until the answer will do; killed in between, it is called again for the same prompt.
 show-reprompt: _shows
     {{ proof }} reprompt
