@@ -174,6 +174,6 @@ gallery: _web-packages
     cd web && npm run gallery
 
 # The short ones, which CI runs. Those that compare times under load want a quiet machine: show-flood, show-web-speed.
-show-ci: show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill \
+show-ci: show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill \
     show-claude-asks show-mcp show-callers show-forms \
     show-web-cards show-web-a11y show-web-spoofing
