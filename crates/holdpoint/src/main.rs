@@ -25,6 +25,7 @@ use holdpoint_gateway::Masks;
 const OVERVIEW: &str = "\
 Agents stop here and wait for you.
   demo            try it: no keys, no account
+  run claude      Claude Code in this folder; answer it here or in the page
   inbox           what waits for you
   answer <id>     approve, deny or reply
   watch           see asks and answers as they come
@@ -32,6 +33,7 @@ Agents stop here and wait for you.
 All take --json. More: holdpoint help <command>";
 
 fn main() -> ExitCode {
+    end_quietly_where_nobody_reads();
     let cli = Cli::parse();
     let Some(command) = cli.command else {
         println!("{OVERVIEW}");
@@ -51,6 +53,18 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// `holdpoint inbox | head`: that the reader had enough is no failure.
+fn end_quietly_where_nobody_reads() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let words = panic.payload_as_str().unwrap_or_default();
+        if words.starts_with("failed printing to std") && words.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        usual(panic);
+    }));
 }
 
 fn run(common: cli::Common, command: Command) -> Result<(), Failure> {

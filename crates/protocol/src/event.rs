@@ -133,7 +133,7 @@ impl std::str::FromStr for EventType {
 #[serde(rename_all = "camelCase")]
 pub struct SessionOpened {
     pub owner: OwnerId,
-    /// Which driver hosts it; empty words for a program that only asks.
+    /// Which driver hosts it; `caller` for a program that only asks.
     pub agent: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,

@@ -6,6 +6,7 @@ import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
 import { useDesk } from "./transport";
+import { isProgram } from "./words";
 
 /** What is asked: it scrolls, the actions below it never do. */
 export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
@@ -132,7 +133,7 @@ function Kept({ text, sessionId }: { text: string; sessionId: string }) {
         <Shown text={text} />
       </p>
       <div className="flex items-center gap-2">
-        {agent && (
+        {agent && !isProgram(agent) && (
           <Button size="small" onClick={send}>
             Send as a message
           </Button>

@@ -5,7 +5,7 @@ import type { Interaction, Receipt } from "../api/generated";
 import { Problem } from "../api/problem";
 import { forgetMemory } from "../session/drafts";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
-import { fakeDesk, nowhere, OnDesk } from "../test/desk";
+import { fakeDesk, nowhere, OnDesk, session } from "../test/desk";
 import { INERT_MS } from "./useInert";
 
 // jsdom lays nothing out.
@@ -149,6 +149,22 @@ describe("every card", () => {
     expect(screen.getByText("use pnpm")).toBeTruthy();
     await person.click(button("Send as a message"));
     expect(fake.said).toEqual(["use pnpm"]);
+  });
+
+  it("of a program offers no message: nobody there would read it", async () => {
+    const program = { ...session(), agent: "caller", cwd: null };
+    const expired = { state: "closed", closing: "expired", agent: "caller" } as never;
+    const { again } = await show(
+      ask(approvalRequest({}), { state: "open", agent: "caller" }),
+      fakeDesk({ session: () => program }),
+    );
+    expect(screen.getByText("A program")).toBeTruthy();
+    const person = user();
+    await person.click(button("Deny…"));
+    await person.keyboard("use pnpm");
+    again(ask(approvalRequest({}), expired));
+    expect(screen.getByText("use pnpm")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Send as a message" })).toBeNull();
   });
 
   it.each([

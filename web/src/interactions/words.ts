@@ -105,13 +105,20 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
   }
 }
 
+/** A program that only asks: nobody hosts it, and nothing can be said to it. */
+export const isProgram = (agent: string): boolean => agent === "caller";
+
 /** The name of the agent, with its subagents: `Claude Code › tester`. */
 export const asker = (agent: string, parents: string[] = []): string =>
-  [agent || "A program", ...parents].map(brief).join(" › ");
+  [isProgram(agent) ? "A program" : agent, ...parents].map(brief).join(" › ");
+
+/** What runs in a session, and what it does: `Claude Code, working`. */
+export const hosted = (agent: string, ...more: (string | null | undefined)[]): string =>
+  [isProgram(agent) ? "a program" : visible(agent), ...more].filter(Boolean).join(", ");
 
 export function sessionName(session: { title?: string | null; cwd?: string | null; agent: string }): string {
   const last = session.cwd?.split("/").filter(Boolean).pop();
-  return brief(session.title || last || session.agent || "a program");
+  return brief(session.title || last || (isProgram(session.agent) ? "a program" : session.agent));
 }
 
 /** Where the ask comes from: `Claude Code › tester, ~/code/shop-api`. */

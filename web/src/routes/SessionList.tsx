@@ -1,9 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Session } from "../api/generated";
-import { AGENT, count, sessionName } from "../interactions/words";
+import { AGENT, count, hosted, isProgram, sessionName } from "../interactions/words";
 import { mayAnswer, useLive, useSessions } from "../session/live";
-import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
 import { NewSession } from "./NewSession";
 
@@ -47,7 +46,8 @@ const DOT: Partial<Record<Session["state"], string>> = {
 
 function Row({ session }: { session: Session }) {
   const waits = session.openAsks > 0;
-  const state = waits ? count(session.openAsks, "open ask") : AGENT[session.state];
+  const does = isProgram(session.agent) ? null : AGENT[session.state];
+  const state = waits ? count(session.openAsks, "open ask") : does;
   const tone = waits ? (session.state === "parked" ? "tone-parked" : "tone-pending") : "tone-expired";
   return (
     <Link
@@ -59,9 +59,7 @@ function Row({ session }: { session: Session }) {
         {waits ? (session.state === "parked" ? "‖" : "●") : (DOT[session.state] ?? "·")}
       </span>
       <span className="truncate font-medium">{sessionName(session)}</span>
-      <span className="col-start-2 truncate text-xs text-ink-2">
-        {visible(session.agent || "a program")}, {state}
-      </span>
+      <span className="col-start-2 truncate text-xs text-ink-2">{hosted(session.agent, state)}</span>
     </Link>
   );
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 import type { AgentState } from "../api/generated";
-import { AGENT, sessionName } from "../interactions/words";
+import { AGENT, hosted, isProgram, sessionName } from "../interactions/words";
 import { Composer } from "../session/Composer";
 import { SessionFeed } from "../session/feed";
 import { mayAnswer, useLive, useSession } from "../session/live";
@@ -28,7 +28,8 @@ export function SessionPage() {
   // The events say it first; the list says it to those who have not read them yet.
   const told = transcript.seq > 0 ? transcript.agent : (session?.state ?? "idle");
   const agent = told === "running" && (session?.openAsks ?? 0) > 0 && session?.state === "waiting" ? "waiting" : told;
-  const canWrite = mayAnswer(me) && agent !== "ended" && session?.agent !== "";
+  const program = session !== null && isProgram(session.agent);
+  const canWrite = mayAnswer(me) && agent !== "ended" && !program;
 
   return (
     <main className="flex h-dvh min-w-0 flex-col">
@@ -45,9 +46,7 @@ export function SessionPage() {
           <h1 className="truncate text-base font-semibold">{session ? sessionName(session) : "Session"}</h1>
           <p className="truncate text-xs text-ink-2">
             {session &&
-              [visible(session.agent || "a program"), session.cwd && visible(folder(session.cwd)), AGENT[agent]]
-                .filter(Boolean)
-                .join(", ")}
+              hosted(session.agent, session.cwd && visible(folder(session.cwd)), program ? null : AGENT[agent])}
           </p>
         </div>
         {!view.connected && (

@@ -216,6 +216,17 @@ fn the_doctor_finds_a_token_that_others_can_read() {
 }
 
 #[test]
+fn a_reader_that_had_enough_is_no_failure() {
+    let dir = TempDir::new().expect("a folder");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        holdpoint(dir.path()).arg("config").stdout(writer).stderr(Stdio::piped()).output().expect("it runs");
+    assert!(output.status.success(), "{}", output.status);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
 fn settings_come_from_file_and_environment_and_a_typo_is_named() {
     let dir = TempDir::new().expect("a folder");
     std::fs::write(dir.path().join("config.toml"), "name = \"ana\"\n").expect("it can be written");

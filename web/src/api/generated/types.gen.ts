@@ -999,7 +999,7 @@ export type SessionId = string;
 
 export type SessionOpened = {
     /**
-     * Which driver hosts it; empty words for a program that only asks.
+     * Which driver hosts it; `caller` for a program that only asks.
      */
     agent: string;
     allowedTools?: Array<string>;
