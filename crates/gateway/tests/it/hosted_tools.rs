@@ -100,20 +100,22 @@ async fn an_answer_in_time_goes_to_the_call_and_is_no_message() {
     assert!(!late);
 }
 
-/// The tool has the answer; the agent that called it does not.
-async fn answered(talk: &Talk, id: InteractionId) {
+/// The tool has the answer; the agent that called it, and is busy, does not.
+async fn answered_in_vain() -> (World, Talk) {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say("say one\nwait 20s").await;
+    talk.status(AgentState::Running).await;
+    let id = ask_user(&talk).await;
     let asked = talk.gateway.interaction(&owner("ada"), id).await.unwrap();
     talk.respond(&asked.request, answer(json!({ "answer": "blue" }))).await;
     let settled = async {
-        loop {
-            let ask = talk.gateway.interaction(&owner("ada"), id).await.unwrap();
-            if ask.delivery == Some(Delivery::Acknowledged) {
-                return;
-            }
+        while talk.delivery(&asked.request).await != Some(Delivery::Acknowledged) {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(crate::world::PATIENCE, settled).await.expect("its tool takes the answer");
+    (world, talk)
 }
 
 fn told_again(body: &EventBody) -> Option<String> {
@@ -125,12 +127,7 @@ fn told_again(body: &EventBody) -> Option<String> {
 
 #[tokio::test]
 async fn an_answer_on_its_way_to_an_agent_that_died_is_told_as_a_message() {
-    let world = World::new().await;
-    let mut talk = world.talk().await;
-    talk.say("say one\nwait 20s").await;
-    talk.status(AgentState::Running).await;
-    let id = ask_user(&talk).await;
-    answered(&talk, id).await;
+    let (_world, mut talk) = answered_in_vain().await;
     let killed = std::process::Command::new("kill").args(["-9", &talk.pid().to_string()]).status().unwrap();
     assert!(killed.success());
     let words = talk.until(told_again).await;
@@ -146,12 +143,7 @@ async fn an_answer_on_its_way_to_an_agent_that_died_is_told_as_a_message() {
 
 #[tokio::test]
 async fn so_is_one_that_was_on_its_way_when_the_gateway_stopped() {
-    let world = World::new().await;
-    let mut talk = world.talk().await;
-    talk.say("say one\nwait 20s").await;
-    talk.status(AgentState::Running).await;
-    let id = ask_user(&talk).await;
-    answered(&talk, id).await;
+    let (world, talk) = answered_in_vain().await;
     let world = world.restart().await;
     let mut talk = talk.on(&world).await;
     assert!(talk.until(told_again).await.contains("blue"));
