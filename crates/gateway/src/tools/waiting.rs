@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{AskState, Closing, InteractionId, Origin};
+use holdpoint_core::{Cancel, CancelScope, Command};
+use holdpoint_protocol::{AskState, Closing, InteractionId, Origin, OwnerId, SessionId};
 use holdpoint_store::AskRecord;
 use serde_json::Value;
 
@@ -54,6 +55,22 @@ impl Gateway {
         };
         // A tool that panics is no reason for another answer than an error.
         called.unwrap_or(Err(GatewayError::Closing.into())).map(Called::Done)
+    }
+
+    /// Whoever made this call of a tool has given it up: nobody needs to answer what it asked.
+    pub async fn give_up_call(
+        &self,
+        owner: &OwnerId,
+        session: SessionId,
+        tool_call_id: &str,
+    ) -> Result<(), GatewayError> {
+        let ask = self.open_ask_of_call(owner, session, tool_call_id).await?;
+        match ask.request.origin {
+            Origin::Tool => {}
+            Origin::Agent | Origin::Caller => return Err(GatewayError::NoAsk),
+        }
+        let scope = CancelScope::Ask(ask.request.interaction_id);
+        self.append(session, Command::Cancel(Cancel { scope })).await.map(drop)
     }
 }
 

@@ -3,14 +3,16 @@
 //! A bridge and nothing more: each line goes to the gateway's `/mcp`, and what comes back goes to the output. Calls have
 //! an id of their own, so a call that was cut off by a restart of the gateway is made again and finds what it asked.
 
+use std::collections::HashMap;
 use std::io::{BufRead as _, Write as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use holdpoint_client::McpClient;
 use holdpoint_protocol::api::Role;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::cli::Common;
@@ -26,6 +28,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 const NAME: &str = "mcp";
 /// Where the id of a call goes.
 const CALL_ID: &str = "holdpoint/callId";
+/// How the gateway is told that a call is not waited for any more.
+const GIVE_UP: &str = "holdpoint/giveUp";
 /// What JSON-RPC calls an error of the server.
 const INTERNAL_ERROR: i32 = -32603;
 
@@ -36,6 +40,15 @@ struct Bridge {
     /// The client's name as an id, from the answer to its first message.
     id: OnceLock<String>,
     version: OnceLock<String>,
+    /// Calls that wait, by the client's name for the request.
+    waiting: Mutex<HashMap<String, Call>>,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// The id that it has for the gateway.
+    id: String,
+    task: AbortHandle,
 }
 
 pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failure> {
@@ -46,17 +59,17 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
     let url = connect::url(common)?;
     let path = wait.map_or_else(|| "/mcp".to_owned(), |wait| format!("/mcp?wait={wait}"));
     let client = McpClient::new(format!("{url}{path}"), token);
-    let bridge = Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new() });
+    let bridge =
+        Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });
     let mut input = lines();
     while let Some(line) = input.recv().await {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        let first = message["method"] == "initialize";
-        let passing = Arc::clone(&bridge).pass(message);
-        // What follows the introduction needs what comes back from it; calls wait side by side.
-        if first {
-            passing.await;
-        } else {
-            tokio::spawn(passing);
+        match message["method"].as_str() {
+            // What follows the introduction needs what comes back from it.
+            Some("initialize") => Arc::clone(&bridge).pass(message).await,
+            Some("tools/call") => bridge.call(message),
+            Some("notifications/cancelled") => drop(tokio::spawn(Arc::clone(&bridge).give_up(message))),
+            _ => drop(tokio::spawn(Arc::clone(&bridge).pass(message))),
         }
     }
     // The agent is gone, and nobody hears what its calls come to.
@@ -77,13 +90,41 @@ fn lines() -> mpsc::UnboundedReceiver<String> {
 }
 
 impl Bridge {
-    async fn pass(self: Arc<Self>, mut message: Value) {
-        if message["method"] == "tools/call"
-            && let Some(params) = message["params"].as_object_mut()
+    /// Calls wait side by side, each with an id of its own.
+    fn call(self: &Arc<Self>, mut message: Value) {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        if let Some(params) = message["params"].as_object_mut()
             && let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut()
         {
-            meta.entry(CALL_ID).or_insert_with(|| uuid::Uuid::new_v4().simple().to_string().into());
+            meta.insert(CALL_ID.to_owned(), id.as_str().into());
         }
+        let (bridge, request) = (Arc::clone(self), message["id"].to_string());
+        // Held until it is in the list, from which its task takes it.
+        let mut waiting = self.waiting();
+        let task = tokio::spawn(async move {
+            let request = message["id"].to_string();
+            Arc::clone(&bridge).pass(message).await;
+            bridge.waiting().remove(&request);
+        });
+        waiting.insert(request, Call { id, task: task.abort_handle() });
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, Call>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent does not wait for this call any more: nobody needs to answer it. If the gateway is away just now, the ask
+    /// stays.
+    async fn give_up(self: Arc<Self>, cancelled: Value) {
+        let call = self.waiting().remove(&cancelled["params"]["requestId"].to_string());
+        let Some(Call { id, task }) = call else { return };
+        task.abort();
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": GIVE_UP, "params": {"callId": id}});
+        let version = self.version.get().map(String::as_str);
+        let _away = self.client.send(&message, self.id.get().map(String::as_str), version).await;
+    }
+
+    async fn pass(self: Arc<Self>, message: Value) {
         let begin = Instant::now();
         loop {
             let why = match self.once(&message).await {

@@ -34,7 +34,7 @@ impl Gateway {
         holdpoint(self.dir.path()).args(args).stdin(Stdio::null()).output().expect("it runs")
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let output = self.run(&[args, &["--json"]].concat());
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("JSON")

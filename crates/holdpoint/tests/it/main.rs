@@ -2,4 +2,5 @@
 
 mod audit;
 mod cli;
+mod mcp;
 mod structure;

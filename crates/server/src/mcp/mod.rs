@@ -14,12 +14,13 @@ use std::time::Duration;
 use holdpoint_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody};
 use holdpoint_protocol::{SessionId, ToolCallId};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// How long a call waits where nobody says: most clients give up after a minute.
@@ -28,6 +29,9 @@ pub(crate) const USUAL_PATIENCE: Duration = Duration::from_secs(50);
 const PROGRESS: Duration = Duration::from_secs(15);
 /// Where a client sends its own id of the call: Claude Code, and our bridge from standard input.
 const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "holdpoint/callId"];
+/// Where a client that named its call itself says that it has given it up. A cancellation names the request only, and
+/// two clients may have the same names for their requests.
+const GIVE_UP: &str = "holdpoint/giveUp";
 const INSTRUCTIONS: &str = "These tools reach a person. Silence is never an answer: a result with \
     \"status\":\"pending\" means that nobody has answered yet. Call await_answer with its interaction_id until there \
     is an answer, or go on with work that does not depend on it.";
@@ -108,6 +112,30 @@ impl ServerHandler for Mcp {
             Err(error) => Err(error.into()),
         };
         Ok(CallToolResponse::Complete(tools::told(result)))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != GIVE_UP {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let call = request.params.as_ref().and_then(|params| params["callId"].as_str());
+        let Some(call) = call else { return Err(ErrorData::invalid_params("it names no callId", None)) };
+        let given_up = match self.session(&context).await {
+            Ok(session) => self.gateway.give_up_call(&self.caller.owner, session, call).await,
+            Err(error) => Err(error),
+        };
+        match given_up {
+            Ok(()) => Ok(CustomResult::new(json!({ "withdrawn": true }))),
+            // It was answered, or never asked anybody.
+            Err(GatewayError::NoAsk | GatewayError::Rejected(_)) => {
+                Ok(CustomResult::new(json!({ "withdrawn": false })))
+            }
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+        }
     }
 }
 

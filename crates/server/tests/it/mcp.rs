@@ -274,6 +274,36 @@ async fn a_call_that_waits_shows_that_it_lives() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_given_up_asks_nobody_any_more() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let asked = |id: &str, key: Value| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
+            "arguments": {"question": "Why?", "key": key}, "_meta": {"holdpoint/callId": id}}})
+    };
+    let given_up = async |agent: &Client<'_>, id: &str| {
+        let message =
+            json!({"jsonrpc": "2.0", "id": 2, "method": "holdpoint/giveUp", "params": {"callId": id}});
+        let answer: Value = send(agent, "/mcp", &message).await.json().await.expect("JSON");
+        answer["result"]["withdrawn"].clone()
+    };
+    send(&agent, "/mcp?wait=1s", &asked("call-1", Value::Null)).await;
+    send(&agent, "/mcp?wait=1s", &asked("call-2", json!("release-7"))).await;
+    let asks = inbox(&ana, 2).await;
+    let other = running.client(Role::Agent, "other").await;
+    assert_eq!(given_up(&other, "call-1").await, false, "nobody else's");
+    assert_eq!(given_up(&agent, "call-1").await, true);
+    assert_eq!(given_up(&agent, "call-1").await, false);
+    assert_eq!(given_up(&agent, "call-2").await, false, "who has its key may come back");
+    let (_, page) = ana.get("/v1/interactions").await;
+    assert_eq!(page["interactions"].as_array().unwrap().len(), 1, "{page}");
+    let gone = asks.iter().find(|ask| ask["request"]["toolCallId"] == "call-1").unwrap();
+    let late = ana.respond(gone, "k", json!({"action": "submit", "answers": {"answer": "because"}})).await;
+    assert_eq!((late.0, &late.1["code"]), (410, &json!("dead")), "{}", late.1);
+}
+
+#[tokio::test]
 async fn only_those_who_may_ask_get_in() {
     let running = Running::start().await;
     let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
