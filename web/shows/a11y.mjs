@@ -38,8 +38,14 @@ await run(async ({ gateway, browser, open }) => {
     await page.getByText("Nothing waits for you").waitFor();
     await look_at("empty inbox");
     await page.goto(`${gateway.url}/grants`);
-    await page.getByText("Nothing is remembered for good").waitFor();
+    await page.getByText("Nothing is remembered").waitFor();
+    await look_at("remembered approvals, none");
+    await remembered(gateway);
+    await page.reload();
+    await page.getByRole("button", { name: "Take back" }).waitFor();
     await look_at("remembered approvals");
+    await press("Take back");
+    await page.getByText("Nothing is remembered").waitFor();
     await page.goto(`${gateway.url}/`);
     await press("Settings");
     await page.getByRole("dialog").waitFor();
@@ -123,3 +129,19 @@ await run(async ({ gateway, browser, open }) => {
   }
   return `axe-core looked at ${screens} screens, in ${LOOKS.length} looks.`;
 });
+
+/** An approval that holds for its session. */
+async function remembered(gateway) {
+  const session = await gateway.session("remembers");
+  await gateway.say(session, KINDS.find((one) => one.name === "approval").script());
+  const { request } = await until("an approval", async () => {
+    const { interactions } = await gateway.call("GET", `/v1/interactions?session=${session}`);
+    return interactions[0];
+  });
+  await gateway.call("POST", `/v1/interactions/${request.interactionId}/respond`, {
+    promptId: request.promptId,
+    idempotencyKey: crypto.randomUUID(),
+    action: "approve",
+    scope: "session",
+  });
+}

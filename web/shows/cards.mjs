@@ -203,6 +203,13 @@ async function edits({ gateway, open }) {
     "the same input is then approved without a person",
     (await received(gateway, session))[2]?.settlement === "approved",
   );
+  await page.goto(`${gateway.url}/grants`);
+  await press("Take back");
+  await page.getByText("Nothing is remembered").waitFor();
+  await gateway.say(session, kind.script());
+  await page.goto(`${gateway.url}/sessions/${session}`);
+  await card(page);
+  check("taken back, the same input asks again", (await received(gateway, session)).length === 3);
 
   const denied = await asked({ gateway }, page, kind);
   await card(page);

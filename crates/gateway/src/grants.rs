@@ -1,14 +1,18 @@
-//! Always-grants: facts of an owner, in a small journal of the owner's own.
+//! Remembered approvals. Those for always are facts of an owner, in a small journal of the owner's own; those for a session
+//! are in the session's.
 
 use holdpoint_core::{Command, Rejection};
-use holdpoint_protocol::{Grant, GrantId, OwnerId, Scope, SessionId, SessionOpened};
+use holdpoint_protocol::api::ListedGrant;
+use holdpoint_protocol::{AgentState, Grant, GrantId, OwnerId, Scope, SessionId, SessionOpened};
 
-use holdpoint_store::SessionRecord;
+use holdpoint_store::{SessionQuery, SessionRecord};
 
 use crate::{Gateway, GatewayError, Person};
 
 /// The name under which an owner's own journal is opened.
 const OWNER_JOURNAL: &str = "owner";
+/// In how many sessions remembered approvals are looked for.
+const SESSIONS: u32 = 200;
 
 pub(crate) async fn of_owner(gateway: &Gateway, owner: &OwnerId) -> Result<Vec<Grant>, GatewayError> {
     let record = gateway.inner.journal.session(journal_of(owner)).await?;
@@ -32,17 +36,40 @@ pub(crate) async fn remember(gateway: &Gateway, owner: &OwnerId, grant: Grant) -
 }
 
 impl Gateway {
-    /// What is remembered for an owner, in all sessions.
-    pub async fn grants(&self, owner: &OwnerId) -> Result<Vec<Grant>, GatewayError> {
-        let mut grants = of_owner(self, owner).await?;
-        grants.retain(|grant| grant.scope == Scope::Always);
-        Ok(grants)
+    /// What is remembered for an owner: always, and in those of the newest sessions that go on.
+    pub async fn grants(&self, owner: &OwnerId) -> Result<Vec<ListedGrant>, GatewayError> {
+        let always = of_owner(self, owner).await?.into_iter().filter(|grant| grant.scope == Scope::Always);
+        let mut listed: Vec<_> =
+            always.map(|grant| ListedGrant { grant, session_id: None, session_title: None }).collect();
+        let newest = SessionQuery { owner: owner.clone(), before: None, limit: SESSIONS };
+        for session in self.inner.journal.sessions(newest).await? {
+            if session.state.agent == AgentState::Ended {
+                continue;
+            }
+            let (id, title) = (session.id, session.opened.title);
+            let grants = session.state.grants.into_values().filter(|grant| grant.scope == Scope::Session);
+            listed.extend(grants.map(|grant| ListedGrant {
+                grant,
+                session_id: Some(id),
+                session_title: title.clone(),
+            }));
+        }
+        Ok(listed)
     }
 
-    /// Takes one back: the next match asks.
-    pub async fn revoke(&self, person: &Person, grant_id: GrantId) -> Result<(), GatewayError> {
+    /// Takes one back: the next match asks. One that is for a session is named with it.
+    pub async fn revoke(
+        &self,
+        person: &Person,
+        grant_id: GrantId,
+        session: Option<SessionId>,
+    ) -> Result<(), GatewayError> {
         let command = Command::Revoke { grant_id, name: person.name.clone() };
-        match self.append(journal_of(&person.owner), command).await {
+        let journal = match session {
+            Some(session) => self.record(&person.owner, session).await?.id,
+            None => journal_of(&person.owner),
+        };
+        match self.append(journal, command).await {
             Ok(_) => Ok(()),
             Err(GatewayError::Rejected(Rejection::NotOpened)) => {
                 Err(GatewayError::Rejected(Rejection::UnknownGrant))

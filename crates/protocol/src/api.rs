@@ -309,7 +309,19 @@ pub struct Receipt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantPage {
-    pub grants: Vec<Grant>,
+    pub grants: Vec<ListedGrant>,
+}
+
+/// A remembered approval, and the session that it ends with, if it does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedGrant {
+    #[serde(flatten)]
+    pub grant: Grant,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_title: Option<String>,
 }
 
 /// The short form of an approval or a refusal.

@@ -77,7 +77,8 @@ export const gateway = {
     take<Receipt>(respond({ path: { id }, body, headers: { "Holdpoint-Interaction": mode } })),
   setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
   grants: () => take<GrantPage>(listGrants()),
-  revokeGrant: (id: string) => take<void>(revokeGrant({ path: { id } })),
+  revokeGrant: (id: string, session?: string | null) =>
+    take<void>(revokeGrant({ path: { id }, query: session ? { session } : {} })),
 };
 
 export type Gateway = typeof gateway;

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { gateway } from "../api/gateway";
-import type { Grant } from "../api/generated";
+import type { ListedGrant } from "../api/generated";
 import { LIFETIME, ruleWords, SCOPE } from "../interactions/words";
 import { mayAnswer, useLive } from "../session/live";
 import { useNow } from "../session/now";
@@ -27,7 +27,7 @@ export function GrantsPage() {
         </p>
         {grants.data?.grants.length === 0 && (
           <p className="py-6 text-base text-ink-2">
-            Nothing is remembered for good. What was remembered for one session ends with it.
+            Nothing is remembered. Choose “Remember…” when you approve, and it is listed here.
           </p>
         )}
         <ul className="grid gap-1">
@@ -40,12 +40,12 @@ export function GrantsPage() {
   );
 }
 
-function Row({ grant }: { grant: Grant }) {
+function Row({ grant }: { grant: ListedGrant }) {
   const { me } = useLive();
   const now = useNow();
   const queries = useQueryClient();
   const revoke = useMutation({
-    mutationFn: () => gateway.revokeGrant(grant.grantId),
+    mutationFn: () => gateway.revokeGrant(grant.grantId, grant.sessionId),
     onSettled: () => queries.invalidateQueries({ queryKey: ["grants"] }),
   });
   return (
@@ -53,8 +53,17 @@ function Row({ grant }: { grant: Grant }) {
       <div className="min-w-0 flex-[1_1_280px]">
         <p className="font-medium wrap-anywhere">{ruleWords(grant)}</p>
         <p className="text-xs wrap-anywhere text-ink-2">
-          {SCOPE[grant.scope]}, {LIFETIME[grant.scope]}. Given by <Shown text={grant.givenBy} />,{" "}
-          {age(grant.givenAt, now)}.
+          {grant.sessionId ? (
+            <>
+              In{" "}
+              <Link to="/sessions/$sessionId" params={{ sessionId: grant.sessionId }} className="underline">
+                <Shown text={grant.sessionTitle || "its session"} />
+              </Link>
+            </>
+          ) : (
+            SCOPE[grant.scope]
+          )}
+          , {LIFETIME[grant.scope]}. Given by <Shown text={grant.givenBy} />, {age(grant.givenAt, now)}.
           {grant.rule === "exact_input" && (
             <>
               {" "}

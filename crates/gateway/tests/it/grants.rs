@@ -1,12 +1,13 @@
 //! Approvals that are remembered, and rules: each is named in the journal.
 
 use holdpoint_core::Rejection;
-use holdpoint_gateway::GatewayError;
+use holdpoint_gateway::{GatewayError, Person};
 use holdpoint_protocol::{
     AskBody, Decider, EventBody, GrantId, PermissionMode, ResponseDraft, Rule, Scope, Settlement,
 };
+use serde_json::json;
 
-use crate::world::{Talk, World, approve, respond};
+use crate::world::{Talk, World, ada, answer, approve, owner, respond};
 
 const LS_TWICE: &str = "approve Bash {\"command\":\"ls\"}\napprove Bash {\"command\":\"ls\"}";
 
@@ -44,6 +45,33 @@ async fn a_session_grant_settles_the_next_identical_call_and_no_other() {
     assert_eq!(deciders[1], Decider::Grant { grant_id: GrantId::from_answer(ask.interaction_id) });
     assert!(matches!(deciders[2], Decider::Person { .. }));
     assert_eq!(talk.results().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_session_grant_is_listed_and_taken_back_by_its_owner() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say(&format!("{LS_TWICE}\nask Store: Where? | a | b\napprove Bash {{\"command\":\"ls\"}}")).await;
+    let ask = talk.ask().await;
+    talk.respond(&ask, scoped(Scope::Session)).await;
+    let (_granted, question) = (talk.ask().await, talk.ask().await);
+    let grants = talk.gateway.grants(&owner("ada")).await.unwrap();
+    let [listed] = grants.as_slice() else { panic!("one: {grants:?}") };
+    assert_eq!((listed.grant.scope, listed.session_id), (Scope::Session, Some(talk.session)));
+    let id = listed.grant.grant_id;
+
+    assert_eq!(talk.gateway.grants(&owner("ben")).await.unwrap(), []);
+    let ben = Person { owner: owner("ben"), ..ada() };
+    let refused = talk.gateway.revoke(&ben, id, Some(talk.session)).await;
+    assert!(matches!(refused, Err(GatewayError::NoSession)), "{refused:?}");
+    talk.gateway.revoke(&ada(), id, Some(talk.session)).await.unwrap();
+    assert_eq!(talk.gateway.grants(&owner("ada")).await.unwrap(), []);
+
+    talk.respond(&question, answer(json!({ "store": "a" }))).await;
+    // The next match asks, and is not decided yet.
+    let again = talk.ask().await;
+    talk.respond(&again, approve()).await;
+    talk.completed().await;
 }
 
 #[tokio::test]

@@ -405,7 +405,7 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
     assert_eq!((one.seq, one.at, one.prompt_id), (two.seq, two.at, two.prompt_id));
     let grants = talk.gateway.grants(&owner("ada")).await.unwrap();
     assert_eq!(grants.len(), 1);
-    assert_eq!(grants[0].interaction_id, ask.interaction_id);
+    assert_eq!(grants[0].grant.interaction_id, ask.interaction_id);
 
     let mut elsewhere = world.talk().await;
     assert_eq!(result(call(&elsewhere, deploy(&[Scope::Once]), &handler)).await.unwrap(), json!(1));
@@ -413,9 +413,9 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
         EventBody::InteractionResponse(response) => Some(response.decider.clone()),
         _ => None,
     });
-    assert_eq!(granted.await, Decider::Grant { grant_id: grants[0].grant_id });
+    assert_eq!(granted.await, Decider::Grant { grant_id: grants[0].grant.grant_id });
 
-    talk.gateway.revoke(&ada, grants[0].grant_id).await.unwrap();
+    talk.gateway.revoke(&ada, grants[0].grant.grant_id, None).await.unwrap();
     let mut third = world.talk().await;
     let handler = Script::new([complete(json!("asked"))]);
     let asked = call(&third, deploy(&[Scope::Once]), &handler);

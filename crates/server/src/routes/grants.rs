@@ -1,11 +1,13 @@
 //! Remembered approvals: look at them, take them back.
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use holdpoint_protocol::api::GrantPage;
-use holdpoint_protocol::{GrantId, Problem};
+use holdpoint_protocol::{GrantId, Problem, SessionId};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::App;
 use crate::auth::{Answerer, Reader};
@@ -17,14 +19,22 @@ pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<
     Ok(Json(GrantPage { grants: app.gateway.grants(reader.owner()?).await? }))
 }
 
-#[utoipa::path(delete, operation_id = "revoke_grant", path = "/v1/grants/{id}", tag = "grants", params(("id" = GrantId, Path)),
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Place {
+    /// The session of an approval that ends with it.
+    session: Option<SessionId>,
+}
+
+#[utoipa::path(delete, operation_id = "revoke_grant", path = "/v1/grants/{id}", tag = "grants", params(("id" = GrantId, Path), Place),
     responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
     Answerer(person): Answerer,
     id: Result<Path<GrantId>, PathRejection>,
+    place: Result<Query<Place>, QueryRejection>,
 ) -> Result<StatusCode, ApiError> {
-    let Path(id) = id?;
-    app.gateway.revoke(&person, id).await?;
+    let (Path(id), Query(place)) = (id?, place?);
+    app.gateway.revoke(&person, id, place.session).await?;
     Ok(StatusCode::NO_CONTENT)
 }

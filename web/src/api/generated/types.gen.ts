@@ -472,7 +472,7 @@ export type GrantAdded = Grant;
 export type GrantId = string;
 
 export type GrantPage = {
-    grants: Array<Grant>;
+    grants: Array<ListedGrant>;
 };
 
 export type GrantRevoked = RevokedWhy & {
@@ -679,6 +679,14 @@ export type LateAnswer = Response & {
      */
     text: string;
     turnId: TurnId;
+};
+
+/**
+ * A remembered approval, and the session that it ends with, if it does.
+ */
+export type ListedGrant = Grant & {
+    sessionId?: SessionId | null;
+    sessionTitle?: string | null;
 };
 
 /**
@@ -1416,7 +1424,12 @@ export type RevokeGrantData = {
     path: {
         id: GrantId;
     };
-    query?: never;
+    query?: {
+        /**
+         * The session of an approval that ends with it.
+         */
+        session?: SessionId;
+    };
     url: '/v1/grants/{id}';
 };
 
