@@ -3,6 +3,7 @@
 import { parseExact } from "./exact";
 import {
   type Agents,
+  endSession,
   type GrantPage,
   type Interaction,
   type InteractionMode,
@@ -72,6 +73,7 @@ export const gateway = {
   openSession: (body: OpenSession) => take<Session>(openSession({ body })),
   say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
   interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
+  end: (id: string) => take<void>(endSession({ path: { id } })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
     take<Receipt>(respond({ path: { id }, body, headers: { "Holdpoint-Interaction": mode } })),

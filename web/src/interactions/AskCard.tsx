@@ -111,9 +111,12 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
       place.onMove(1);
     } else if (event.key === "[") {
       place.onMove(-1);
+    } else if (panel !== null) {
+      // Whoever opened it is about to type.
+      return;
     } else if (letter === "n" && isOpen(ask)) {
       place.onNotNow();
-    } else if (!answerable || panel !== null) {
+    } else if (!answerable) {
       return;
     } else if (/^[1-9]$/.test(event.key) && keys.current.digit) {
       keys.current.digit(Number(event.key));

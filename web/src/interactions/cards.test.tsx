@@ -76,6 +76,18 @@ describe("every card", () => {
     expect(fake.sent).toHaveLength(1);
   });
 
+  it("is not put off by a letter that was meant for its panel", async () => {
+    const onNotNow = vi.fn();
+    render(<OnDesk fake={fakeDesk()} ask={ask(approvalRequest({}))} place={{ ...nowhere, onNotNow }} />);
+    await settle();
+    screen.getByRole("region", { name: /Run 2 commands/ }).focus();
+    const person = user();
+    await person.keyboard("rn");
+    expect(onNotNow).not.toHaveBeenCalled();
+    await person.keyboard("{Escape}n");
+    expect(onNotNow).toHaveBeenCalledOnce();
+  });
+
   it("keeps the focus when what had it goes away, so that keys go on working", async () => {
     const onMove = vi.fn();
     const fake = fakeDesk();

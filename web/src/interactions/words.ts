@@ -189,7 +189,9 @@ function deed(ask: Ask): string {
   switch (ask.settlement) {
     case "approved": {
       if (done?.action !== "approve") return "Approved";
-      return `Approved${done.editedInput === undefined ? "" : " with changes"} ${SCOPE[done.scope]}`;
+      // Nobody was asked: how far it reaches is said where it was remembered.
+      if (done.by !== "person") return "Approved";
+      return `Approved ${SCOPE[done.scope]}${done.editedInput === undefined ? "" : ", with changes"}`;
     }
     case "denied":
       return quoted("Denied", done?.action === "deny" ? done.reason : null);

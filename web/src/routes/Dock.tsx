@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Interaction } from "../api/generated";
 import { Problem } from "../api/problem";
 import { AskCard, type CardPlace } from "../interactions/AskCard";
@@ -17,7 +17,6 @@ interface Props {
   /** The ask that a link or a press named. */
   askId: string | null;
   transcript: Transcript;
-  composer: RefObject<HTMLTextAreaElement | null>;
 }
 
 /** The newer of what the inbox knows and what the session's events tell. */
@@ -28,7 +27,7 @@ function newest(ask: Interaction, transcript: Transcript): Interaction {
 }
 
 /** The open ask of a session, above the composer. On a phone it fills the screen once it is opened. */
-export function Dock({ sessionId, askId, transcript, composer }: Props) {
+export function Dock({ sessionId, askId, transcript }: Props) {
   const { inbox } = useLive();
   const { asks } = useInbox();
   const here = useWaiting(sessionId).now;
@@ -47,18 +46,10 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   const id = askId ?? docked;
   useEffect(() => setHeld(id), [id]);
 
-  // The next card takes the focus over from the one that was answered; after the last one, the composer.
+  // The next card takes the focus over from the one that was answered. After the last one nobody has it: a letter that
+  // was meant for a card must not become part of a message.
   const box = useRef<HTMLDivElement>(null);
-  useKeepFocus(box, () => {
-    const card = box.current?.querySelector<HTMLElement>("[data-card]");
-    if (card) card.focus({ preventScroll: true });
-    else write();
-  });
-
-  /** To the composer; not where that would bring up a keyboard on the screen. */
-  const write = () => {
-    if (matchMedia("(pointer: fine)").matches) composer.current?.focus();
-  };
+  useKeepFocus(box, () => box.current?.querySelector<HTMLElement>("[data-card]")?.focus({ preventScroll: true }));
 
   const known = id === null ? undefined : asks.get(id);
   const missing = id !== null && known === undefined;
@@ -76,7 +67,6 @@ export function Dock({ sessionId, askId, transcript, composer }: Props) {
   const leave = () => {
     if (askId) void navigate({ to: ".", search: {} });
     setClosed(promptId);
-    write();
   };
   const go = (other: Interaction | undefined) => {
     if (!other) return leave();

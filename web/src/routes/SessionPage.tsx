@@ -11,6 +11,7 @@ import { folder } from "../text/time";
 import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Dock } from "./Dock";
+import { EndSession } from "./EndSession";
 import { useSessionPlace } from "./places";
 
 const QUIET: AgentState[] = ["idle", "ended", "detached", "parked"];
@@ -29,7 +30,8 @@ export function SessionPage() {
   const told = transcript.seq > 0 ? transcript.agent : (session?.state ?? "idle");
   const agent = told === "running" && (session?.openAsks ?? 0) > 0 && session?.state === "waiting" ? "waiting" : told;
   const program = session !== null && isProgram(session.agent);
-  const canWrite = mayAnswer(me) && agent !== "ended" && !program;
+  const goesOn = mayAnswer(me) && session !== null && agent !== "ended";
+  const canWrite = goesOn && !program && !view.problem;
 
   return (
     <main className="flex h-dvh min-w-0 flex-col">
@@ -54,6 +56,7 @@ export function SessionPage() {
             Not connected. Trying again…
           </p>
         )}
+        {goesOn && <EndSession sessionId={sessionId} />}
       </header>
       {view.problem ? (
         <p className="p-6 text-ink-2">{view.problem.message}</p>
@@ -66,7 +69,7 @@ export function SessionPage() {
       )}
       <div className="flex max-h-[78dvh] min-h-0 shrink-0 flex-col px-6 pb-[max(16px,env(safe-area-inset-bottom))] max-wide:px-4">
         <div className="mx-auto flex min-h-0 w-full max-w-[720px] flex-col">
-          <Dock sessionId={sessionId} askId={askId} transcript={transcript} composer={box} />
+          <Dock sessionId={sessionId} askId={askId} transcript={transcript} />
           {canWrite && <Composer sessionId={sessionId} busy={!QUIET.includes(agent)} box={box} />}
         </div>
       </div>

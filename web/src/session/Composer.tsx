@@ -31,6 +31,8 @@ export function Composer({ sessionId, busy, box }: Props) {
     send.mutate();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    // Leaves: from here on letters are keys again.
+    if (event.key === "Escape") box.current?.blur();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     // On a phone Enter is the only way to a new line.
     if (matchMedia("(pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;

@@ -10,10 +10,17 @@ import type { ToolItem } from "./transcript";
 
 /** A tool call: what goes in, the ask it waits for, what comes out. */
 export function ToolBlock({ tool }: { tool: ToolItem }) {
-  const { input, result, ask } = tool;
+  const { result, ask } = tool;
+  const edited = ask?.response?.action === "approve" ? ask.response.editedInput : undefined;
+  // What a person changed is what runs; what was asked stands in the ask.
+  const input = edited === undefined ? tool.input : { value: edited };
   const command = input && commandOf(input.value);
   const file = input && fileOf(input.value);
-  const state = result ? (result.isError ? "failed" : "") : ask ? "" : "running";
+  const refused =
+    ask?.state === "closed" ||
+    (ask?.state === "settled" && (ask.settlement === "denied" || ask.settlement === "declined"));
+  const failed = result?.isError === true && !refused;
+  const state = failed ? "failed" : result || ask ? "" : "running";
   // A question or a form is what its input says.
   const speaksForItself = ask !== undefined && ask.request.kind !== "approval";
   return (
@@ -23,7 +30,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
           {asker(tool.parents[0] ?? tool.name, tool.parents[0] ? [...tool.parents.slice(1), tool.name] : [])}
         </span>
         <span className="min-w-0 flex-1 truncate text-ink-2">{file && visible(file)}</span>
-        <span className={state === "failed" ? "text-denied" : "text-ink-2"}>{state}</span>
+        <span className={failed ? "text-denied" : "text-ink-2"}>{state}</span>
       </p>
       <div className="border-t border-line empty:hidden">
         {speaksForItself ? (
@@ -32,7 +39,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
           <Input
             value={input.value}
             command={command ?? null}
-            preview={ask?.request.kind === "approval" ? (ask.request.preview ?? null) : null}
+            preview={ask?.request.kind === "approval" && edited === undefined ? (ask.request.preview ?? null) : null}
           />
         ) : (
           tool.streamed && <Payload text={tool.streamed} />
@@ -45,7 +52,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
       )}
       {result && (
         <div className={`border-t border-line ${command ? "" : "[&>div]:bg-transparent"}`}>
-          <Folded name={result.isError ? "Error" : "Result"} value={result.value} />
+          <Folded name={failed ? "Error" : "Result"} value={result.value} />
         </div>
       )}
     </div>

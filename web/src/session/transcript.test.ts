@@ -65,6 +65,15 @@ describe("a transcript", () => {
     expect(complete.items[0]).toMatchObject({ streamed: "", input: { value: { command: "ls" } } });
   });
 
+  it("is of an agent that rests when its turn is done, and ended when its session is", () => {
+    const runs: EventBody = { type: "session_status", data: { agent: "running" } };
+    const ends: EventBody = { type: "session_status", data: { agent: "ended" } };
+    const done: EventBody = { type: "done", data: { turnId: "t1", reason: "completed" } };
+    expect(read(runs, delta("a")).agent).toBe("running");
+    expect(read(runs, delta("a"), done).agent).toBe("idle");
+    expect(read(runs, ends, done).agent).toBe("ended");
+  });
+
   it("shows an ask inside its tool's block, and a questionnaire as a block of its own", () => {
     const inside = read(start, { type: "interaction_request", data: approvalRequest({ toolCallId: "c1" }) });
     expect(inside.items).toHaveLength(1);

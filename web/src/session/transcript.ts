@@ -167,6 +167,7 @@ function apply(draft: Draft, event: Event): void {
       break;
     case "done":
       draft.turnId = null;
+      if (draft.agent !== "ended") draft.agent = "idle";
       add(draft, { kind: "done", key: seq, reason: event.data.reason, at, usage: event.data.usage ?? null });
       break;
     case "grant_added":
