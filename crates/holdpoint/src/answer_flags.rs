@@ -102,6 +102,15 @@ fn is_named(question: &Question, name: &str) -> bool {
     question.id == name || question.header.eq_ignore_ascii_case(name) || question.question == name
 }
 
+/// The option that is meant, however it is written; otherwise a person's own words.
+fn label(question: &Question, value: String) -> String {
+    let mut alike = question.options.iter().filter(|option| option.label.eq_ignore_ascii_case(&value));
+    match (alike.next(), alike.next()) {
+        (Some(option), None) => option.label.clone(),
+        (Some(_), Some(_)) | (None, _) => value,
+    }
+}
+
 /// `NAME=VALUE` pairs as the answers or fields of this ask.
 pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<ResponseDraft, Failure> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
@@ -119,6 +128,10 @@ pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<R
             let mut answers = Map::new();
             for (name, given) in values {
                 let question = questions.iter().find(|question| is_named(question, &name));
+                let given: Vec<String> = match question {
+                    Some(question) => given.into_iter().map(|value| label(question, value)).collect(),
+                    None => given,
+                };
                 let key = question.map_or(name, |question| question.id.clone());
                 let value = match given.as_slice() {
                     [one] => Value::from(one.as_str()),

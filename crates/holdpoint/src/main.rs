@@ -46,10 +46,16 @@ fn main() -> ExitCode {
     if let Command::AgentHost { args } = command {
         return holdpoint_agents::host::run(args);
     }
+    let json = cli.common.json;
     match run(cli.common, command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("✕ {failure}");
+            if json {
+                let exit_code = failure.exit_code();
+                eprintln!("{}", serde_json::json!({ "error": failure.to_string(), "exitCode": exit_code }));
+            } else {
+                eprintln!("✕ {failure}");
+            }
             ExitCode::from(failure.exit_code())
         }
     }

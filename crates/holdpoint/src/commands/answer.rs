@@ -99,8 +99,8 @@ pub(super) fn show(ask: &Interaction) {
                 let mark = if field.required { " (required)" } else { "" };
                 let note = field.description.as_deref().map(|words| format!(" – {}", safe_line(words)));
                 println!("  {}{mark}{}", safe_line(&field.label), note.unwrap_or_default());
-                if let Some(options) = options(&field.kind) {
-                    println!("     one of: {options}");
+                if let Some(hint) = hint(&field.kind) {
+                    println!("     {hint}");
                 }
             }
         }
@@ -120,16 +120,16 @@ pub(super) fn show(ask: &Interaction) {
     println!("{}", words::no_answer(request));
 }
 
-/// What may be chosen, by the values that are sent.
-fn options(kind: &FieldKind) -> Option<String> {
+/// What may be chosen, by the values that are sent, or what it must look like.
+fn hint(kind: &FieldKind) -> Option<String> {
     match kind {
         FieldKind::Select { options }
         | FieldKind::Radio { options }
         | FieldKind::Multiselect { options, .. } => {
             let values: Vec<String> = options.iter().map(|option| safe_line(&option.value)).collect();
-            Some(values.join(", "))
+            Some(format!("one of: {}", values.join(", ")))
         }
-        FieldKind::Checkbox {} => Some("yes, no".to_owned()),
+        FieldKind::Checkbox {} => Some("yes or no".to_owned()),
         FieldKind::Date { .. } => Some("a day like 2026-01-31".to_owned()),
         FieldKind::Text { format, .. } => format.map(|format| format.words().to_owned()),
         FieldKind::Textarea { .. } | FieldKind::Number { .. } | FieldKind::Secret {} => None,
@@ -166,12 +166,16 @@ pub(super) fn ask_person(
                 } else {
                     "a number, or your own words"
                 };
-                let Some(line) =
-                    prompt(&format!("{} ({words}; q leaves): ", safe_line(&question.header)), lines)?
-                else {
-                    return Ok(None);
-                };
                 let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+                let words = format!("{} ({words}; q leaves): ", safe_line(&question.header));
+                let line = loop {
+                    let Some(line) = prompt(&words, lines)? else { return Ok(None) };
+                    // A slip of the finger is not what somebody wants to say.
+                    let Some(number) = beyond(&labels, &line) else { break line };
+                    println!(
+                        "There is no option {number}. To answer with the number itself, put words around it."
+                    );
+                };
                 let values = chosen(&labels, question.multi_select, &line);
                 pairs.extend(values.into_iter().map(|value| format!("{}={value}", question.id)));
             }
@@ -307,6 +311,15 @@ fn secret_prompt(
     }
 }
 
+/// The first of these numbers that is no option's, where all of them are numbers.
+fn beyond(labels: &[&str], line: &str) -> Option<usize> {
+    if labels.is_empty() || labels.contains(&line) {
+        return None;
+    }
+    let numbers: Option<Vec<usize>> = line.split(',').map(|part| part.trim().parse().ok()).collect();
+    numbers?.into_iter().find(|number| !(1..=labels.len()).contains(number))
+}
+
 /// The labels behind the numbers, or the words as they are.
 fn chosen(labels: &[&str], many: bool, line: &str) -> Vec<String> {
     let label = |text: &str| {
@@ -333,4 +346,25 @@ fn flush() {
 
 fn terminal(source: std::io::Error) -> Failure {
     Failure::Io { what: "read from the terminal".to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_an_option_is_asked_again_and_words_are_words() {
+        let labels = ["SQLite", "PostgreSQL", "7"];
+        for (line, number) in [
+            ("4", Some(4)),
+            ("0", Some(0)),
+            ("1, 9", Some(9)),
+            ("1,2", None),
+            ("7", None),
+            ("7 shards", None),
+        ] {
+            assert_eq!(beyond(&labels, line), number, "{line}");
+        }
+        assert_eq!(beyond(&[], "4"), None, "without options a number is an answer");
+    }
 }

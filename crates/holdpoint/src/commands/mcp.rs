@@ -32,6 +32,7 @@ const CALL_ID: &str = "holdpoint/callId";
 const GIVE_UP: &str = "holdpoint/giveUp";
 /// What JSON-RPC calls an error of the server.
 const INTERNAL_ERROR: i32 = -32603;
+const PARSE_ERROR: i32 = -32700;
 
 /// What both directions know.
 #[derive(Debug)]
@@ -63,7 +64,14 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
         Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });
     let mut input = lines();
     while let Some(line) = input.recv().await {
-        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+            let error = json!({"code": PARSE_ERROR, "message": "this line is not JSON"});
+            bridge.say(&json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string());
+            continue;
+        };
         match message["method"].as_str() {
             // What follows the introduction needs what comes back from it.
             Some("initialize") => Arc::clone(&bridge).pass(message).await,

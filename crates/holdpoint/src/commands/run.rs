@@ -1,7 +1,7 @@
 //! Start an agent in this folder.
 //!
-//! Where a gateway runs already, the session is opened there and this command is done. Otherwise the gateway runs as
-//! long as this command does, and asks are answered here as well as in the page.
+//! Where a gateway runs already, the session is opened there. Otherwise the gateway runs as long as this command does.
+//! Asks are answered here as well as in the page.
 
 use std::io::IsTerminal as _;
 
@@ -48,9 +48,11 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
     if !flags.no_open {
         open::browse(&link);
     }
+    let terminal = std::io::stdin().is_terminal() && !common.json;
     match ours {
-        Some(gateway) => stay(common, &client, session, gateway).await,
-        None => Ok(()),
+        // Nobody is here to be asked, and the agent needs nothing of us.
+        None if !terminal => Ok(()),
+        ours => stay(&client, session, ours, terminal).await,
     }
 }
 
@@ -75,14 +77,13 @@ async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
     Ok(session)
 }
 
-/// The gateway is ours: it runs until the person is done.
+/// Until the person is done. A gateway of our own ends then.
 async fn stay(
-    common: &Common,
     client: &Http,
     session: SessionId,
-    mut gateway: Gateway,
+    mut ours: Option<Gateway>,
+    terminal: bool,
 ) -> Result<(), Failure> {
-    let terminal = std::io::stdin().is_terminal() && !common.json;
     let mut keys = terminal.then(keyboard);
     loop {
         let talk = async {
@@ -91,8 +92,14 @@ async fn stay(
                 None => std::future::pending().await,
             }
         };
+        let gone = async {
+            match ours.as_mut() {
+                Some(gateway) => drop(gateway.child.wait().await),
+                None => std::future::pending().await,
+            }
+        };
         let next = tokio::select! {
-            _ = gateway.child.wait() => {
+            () = gone => {
                 return Err(Failure::Strange("the gateway went away; its words are above".to_owned()));
             }
             () = wait_for_signal() => Next::Quit,
@@ -100,7 +107,12 @@ async fn stay(
         };
         match next {
             Next::Go | Next::Kill => {}
-            Next::Quit => return gateway.child.kill().await.map_err(io("stop the gateway")),
+            Next::Quit => {
+                return match ours {
+                    Some(mut gateway) => gateway.child.kill().await.map_err(io("stop the gateway")),
+                    None => Ok(()),
+                };
+            }
         }
     }
 }

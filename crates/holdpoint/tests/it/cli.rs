@@ -133,6 +133,27 @@ fn a_missing_or_blank_answer_is_not_sent() {
 }
 
 #[test]
+fn an_option_is_meant_however_it_is_written_and_a_script_can_read_what_failed() {
+    let gateway = Gateway::start();
+    let id = gateway.ask("k", questions());
+    let refused = gateway.run(&["answer", &id, "--set", "store=a", "--json"]);
+    let why: Value = serde_json::from_slice(&refused.stderr).expect("JSON");
+    assert_eq!(why["exitCode"], 5);
+    assert!(why["error"].as_str().expect("words").contains("Deploy has no answer"), "{why}");
+    let answered = gateway.json(&["answer", &id, "--set", "store=a", "--set", "deploy=my own words"]);
+    let answers = &answered["response"]["answers"];
+    assert_eq!(answers[0]["labels"], json!(["A"]), "{answers}");
+    assert_eq!(answers[1]["other"], "my own words", "{answers}");
+}
+
+#[test]
+fn the_doctor_does_not_mind_that_nothing_was_started_yet() {
+    let dir = TempDir::new().expect("a folder");
+    let output = holdpoint(dir.path()).arg("doctor").output().expect("it runs");
+    assert!(text(&output.stdout).contains("! storage  nothing is kept yet"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn a_secret_is_read_from_standard_input_and_never_from_the_command() {
     let gateway = Gateway::start();
     let field = json!({"id": "token", "label": "Token", "type": "secret", "required": true});
