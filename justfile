@@ -29,9 +29,9 @@ demo *args: _web-if-node
 
 # Build the web UI if it changed; the next `cargo build` embeds it. Without it the plain page is served.
 web: _web-packages
-    cd web && { [ -e dist/ui/index.html ] && \
-        [ -z "$(find src public index.html package-lock.json *.config.ts -newer dist/ui/index.html -print -quit)" ] || \
-        npm run build; }
+    cd web && sources=$(find src public index.html package-lock.json *.config.ts -type f -print0 | sort -z | \
+        xargs -0 sha256sum | sha256sum) && \
+        { [ -e dist/ui/index.html ] && [ "$(cat dist/sources 2>/dev/null)" = "$sources" ] || { npm run build && echo "$sources" > dist/sources; }; }
 
 # People get the real page where it can be built, and are told where it cannot.
 _web-if-node:
