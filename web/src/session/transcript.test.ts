@@ -72,6 +72,7 @@ describe("a transcript", () => {
     expect(read(runs, delta("a")).agent).toBe("running");
     expect(read(runs, delta("a"), done).agent).toBe("idle");
     expect(read(runs, ends, done).agent).toBe("ended");
+    expect(read(runs, ends, ends).items).toHaveLength(1);
   });
 
   it("shows an ask inside its tool's block, and a questionnaire as a block of its own", () => {

@@ -157,8 +157,9 @@ function apply(draft: Draft, event: Event): void {
     }
     case "session_status": {
       const { agent, message } = event.data;
+      // The end of a session and that of its process say the same.
+      const note = agent === draft.agent ? undefined : STATUS_NOTE[agent];
       draft.agent = agent;
-      const note = STATUS_NOTE[agent];
       if (note) add(draft, { kind: "note", key: seq, text: message ? `${note} ${message}` : note });
       break;
     }
