@@ -196,6 +196,9 @@ impl Session {
         if status.agent == AgentState::Parked {
             self.comes_back = true;
         }
+        if status.agent == AgentState::Ended {
+            self.unheard.clear();
+        }
         if let Some(agent_ref) = &status.agent_ref {
             self.agent_ref = Some(agent_ref.clone());
         }

@@ -276,3 +276,12 @@ fn an_agent_that_has_its_tools_answer_is_not_told_again() {
     world.ok(last_exit(1, false));
     assert!(world.ok(retell(1)).is_empty(), "an approval is never told twice");
 }
+
+#[test]
+fn a_session_that_ended_has_nobody_to_tell() {
+    let mut world = answered_tool(question(1), answer("SQLite"));
+    world.ok(Command::End { name: "ana".to_owned() });
+    world.ok(last_exit(1, false));
+    assert_eq!(world.session().cut_off().count(), 0);
+    assert_eq!(world.rejected(retell(1)), Rejection::Ended);
+}
