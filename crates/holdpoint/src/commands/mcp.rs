@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use holdpoint_client::McpClient;
 use holdpoint_protocol::api::Role;
+use holdpoint_protocol::mcp::{CALL_ID, GIVE_UP};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -26,10 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(250);
 /// The name of the token that is made for this command.
 const NAME: &str = "mcp";
-/// Where the id of a call goes.
-const CALL_ID: &str = "holdpoint/callId";
-/// How the gateway is told that a call is not waited for any more.
-const GIVE_UP: &str = "holdpoint/giveUp";
 /// What JSON-RPC calls an error of the server.
 const INTERNAL_ERROR: i32 = -32603;
 const PARSE_ERROR: i32 = -32700;

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use holdpoint_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody};
+use holdpoint_protocol::mcp::{CALL_ID, GIVE_UP};
 use holdpoint_protocol::{SessionId, ToolCallId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
@@ -28,10 +29,7 @@ pub(crate) const USUAL_PATIENCE: Duration = Duration::from_secs(50);
 /// How often a client that asked for it hears that its call still waits.
 const PROGRESS: Duration = Duration::from_secs(15);
 /// Where a client sends its own id of the call: Claude Code, and our bridge from standard input.
-const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "holdpoint/callId"];
-/// Where a client that named its call itself says that it has given it up. A cancellation names the request only, and
-/// two clients may have the same names for their requests.
-const GIVE_UP: &str = "holdpoint/giveUp";
+const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", CALL_ID];
 const INSTRUCTIONS: &str = "These tools reach a person. Silence is never an answer: a result with \
     \"status\":\"pending\" means that nobody has answered yet. Call await_answer with its interaction_id until there \
     is an answer, or go on with work that does not depend on it.";
