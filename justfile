@@ -1,7 +1,7 @@
 set positional-arguments
 
 target := env("CARGO_TARGET_DIR", "target")
-proof := target / "release/holdpoint-show"
+proof := target / "release/holdstead-show"
 
 # List the recipes.
 default:
@@ -21,11 +21,11 @@ test *args:
 
 # Run the gateway.
 dev *args:
-    cargo run -p holdpoint -- serve "$@"
+    cargo run -p holdstead -- serve "$@"
 
 # Watch an agent stop, ask, and go on with your answer.
 demo *args: _web-if-node
-    cargo run -p holdpoint -- demo "$@"
+    cargo run -p holdstead -- demo "$@"
 
 # Build the web UI if it changed; the next `cargo build` embeds it. Without it the plain page is served.
 web: _web-packages
@@ -46,31 +46,31 @@ web-test: _web-packages
 
 # Write the web UI's client and the Python package's types from the OpenAPI document of the debug binary.
 api: _web-packages
-    cargo build --locked -p holdpoint
-    export HOLDPOINT_BIN="$(realpath {{ target }}/debug/holdpoint)"; (cd web && npm run api) && \
+    cargo build --locked -p holdstead
+    export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && npm run api) && \
         cd sdk/python && PYTHONPATH=src python3 -m scripts.types
 
 # Test the Python package, and the TypeScript example, against the debug binary.
 sdk-test: _web-packages
-    cargo build --locked -p holdpoint
-    export HOLDPOINT_BIN="$(realpath {{ target }}/debug/holdpoint)"; (cd web && node scripts/example.mjs) && \
+    cargo build --locked -p holdstead
+    export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && node scripts/example.mjs) && \
         cd sdk/python && PYTHONPATH=src python3 -W error -m unittest discover -s tests -t .
 
-# Install the holdpoint binary.
+# Install the holdstead binary.
 install: _web-if-node
-    cargo install --path crates/holdpoint --locked
+    cargo install --path crates/holdstead --locked
 
 # What CI runs.
 ci:
     .ci/run
 
-# List what Holdpoint can prove.
+# List what Holdstead can prove.
 show:
     @just --list --unsorted --list-heading '' | grep -E '^ +show-'
 
 # Both at once: the shows run the binary that lies beside them.
 _shows:
-    cargo build --release --locked -p holdpoint -p holdpoint-show
+    cargo build --release --locked -p holdstead -p holdstead-show
 
 # Answer all kinds of asks over HTTP, kill the gateway with one open, go on after the restart.
 show-demo: _shows
@@ -117,7 +117,7 @@ show-reprompt: _shows
     {{ proof }} reprompt
 # 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
 show-callers: _shows
-    export HOLDPOINT_BIN="$(realpath {{ target }}/release/holdpoint)"; \
+    export HOLDSTEAD_BIN="$(realpath {{ target }}/release/holdstead)"; \
         cd sdk/python && PYTHONPATH=src python3 -m shows.callers
 
 # Every shape and bound of MCP's elicitation: taken, checked, shown in a browser; what is not flat is refused.
@@ -146,7 +146,7 @@ show-answer-latency: _shows
 
 # The binary with the web UI in it.
 _web-shows: web
-    cargo build --release --locked -p holdpoint
+    cargo build --release --locked -p holdstead
 
 # Every state of the three cards in a real browser; two browsers race; the gateway is killed, the network cut.
 show-web-cards: _web-shows
@@ -166,8 +166,8 @@ show-web-speed: _web-shows
 
 # The same cards with the real Claude Code, offline, its model scripted: what a person chose reaches the model.
 show-web-claude: _web-shows
-    cargo build --release --locked -p holdpoint-scripted-model
-    cd web && HOLDPOINT_CLAUDE="$(../scripts/agents claude)" node shows/claude.mjs
+    cargo build --release --locked -p holdstead-scripted-model
+    cd web && HOLDSTEAD_CLAUDE="$(../scripts/agents claude)" node shows/claude.mjs
 
 # Photograph every card in every state, into target/gallery.
 gallery: _web-packages

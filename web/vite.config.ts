@@ -22,7 +22,7 @@ function zipped(): Plugin {
   };
 }
 
-const gateway = process.env.HOLDPOINT_URL ?? "http://127.0.0.1:4780";
+const gateway = process.env.HOLDSTEAD_URL ?? "http://127.0.0.1:4780";
 
 export default defineConfig({
   plugins: [react(), tailwindcss(), zipped()],

@@ -1,13 +1,13 @@
 // A program that stops until a person approves, with the client generated from the gateway's OpenAPI document.
 //
-// HOLDPOINT_URL and HOLDPOINT_TOKEN (holdpoint token --role agent --name NAME) say where to ask, and as whom.
+// HOLDSTEAD_URL and HOLDSTEAD_TOKEN (holdstead token --role agent --name NAME) say where to ask, and as whom.
 
 import { ask, type Interaction, showInteraction } from "../../web/src/api/generated";
 import { client } from "../../web/src/api/generated/client.gen";
 
 client.setConfig({
-  baseUrl: process.env.HOLDPOINT_URL ?? "http://127.0.0.1:4780",
-  headers: { Authorization: `Bearer ${process.env.HOLDPOINT_TOKEN}` },
+  baseUrl: process.env.HOLDSTEAD_URL ?? "http://127.0.0.1:4780",
+  headers: { Authorization: `Bearer ${process.env.HOLDSTEAD_TOKEN}` },
 });
 
 /** Until the gateway has taken it: one key is one ask, so that sending it again is safe. */

@@ -7,7 +7,7 @@ import { createClient } from "@hey-api/openapi-ts";
 import { Gateway } from "./gateway.mjs";
 
 const gateway = await new Gateway().start();
-const folder = mkdtempSync(join(tmpdir(), "holdpoint-api-"));
+const folder = mkdtempSync(join(tmpdir(), "holdstead-api-"));
 try {
   const document = join(folder, "openapi.json");
   writeFileSync(document, JSON.stringify(await gateway.call("GET", "/openapi.json")));

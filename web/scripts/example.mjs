@@ -7,8 +7,8 @@ import { Gateway } from "./gateway.mjs";
 const gateway = await new Gateway().start();
 let printed;
 try {
-  process.env.HOLDPOINT_URL = gateway.url;
-  process.env.HOLDPOINT_TOKEN = gateway.agentToken("release");
+  process.env.HOLDSTEAD_URL = gateway.url;
+  process.env.HOLDSTEAD_TOKEN = gateway.agentToken("release");
   const { module } = await runnerImport(resolve(import.meta.dirname, "../../examples/typescript/ask.ts"));
   const running = module.main();
   const open = async () => (await gateway.call("GET", "/v1/interactions?state=open")).interactions;

@@ -10,11 +10,11 @@ const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, "../
 
 /** The binary: the one named, else the release, else what was built last. */
 export function binary() {
-  const named = process.env.HOLDPOINT_BIN;
-  const found = [named, join(target, "release/holdpoint"), join(target, "debug/holdpoint")].find(
+  const named = process.env.HOLDSTEAD_BIN;
+  const found = [named, join(target, "release/holdstead"), join(target, "debug/holdstead")].find(
     (path) => path && existsSync(path),
   );
-  if (!found) throw new Error("There is no holdpoint binary. Build it: cargo build -p holdpoint");
+  if (!found) throw new Error("There is no holdstead binary. Build it: cargo build -p holdstead");
   return found;
 }
 
@@ -22,7 +22,7 @@ export class Gateway {
   /** @param env what the agents need besides */
   constructor(settings = "", env = {}) {
     this.env = env;
-    this.dir = mkdtempSync(join(tmpdir(), "holdpoint-web-"));
+    this.dir = mkdtempSync(join(tmpdir(), "holdstead-web-"));
     if (settings) writeFileSync(join(this.dir, "config.toml"), settings);
   }
 

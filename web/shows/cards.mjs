@@ -85,7 +85,7 @@ async function states(stage, kind) {
     headers: {
       Authorization: `Bearer ${gateway.token}`,
       "Content-Type": "application/json",
-      "Holdpoint-Surface": "terminal",
+      "Holdstead-Surface": "terminal",
     },
     body: JSON.stringify({ promptId: other.request.promptId, idempotencyKey: crypto.randomUUID(), ...kind.api }),
   });
@@ -328,7 +328,7 @@ async function interactionOff({ gateway, open }) {
     ([id, promptId]) =>
       fetch(`/v1/interactions/${id}/respond`, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "Holdpoint-Interaction": "off" },
+        headers: { "Content-Type": "application/json", "Holdstead-Interaction": "off" },
         body: JSON.stringify({ promptId, idempotencyKey: "x", action: "submit", answers: { store: "SQLite" } }),
       }).then((answer) => answer.status),
     [ask.interactionId, ask.promptId],

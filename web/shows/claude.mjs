@@ -8,11 +8,11 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { card, check, heading, run, until } from "./harness.mjs";
 
-const program = process.env.HOLDPOINT_CLAUDE;
+const program = process.env.HOLDSTEAD_CLAUDE;
 const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, "../../target");
-const model = spawn(join(target, "release/holdpoint-scripted-model"), { stdio: ["ignore", "pipe", "inherit"] });
+const model = spawn(join(target, "release/holdstead-scripted-model"), { stdio: ["ignore", "pipe", "inherit"] });
 const { value: modelUrl } = await createInterface({ input: model.stdout })[Symbol.asyncIterator]().next();
-const home = mkdtempSync(join(tmpdir(), "holdpoint-claude-"));
+const home = mkdtempSync(join(tmpdir(), "holdstead-claude-"));
 process.once("exit", () => {
   model.kill();
   rmSync(home, { recursive: true, force: true });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskBody, Capabilities, PermissionMode, Response, Settlement, StopReason, ToolCallId, Usage,
 };
 use serde_json::{Map, Value};
@@ -267,7 +267,7 @@ pub struct Ask {
     /// What its wire can carry for this ask, if that is not what it usually can.
     pub capabilities: Option<Capabilities>,
     /// A hold of its own, instead of the configured one.
-    pub hold: Option<holdpoint_protocol::Hold>,
+    pub hold: Option<holdstead_protocol::Hold>,
     /// When the ask closes by itself.
     pub timeout_ms: Option<u64>,
     /// How long the agent itself can be kept waiting. Before that it is parked or told that nobody answered.

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
-use holdpoint_protocol::api::{
+use holdstead_protocol::api::{
     AskCall, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted, OpenSession, Receipt,
     Respond, SendMessage, Session, SessionPage, SetInteractionMode,
 };
-use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdpoint_protocol::{Event, InteractionId, Problem, Seq, SessionId};
+use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
+use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId};
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,8 +59,8 @@ impl Http {
         self.http
             .request(method, format!("{}{path}", self.url))
             .bearer_auth(&self.token)
-            .header("holdpoint-surface", self.surface)
-            .header("holdpoint-interaction", mode)
+            .header("holdstead-surface", self.surface)
+            .header("holdstead-interaction", mode)
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, TransportError> {

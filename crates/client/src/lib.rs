@@ -1,6 +1,6 @@
 //! Reaches a gateway over the network: the HTTP and the WebSocket transport.
 //!
-//! Both do what [`holdpoint_protocol::transport::Transport`] says, and nothing of the gateway is needed to use them.
+//! Both do what [`holdstead_protocol::transport::Transport`] says, and nothing of the gateway is needed to use them.
 
 mod http;
 mod mcp;

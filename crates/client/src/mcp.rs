@@ -24,7 +24,7 @@ pub struct McpClient {
 /// Why a message was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
-    #[error("no gateway answers: start one with `holdpoint serve` ({0})")]
+    #[error("no gateway answers: start one with `holdstead serve` ({0})")]
     Unreachable(String),
     #[error("the gateway refused: {status} {words}")]
     Refused { status: u16, words: String },

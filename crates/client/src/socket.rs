@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdpoint_protocol::api::{
+use holdstead_protocol::api::{
     AskCall, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Receipt, Respond,
     Session,
 };
-use holdpoint_protocol::socket::{ClientFrame, InteractionOffer, ServerFrame};
-use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdpoint_protocol::{Event, InteractionId, Refusal, Seq, SessionId};
+use holdstead_protocol::socket::{ClientFrame, InteractionOffer, ServerFrame};
+use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
+use holdstead_protocol::{Event, InteractionId, Refusal, Seq, SessionId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::net::TcpStream;

@@ -3,7 +3,7 @@
 //! Screens, terminals and programs send answers in many spellings. They are normalised here, once, so that a
 //! driver never has to guess what a person meant. A blank answer is no answer.
 
-use holdpoint_protocol::{Answer, FieldErrors, Question};
+use holdstead_protocol::{Answer, FieldErrors, Question};
 use serde_json::{Map, Value};
 
 /// Every question's answer in the order asked, or what is wrong with each.
@@ -135,7 +135,7 @@ fn classify(question: &Question, parts: Vec<String>) -> Result<Answer, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdpoint_protocol::QuestionOption;
+    use holdstead_protocol::QuestionOption;
     use serde_json::json;
 
     fn question(id: &str, text: &str, labels: &[&str], multi_select: bool) -> Question {

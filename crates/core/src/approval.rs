@@ -1,6 +1,6 @@
 //! Approvals: what may be approved, and how far.
 
-use holdpoint_protocol::{Capabilities, Response, ResponseDraft, Scope};
+use holdstead_protocol::{Capabilities, Response, ResponseDraft, Scope};
 
 use crate::{Rejection, spec};
 

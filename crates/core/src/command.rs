@@ -27,7 +27,7 @@ pub(crate) mod retell;
 pub(crate) mod revoke;
 pub(crate) mod stay;
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp, TurnId,
     UserMessage,
 };

@@ -1,6 +1,6 @@
 //! The digest that an allow is bound to.
 
-use holdpoint_protocol::Digest;
+use holdstead_protocol::Digest;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
     InteractionRequest, InteractionResponse, LateAnswer, Response, Seq, SessionOpened, SessionStatus,
     Settlement, StopReason, Timestamp,

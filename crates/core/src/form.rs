@@ -1,6 +1,6 @@
 //! Forms: values checked against their fields on the server, before anything is won.
 
-use holdpoint_protocol::{Field, FieldErrors, FieldKind, FieldOption, Form};
+use holdstead_protocol::{Field, FieldErrors, FieldKind, FieldOption, Form};
 use serde_json::{Map, Value};
 
 mod format;

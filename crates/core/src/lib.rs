@@ -1,4 +1,4 @@
-//! Decides. Every rule of Holdpoint is a pure function in this crate.
+//! Decides. Every rule of Holdstead is a pure function in this crate.
 //!
 //! [`decide`] turns a command into events or a named rejection; [`fold`] turns events into state. Nothing here
 //! reads a clock, waits, or touches a file, a database or a network.

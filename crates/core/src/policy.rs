@@ -1,6 +1,6 @@
 //! Which remembered approval covers an ask. Only a literal match counts.
 
-use holdpoint_protocol::{Digest, Grant, GrantId, OfferedScope, Rule, Scope, Timestamp};
+use holdstead_protocol::{Digest, Grant, GrantId, OfferedScope, Rule, Scope, Timestamp};
 use std::collections::BTreeMap;
 
 /// The grant that covers this input now, if there is one. A session's own come first: they end sooner.

@@ -1,6 +1,6 @@
 //! Why a command was not accepted. Every refusal has a name and words for the person who meets it.
 
-use holdpoint_protocol::{AgentState, Closing, FieldErrors, PromptId, Winner};
+use holdstead_protocol::{AgentState, Closing, FieldErrors, PromptId, Winner};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Rejection {

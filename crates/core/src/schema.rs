@@ -3,7 +3,7 @@
 //! What a person would be asked otherwise than the schema says is refused, never dropped: a keyword that is not listed
 //! here would be a rule that nobody checks.
 
-use holdpoint_protocol::{Field, FieldKind, FieldOption, Form, TextFormat};
+use holdstead_protocol::{Field, FieldKind, FieldOption, Form, TextFormat};
 use serde_json::{Map, Value};
 
 use crate::{Rejection, form};

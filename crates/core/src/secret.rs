@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_protocol::{AskBody, InteractionRequest, Response, ResponseDraft, SECRET};
+use holdstead_protocol::{AskBody, InteractionRequest, Response, ResponseDraft, SECRET};
 use serde_json::Value;
 
 use crate::{Ask, AskSpec, Rejection, answers};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::{AskBody, Capabilities, FieldKind, Form, Question, Response, ResponseDraft, Scope};
+use holdstead_protocol::{AskBody, Capabilities, FieldKind, Form, Question, Response, ResponseDraft, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold, Incarnation,
     InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement, Timestamp,
     ToolCallId, TurnId,

@@ -1,6 +1,6 @@
 //! A tool that deploys only what a person approved, and remembers what they approved for the session.
 //!
-//!     cargo run -p holdpoint-gateway --example approval_gate -- session "deny not on Fridays"
+//!     cargo run -p holdstead-gateway --example approval_gate -- session "deny not on Fridays"
 
 mod stage;
 
@@ -8,10 +8,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::Response;
+use holdstead_protocol::Response;
 use serde_json::{Value, json};
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A tool that asks again until the answer is one it can use. Its ask outlives the process: the tool is found again by
 //! its name, with the state it asked with.
 //!
-//!     cargo run -p holdpoint-gateway --example email -- email=ada email=ada@example.org
+//!     cargo run -p holdstead-gateway --example email -- email=ada email=ada@example.org
 
 mod stage;
 
@@ -9,10 +9,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Interaction, InteractionError, Reprompt, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::{CompletedView, Field, FieldErrors, FieldKind, Form, Response};
+use holdstead_protocol::{CompletedView, Field, FieldErrors, FieldKind, Form, Response};
 use serde_json::{Value, json};
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A tool that does not keep the agent waiting: the agent is told that the question is queued, and the answer comes
 //! later, as a message.
 //!
-//!     cargo run -p holdpoint-gateway --example notify_and_wait -- "later" "Blue"
+//!     cargo run -p holdstead-gateway --example notify_and_wait -- "later" "Blue"
 
 mod stage;
 
@@ -9,10 +9,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::{Question, QuestionOption};
+use holdstead_protocol::{Question, QuestionOption};
 use serde_json::{Value, json};
 
 #[derive(Debug)]

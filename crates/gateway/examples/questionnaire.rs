@@ -1,6 +1,6 @@
 //! A tool that needs several decisions at once.
 //!
-//!     cargo run -p holdpoint-gateway --example questionnaire -- "store=SQLite;region=Somewhere else"
+//!     cargo run -p holdstead-gateway --example questionnaire -- "store=SQLite;region=Somewhere else"
 
 mod stage;
 
@@ -8,10 +8,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::{Question, QuestionOption, Response};
+use holdstead_protocol::{Question, QuestionOption, Response};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug)]

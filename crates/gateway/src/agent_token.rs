@@ -3,10 +3,10 @@
 //! It is computed from the key that lies outside the database, so nobody needs to remember it: a gateway that starts
 //! again can end the tokens of agents that it never knew.
 
-use holdpoint_agents::ToolServer;
-use holdpoint_protocol::api::Role;
-use holdpoint_protocol::{Incarnation, SessionId};
-use holdpoint_store::{SessionRecord, TokenRecord, token_hash};
+use holdstead_agents::ToolServer;
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{Incarnation, SessionId};
+use holdstead_store::{SessionRecord, TokenRecord, token_hash};
 
 use crate::session::life;
 use crate::{Gateway, GatewayError};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
-use holdpoint_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
+use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
+use holdstead_protocol::{
     AskBody, Capabilities, Form, Hold, HoldThen, InteractionId, InteractionRequest, Origin, Presentation,
     PromptId, Scope, SessionId, SessionOpened,
 };

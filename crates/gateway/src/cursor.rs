@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use holdpoint_protocol::api::{Resume, ResumeKind, Session};
-use holdpoint_protocol::{Code, Refusal, Seq, Timestamp};
+use holdstead_protocol::api::{Resume, ResumeKind, Session};
+use holdstead_protocol::{Code, Refusal, Seq, Timestamp};
 
 /// How many sessions or asks a page has where the client does not say, and at most.
 const PAGE: u32 = 50;

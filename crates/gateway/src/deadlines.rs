@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Command, Expire, ExpireCause};
+use holdstead_core::{Command, Expire, ExpireCause};
 
 use crate::{Gateway, GatewayError};
 

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use holdpoint_protocol::api::{
+use holdstead_protocol::api::{
     AskCall, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Receipt, Respond,
     Session,
 };
-use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdpoint_protocol::{Code, Event, InteractionId, Refusal, Seq, SessionId};
-use holdpoint_store::{AskFilter, AskQuery};
+use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
+use holdstead_protocol::{Code, Event, InteractionId, Refusal, Seq, SessionId};
+use holdstead_store::{AskFilter, AskQuery};
 
 use crate::presence::{Watch, Watching};
 use crate::{CallerAsk, EventStream, Gateway, GatewayError, Person, cursor};

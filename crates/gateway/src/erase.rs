@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{Code, Refusal, SessionId};
-use holdpoint_store::EraseError;
+use holdstead_protocol::{Code, Refusal, SessionId};
+use holdstead_store::EraseError;
 use tokio::time::sleep;
 
 use crate::{Gateway, GatewayError, Person};

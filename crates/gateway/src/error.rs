@@ -1,8 +1,8 @@
 //! What can go wrong between a caller and the journal.
 
-use holdpoint_agents::StartError;
-use holdpoint_core::Rejection;
-use holdpoint_store::{AppendError, StoreError};
+use holdstead_agents::StartError;
+use holdstead_core::Rejection;
+use holdstead_store::{AppendError, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {

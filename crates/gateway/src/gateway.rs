@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdpoint_agents::Driver;
-use holdpoint_core::{Cancel, CancelScope, Command};
-use holdpoint_protocol::api::{
+use holdstead_agents::Driver;
+use holdstead_core::{Cancel, CancelScope, Command};
+use holdstead_protocol::api::{
     Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
 };
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{
     AgentState, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId,
     SessionOpened, Surface, TurnId, UserMessage,
 };
-use holdpoint_store::{Appended, AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
+use holdstead_store::{Appended, AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

@@ -1,11 +1,11 @@
 //! Remembered approvals. Those for always are facts of an owner, in a small journal of the owner's own; those for a session
 //! are in the session's.
 
-use holdpoint_core::{Command, Rejection};
-use holdpoint_protocol::api::ListedGrant;
-use holdpoint_protocol::{AgentState, Grant, GrantId, OwnerId, Scope, SessionId, SessionOpened};
+use holdstead_core::{Command, Rejection};
+use holdstead_protocol::api::ListedGrant;
+use holdstead_protocol::{AgentState, Grant, GrantId, OwnerId, Scope, SessionId, SessionOpened};
 
-use holdpoint_store::{SessionQuery, SessionRecord};
+use holdstead_store::{SessionQuery, SessionRecord};
 
 use crate::{Gateway, GatewayError, Person};
 

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdpoint_core::Session;
-use holdpoint_protocol::api::InboxUpsert;
-use holdpoint_protocol::{
+use holdstead_core::Session;
+use holdstead_protocol::api::InboxUpsert;
+use holdstead_protocol::{
     AgentState, AskChange, Closing, Event, EventBody, InteractionId, Origin, OwnerId, SessionId,
 };
-use holdpoint_store::Appended;
+use holdstead_store::Appended;
 use tokio::sync::broadcast;
 
 /// How many events a reader may lag behind before it reads from the journal instead.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use holdpoint_protocol::OwnerId;
-use holdpoint_protocol::api::{InboxUpsert, Interaction};
-use holdpoint_store::{AskFilter, AskQuery, Journal, StoreError};
+use holdstead_protocol::OwnerId;
+use holdstead_protocol::api::{InboxUpsert, Interaction};
+use holdstead_store::{AskFilter, AskQuery, Journal, StoreError};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;

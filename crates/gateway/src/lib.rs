@@ -1,6 +1,6 @@
 //! Acts: hosts agents, wakes whoever waits, keeps time, and tells screens.
 //!
-//! The journal is the truth and [`holdpoint_core`] decides; this crate holds the channels, timers and processes.
+//! The journal is the truth and [`holdstead_core`] decides; this crate holds the channels, timers and processes.
 //! A channel here only wakes somebody up to read again: none of them carries a decision.
 
 mod agent_token;

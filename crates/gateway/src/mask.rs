@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use holdpoint_core::{Command, Output, Request, Secrets, Verdict, digest, offered_scopes};
-use holdpoint_protocol::{AskBody, InteractionRequest, Scope, SessionId};
+use holdstead_core::{Command, Output, Request, Secrets, Verdict, digest, offered_scopes};
+use holdstead_protocol::{AskBody, InteractionRequest, Scope, SessionId};
 use serde_json::Value;
 
 const MASK: &str = "•••";

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{OwnerId, SessionId};
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{OwnerId, SessionId};
 
 #[derive(Debug, Default)]
 pub(crate) struct Presence {

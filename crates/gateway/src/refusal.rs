@@ -2,8 +2,8 @@
 //!
 //! Words about our own insides go to the log, never to a client.
 
-use holdpoint_core::Rejection;
-use holdpoint_protocol::{Code, Refusal};
+use holdstead_core::Rejection;
+use holdstead_protocol::{Code, Refusal};
 
 use crate::GatewayError;
 

@@ -1,12 +1,12 @@
 //! A person answers.
 
-use holdpoint_core::{Command, Respond, conceal};
-use holdpoint_protocol::api::{Interaction, Receipt, Respond as RespondBody};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Respond, conceal};
+use holdstead_protocol::api::{Interaction, Receipt, Respond as RespondBody};
+use holdstead_protocol::{
     AskState, Grant, GrantId, InteractionId, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
     Timestamp, TurnId,
 };
-use holdpoint_store::Appended;
+use holdstead_store::Appended;
 
 use crate::{Gateway, GatewayError, Person, grants};
 

@@ -3,12 +3,12 @@
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
-use holdpoint_core::Secrets;
-use holdpoint_protocol::{InteractionId, PromptId};
+use holdstead_core::Secrets;
+use holdstead_protocol::{InteractionId, PromptId};
 use sha2::Sha256;
 
 /// What a key file begins with, so that nobody takes one key for another.
-const PREFIX: &str = "holdpoint-secrets-key-";
+const PREFIX: &str = "holdstead-secrets-key-";
 const NONCE: usize = 24;
 
 /// The key. Whoever has it and the database can read the secrets that are on their way.
@@ -70,7 +70,7 @@ impl SecretsKey {
 
     /// What an agent proves with that it is this life of this session's agent.
     pub(crate) fn agent_token(&self, life: &str) -> String {
-        format!("hp_{}", hex(&self.derive(b"token", &[life.as_bytes()])))
+        format!("hs_{}", hex(&self.derive(b"token", &[life.as_bytes()])))
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {
@@ -100,7 +100,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdpoint_protocol::{OwnerId, SessionId};
+    use holdstead_protocol::{OwnerId, SessionId};
 
     #[test]
     fn only_the_same_key_and_the_same_prompt_open_it() {
@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(key.mac(ask, prompt, &secrets), same.mac(ask, prompt, &secrets));
         assert_ne!(key.mac(ask, prompt, &secrets), key.mac(ask, other_prompt, &secrets));
         assert_ne!(key.mac(ask, prompt, &secrets), SecretsKey::generate().mac(ask, prompt, &secrets));
-        assert!(SecretsKey::from_secret_text("holdpoint-audit-secret-00").is_err());
+        assert!(SecretsKey::from_secret_text("holdstead-audit-secret-00").is_err());
     }
 }

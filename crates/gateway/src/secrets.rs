@@ -1,10 +1,10 @@
 //! Secret answers: kept sealed from the answer until the one who asked has them, and never in the journal.
 
-use holdpoint_core::{Ask, Command, Respond, Secrets, digest, is_concealed, reveal};
-use holdpoint_protocol::{
+use holdstead_core::{Ask, Command, Respond, Secrets, digest, is_concealed, reveal};
+use holdstead_protocol::{
     AskBody, AskState, Delivery, Digest, InteractionId, InteractionResponse, PromptId, SessionId, Timestamp,
 };
-use holdpoint_store::{Appended, SealedSecret, SecretsOf, StoreError};
+use holdstead_store::{Appended, SealedSecret, SecretsOf, StoreError};
 use serde_json::json;
 use std::time::Duration;
 

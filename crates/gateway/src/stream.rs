@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use holdpoint_protocol::{Event, Seq, SessionId};
-use holdpoint_store::{Journal, StoreError};
+use holdstead_protocol::{Event, Seq, SessionId};
+use holdstead_store::{Journal, StoreError};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;

@@ -1,8 +1,8 @@
 //! What the store remembers, as clients see it.
 
-use holdpoint_protocol::AgentState;
-use holdpoint_protocol::api::{Erased, Interaction, Session};
-use holdpoint_store::{AskRecord, SessionRecord};
+use holdstead_protocol::AgentState;
+use holdstead_protocol::api::{Erased, Interaction, Session};
+use holdstead_store::{AskRecord, SessionRecord};
 
 use crate::presence::Audience;
 

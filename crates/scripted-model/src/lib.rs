@@ -3,7 +3,7 @@
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
-//! use holdpoint_scripted_model::{Model, Script, call, say};
+//! use holdstead_scripted_model::{Model, Script, call, say};
 //! use serde_json::json;
 //!
 //! let model = Model::start().await?;

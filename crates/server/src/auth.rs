@@ -9,22 +9,22 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use axum::http::request::Parts;
-use holdpoint_gateway::Person;
-use holdpoint_protocol::api::Role;
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{OwnerId, SessionId, Surface};
-use holdpoint_store::token_hash;
+use holdstead_gateway::Person;
+use holdstead_protocol::api::Role;
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{OwnerId, SessionId, Surface};
+use holdstead_store::token_hash;
 
 use crate::App;
 use crate::problem::ApiError;
 
 /// The name of the browser's cookie.
-pub const COOKIE: &str = "holdpoint";
+pub const COOKIE: &str = "holdstead";
 /// Where a program says that a person sits at a terminal.
-const SURFACE_HEADER: &str = "holdpoint-surface";
+const SURFACE_HEADER: &str = "holdstead-surface";
 
 /// Where a client says that it only shows asks.
-const INTERACTION_HEADER: &str = "holdpoint-interaction";
+const INTERACTION_HEADER: &str = "holdstead-interaction";
 
 /// A valid token.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Caller {
     }
 
     fn own_session(&self) -> SessionId {
-        self.session.unwrap_or_else(|| holdpoint_gateway::callers_session(&self.person))
+        self.session.unwrap_or_else(|| holdstead_gateway::callers_session(&self.person))
     }
 }
 
@@ -118,8 +118,8 @@ impl Asker {
     }
 
     /// Where this caller's asks go.
-    pub(crate) fn place(&self, wanted: Option<SessionId>) -> Result<holdpoint_gateway::CallerAsk, ApiError> {
-        use holdpoint_gateway::CallerAsk;
+    pub(crate) fn place(&self, wanted: Option<SessionId>) -> Result<holdstead_gateway::CallerAsk, ApiError> {
+        use holdstead_gateway::CallerAsk;
         match (self.0.session, wanted) {
             (Some(own), Some(wanted)) if own != wanted => {
                 Err(ApiError::Forbidden("This token can ask in its own session only."))

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use holdpoint_gateway::Gateway;
+use holdstead_gateway::Gateway;
 use tokio::net::TcpListener;
 
 pub use auth::COOKIE;

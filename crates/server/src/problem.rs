@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use holdpoint_gateway::GatewayError;
-use holdpoint_protocol::{Code, Problem, Refusal, Timestamp};
+use holdstead_gateway::GatewayError;
+use holdstead_protocol::{Code, Problem, Refusal, Timestamp};
 
 #[derive(Debug)]
 pub(crate) enum ApiError {
@@ -42,8 +42,8 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<holdpoint_store::StoreError> for ApiError {
-    fn from(error: holdpoint_store::StoreError) -> Self {
+impl From<holdstead_store::StoreError> for ApiError {
+    fn from(error: holdstead_store::StoreError) -> Self {
         Self::Gateway(error.into())
     }
 }
@@ -89,7 +89,7 @@ impl ApiError {
         match self {
             Self::ForeignHost => refusal(
                 Code::ForeignOrigin,
-                "This host name is not one of ours. Use the address that `holdpoint open` prints.",
+                "This host name is not one of ours. Use the address that `holdstead open` prints.",
             ),
             Self::ForeignOrigin => refusal(Code::ForeignOrigin, "The request came from another site's page."),
             Self::NotJson => {
@@ -97,7 +97,7 @@ impl ApiError {
             }
             Self::NoToken => refusal(
                 Code::Unauthenticated,
-                "There is no valid token with this request. Run `holdpoint open` for a page, or send \
+                "There is no valid token with this request. Run `holdstead open` for a page, or send \
                  `Authorization: Bearer …`.",
             ),
             Self::Forbidden(what) => refusal(Code::Forbidden, what),
@@ -109,12 +109,12 @@ impl ApiError {
                 refusal(Code::MethodNotAllowed, "This address does not take this method.")
             }
             Self::LinkUsed(at) => {
-                let words = format!("This link was used at {}. New one: `holdpoint open`.", clock(*at));
+                let words = format!("This link was used at {}. New one: `holdstead open`.", clock(*at));
                 Refusal::new(Code::LinkUsed, words)
             }
-            Self::LinkExpired => refusal(Code::LinkUsed, "This link is too old. New one: `holdpoint open`."),
+            Self::LinkExpired => refusal(Code::LinkUsed, "This link is too old. New one: `holdstead open`."),
             Self::LinkUnknown => {
-                refusal(Code::Unauthenticated, "This link is not one of ours. New one: `holdpoint open`.")
+                refusal(Code::Unauthenticated, "This link is not one of ours. New one: `holdstead open`.")
             }
             Self::Gateway(error) => Refusal::from(error),
             Self::Refused(refusal) => (**refusal).clone(),

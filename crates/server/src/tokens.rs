@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::api::{LoginLink, Role};
-use holdpoint_protocol::{OwnerId, SessionId};
-use holdpoint_store::{Journal, LoginLinkRecord, StoreError, TokenRecord, token_hash};
+use holdstead_protocol::api::{LoginLink, Role};
+use holdstead_protocol::{OwnerId, SessionId};
+use holdstead_store::{Journal, LoginLinkRecord, StoreError, TokenRecord, token_hash};
 
 /// How long a link can be used.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(600);
@@ -17,7 +17,7 @@ pub async fn issue_token(
     name: &str,
     session: Option<SessionId>,
 ) -> Result<String, StoreError> {
-    let secret = secret("hp_");
+    let secret = secret("hs_");
     register_token(journal, &secret, owner, role, name, session).await?;
     Ok(secret)
 }

@@ -4,10 +4,10 @@ mod commits;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use holdpoint_client::Http;
-use holdpoint_protocol::api::Respond;
-use holdpoint_protocol::transport::{EventFeed, Transport as _};
-use holdpoint_protocol::{Event, EventBody, InteractionRequest, ResponseDraft, Seq};
+use holdstead_client::Http;
+use holdstead_protocol::api::Respond;
+use holdstead_protocol::transport::{EventFeed, Transport as _};
+use holdstead_protocol::{Event, EventBody, InteractionRequest, ResponseDraft, Seq};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Every kind of tampering with the journal is found by `holdpoint audit verify`, and nothing else is. Secret answers
+//! Every kind of tampering with the journal is found by `holdstead audit verify`, and nothing else is. Secret answers
 //! are nowhere to be found.
 
 mod auditor;
@@ -9,8 +9,8 @@ mod tampering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdpoint_protocol::api::Session;
-use holdpoint_protocol::{EventBody, ResponseDraft, SessionId};
+use holdstead_protocol::api::Session;
+use holdstead_protocol::{EventBody, ResponseDraft, SessionId};
 use reqwest::Method;
 use serde_json::json;
 use tokio::time::sleep;

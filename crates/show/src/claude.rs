@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_protocol::AgentState;
-use holdpoint_protocol::api::Session;
-use holdpoint_scripted_model::{Model, Script, Told};
+use holdstead_protocol::AgentState;
+use holdstead_protocol::api::Session;
+use holdstead_scripted_model::{Model, Script, Told};
 use reqwest::Method;
 use serde_json::json;
 use tempfile::TempDir;
@@ -48,8 +48,8 @@ impl Stage {
             ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
-            ("HOLDPOINT_AGENTS_CLAUDE_PROGRAM", program),
-            ("HOLDPOINT_HOLD_AFTER", hold.to_owned()),
+            ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program),
+            ("HOLDSTEAD_HOLD_AFTER", hold.to_owned()),
         ]))
         .await?;
         let person = gateway.person()?;

@@ -8,7 +8,7 @@ mod turns;
 use std::pin::Pin;
 use std::time::Instant;
 
-use holdpoint_scripted_model::Told;
+use holdstead_scripted_model::Told;
 
 use crate::claude::Stage;
 use crate::{Result, ensure};

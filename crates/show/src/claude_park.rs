@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdpoint_protocol::ResponseDraft;
-use holdpoint_protocol::api::Interaction;
-use holdpoint_scripted_model::{Script, Told, call, say};
+use holdstead_protocol::ResponseDraft;
+use holdstead_protocol::api::Interaction;
+use holdstead_scripted_model::{Script, Told, call, say};
 use serde_json::json;
 use tokio::time::sleep;
 

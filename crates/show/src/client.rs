@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::api::{EventPage, Interaction, InteractionPage, Receipt, Respond, Session};
-use holdpoint_protocol::{Event, EventBody, Problem, ResponseDraft, Seq, ToolResult};
+use holdstead_protocol::api::{EventPage, Interaction, InteractionPage, Receipt, Respond, Session};
+use holdstead_protocol::{Event, EventBody, Problem, ResponseDraft, Seq, ToolResult};
 use reqwest::header::ACCEPT;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde::Serialize;

@@ -39,7 +39,7 @@ impl Database {
         match kind {
             Kind::Sqlite => Ok(Self::Sqlite { folder: TempDir::new()? }),
             Kind::Postgres => {
-                let server = std::env::var("HOLDPOINT_TEST_POSTGRES").map_err(
+                let server = std::env::var("HOLDSTEAD_TEST_POSTGRES").map_err(
                     |_| "this show needs PostgreSQL: run it with `just`, or with `scripts/postgres with …`",
                 )?;
                 let schema = format!("show_{}", Uuid::now_v7().simple());
@@ -51,7 +51,7 @@ impl Database {
 
     pub(crate) fn url(&self) -> String {
         match self {
-            Self::Sqlite { folder } => format!("sqlite:{}", folder.path().join("holdpoint.db").display()),
+            Self::Sqlite { folder } => format!("sqlite:{}", folder.path().join("holdstead.db").display()),
             Self::Postgres { server, schema } => format!("{server}?options[search_path]={schema}"),
         }
     }

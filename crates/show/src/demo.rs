@@ -1,7 +1,7 @@
 //! The demo, answered over HTTP; its gateway is killed with an ask open and goes on after the restart.
 
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{Delivery, Event, ResponseDraft};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{Delivery, Event, ResponseDraft};
 use serde_json::{Value, json};
 
 use crate::client::{Client, expected, received};

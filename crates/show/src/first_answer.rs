@@ -6,8 +6,8 @@ mod shuffled;
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{EventBody, InteractionId};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{EventBody, InteractionId};
 use serde_json::json;
 
 use crate::client::{Client, received};

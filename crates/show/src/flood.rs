@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use holdpoint_protocol::ResponseDraft;
-use holdpoint_protocol::api::{Interaction, Session};
+use holdstead_protocol::ResponseDraft;
+use holdstead_protocol::api::{Interaction, Session};
 
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};

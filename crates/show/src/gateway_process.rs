@@ -55,7 +55,7 @@ pub(crate) enum TokenFor<'a> {
 }
 
 impl GatewayProcess {
-    /// `holdpoint serve` on a free port. Without a store it has a file in its own folder.
+    /// `holdstead serve` on a free port. Without a store it has a file in its own folder.
     pub(crate) async fn serve(store: Option<&str>) -> Result<Self> {
         Self::start("serve", &[], store, Environment::Ours).await
     }
@@ -65,12 +65,12 @@ impl GatewayProcess {
         Self::start("serve", &[], Some(store), Environment::WithLog(level.to_owned())).await
     }
 
-    /// `holdpoint serve` on a free port, with a file in its own folder.
+    /// `holdstead serve` on a free port, with a file in its own folder.
     pub(crate) async fn serve_in(environment: Environment) -> Result<Self> {
         Self::start("serve", &[], None, environment).await
     }
 
-    /// `holdpoint demo` on a free port.
+    /// `holdstead demo` on a free port.
     pub(crate) async fn demo() -> Result<Self> {
         Self::start("demo", &["--no-open"], None, Environment::Ours).await
     }
@@ -97,7 +97,7 @@ impl GatewayProcess {
         }
     }
 
-    /// `holdpoint serve` again: in the same folder, on the same store, at the same address.
+    /// `holdstead serve` again: in the same folder, on the same store, at the same address.
     pub(crate) async fn serve_again(&mut self) -> Result<()> {
         let listen = self.url.trim_start_matches("http://");
         let (child, lines, started) =
@@ -131,7 +131,7 @@ impl GatewayProcess {
         }
         let output = command.stdin(Stdio::null()).output().await?;
         let words = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "`holdpoint token` failed: {words}");
+        ensure!(output.status.success(), "`holdstead token` failed: {words}");
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
@@ -196,7 +196,7 @@ async fn spawn(
     match environment {
         Environment::Ours => {}
         Environment::WithLog(level) => {
-            command.env("HOLDPOINT_LOG", level);
+            command.env("HOLDSTEAD_LOG", level);
         }
         Environment::Only(variables) => {
             command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
@@ -209,7 +209,7 @@ async fn spawn(
     let stdout = child.stdout.take().ok_or("the gateway has no output")?;
     tokio::spawn(forward(stdout, sender));
     let Ok(Some(started)) = timeout(PATIENCE, lines.recv()).await else {
-        return Err(format!("`holdpoint {verb}` did not start: {}", log_end(folder)).into());
+        return Err(format!("`holdstead {verb}` did not start: {}", log_end(folder)).into());
     };
     Ok((child, lines, started))
 }
@@ -238,10 +238,10 @@ fn signal(name: &str, pid: u32) -> Result<()> {
     Ok(())
 }
 
-/// The `holdpoint` that was built with this program.
+/// The `holdstead` that was built with this program.
 pub(crate) fn program() -> Result<PathBuf> {
-    let path = std::env::current_exe()?.with_file_name("holdpoint");
-    ensure!(path.exists(), "{} is not there: run `cargo build --release -p holdpoint`", path.display());
+    let path = std::env::current_exe()?.with_file_name("holdstead");
+    ensure!(path.exists(), "{} is not there: run `cargo build --release -p holdstead`", path.display());
     Ok(path)
 }
 

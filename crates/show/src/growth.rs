@@ -9,7 +9,7 @@ mod measure;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use holdpoint_store::QueryPlan;
+use holdstead_store::QueryPlan;
 
 use crate::database::{Database, Kind};
 use crate::latency::{Latencies, milliseconds};

@@ -1,4 +1,4 @@
-//! Shows what Holdpoint promises, on the real thing. Each show can fail, and prints its figure last.
+//! Shows what Holdstead promises, on the real thing. Each show can fail, and prints its figure last.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
@@ -59,7 +59,7 @@ async fn main() -> ExitCode {
         "mcp" => mcp::show().await,
         "claude-asks" => claude_asks::show().await,
         _ => {
-            eprintln!("usage: holdpoint-show NAME; `just show` lists the names");
+            eprintln!("usage: holdstead-show NAME; `just show` lists the names");
             return ExitCode::from(2);
         }
     };

@@ -8,8 +8,8 @@ mod registered;
 use std::pin::Pin;
 use std::time::Instant;
 
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{Event, EventBody, InteractionRequest};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{Event, EventBody, InteractionRequest};
 
 use crate::claude::Stage;
 use crate::client::Client;
@@ -41,7 +41,7 @@ pub(crate) async fn show() -> Result<String> {
     report("Gemini CLI, not hosted: pending, kill -9 of the gateway, await_answer", seen, &mut failures);
     let seen = bridge::killed(&mut stage).await;
     report(
-        "any client over `holdpoint mcp`: kill -9 of the gateway in the middle of a call",
+        "any client over `holdstead mcp`: kill -9 of the gateway in the middle of a call",
         seen,
         &mut failures,
     );
@@ -73,7 +73,7 @@ fn asked_once(events: &[Event]) -> Result<&InteractionRequest> {
 /// Waits for the one ask of an inbox that has this tool.
 async fn open_ask(person: &Client, tool: &str) -> Result<Interaction> {
     for _ in 0..2_400 {
-        let page: holdpoint_protocol::api::InteractionPage =
+        let page: holdstead_protocol::api::InteractionPage =
             person.get("/v1/interactions?state=open").await?;
         let found = page.interactions.into_iter().find(|ask| ask.request.tool_name == tool);
         if let Some(ask) = found {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use holdpoint_client::{Http, Socket};
-use holdpoint_protocol::transport::{InteractionMode, Transport};
-use holdpoint_protocol::{EventBody, Seq, SessionId};
+use holdstead_client::{Http, Socket};
+use holdstead_protocol::transport::{InteractionMode, Transport};
+use holdstead_protocol::{EventBody, Seq, SessionId};
 
 use crate::gateway_process::GatewayProcess;
 use crate::{Result, ensure};

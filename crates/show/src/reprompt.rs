@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{AskChange, EventBody, ResponseDraft};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{AskChange, EventBody, ResponseDraft};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};

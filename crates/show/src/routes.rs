@@ -5,7 +5,7 @@ mod prepared;
 
 use std::collections::BTreeMap;
 
-use holdpoint_protocol::Code;
+use holdstead_protocol::Code;
 use serde_json::Value;
 
 use crate::database::{Database, Kind};

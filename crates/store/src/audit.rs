@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use holdpoint_core::{Session, State, fold};
-use holdpoint_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
+use holdstead_core::{Session, State, fold};
+use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
 
 use crate::chain;
 use crate::db::{Param, Row, Snapshot};

@@ -7,8 +7,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_core::Command;
-use holdpoint_protocol::{EventId, Seq, SessionId};
+use holdstead_core::Command;
+use holdstead_protocol::{EventId, Seq, SessionId};
 use uuid::Uuid;
 
 use crate::error::is_away;

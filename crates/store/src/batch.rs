@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use holdpoint_core::Command;
-use holdpoint_protocol::SessionId;
+use holdstead_core::Command;
+use holdstead_protocol::SessionId;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 

@@ -1,6 +1,6 @@
 //! The hash that ties every event to all before it.
 
-use holdpoint_protocol::{EventId, EventType, Seq, SessionId, Timestamp};
+use holdstead_protocol::{EventId, EventType, Seq, SessionId, Timestamp};
 use sha2::{Digest, Sha256};
 
 pub(crate) type Hash = [u8; 32];

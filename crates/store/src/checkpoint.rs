@@ -7,14 +7,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use holdpoint_protocol::{Seq, SessionId, Timestamp};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, Hash};
 use crate::hex;
 
 /// What a key file begins with, so that nobody takes the secret half for the public one.
-const SECRET: &str = "holdpoint-audit-secret-";
+const SECRET: &str = "holdstead-audit-secret-";
 
 /// The key that signs. It is never shown.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ impl fmt::Debug for AuditKey {
 
 /// Why a text is no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a key: a public one is 64 hexadecimal digits, as `holdpoint audit key` prints them")]
+#[error("this is not a key: a public one is 64 hexadecimal digits, as `holdstead audit key` prints them")]
 pub struct KeyError;
 
 impl AuditKey {
@@ -137,7 +137,7 @@ impl Checkpoint {
         // Nobody is not the same as somebody without a name.
         let erased = self.erased_by.as_ref().map(|name| format!("erased by {name}")).unwrap_or_default();
         chain::fields(&[
-            b"holdpoint checkpoint 1",
+            b"holdstead checkpoint 1",
             self.session.uuid().as_bytes(),
             &self.number.to_be_bytes(),
             &self.seq.0.to_be_bytes(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::pin;
 use std::task::Poll;
 
-use holdpoint_protocol::Timestamp;
+use holdstead_protocol::Timestamp;
 
 /// What time it is.
 pub trait Clock: Send + Sync {

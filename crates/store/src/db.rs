@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
-use holdpoint_protocol::{SessionId, Timestamp};
+use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row as _, Type};

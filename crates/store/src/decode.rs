@@ -1,7 +1,7 @@
 //! Rows into records.
 
-use holdpoint_core::{Ask, STATE_VERSION, Session};
-use holdpoint_protocol::{
+use holdstead_core::{Ask, STATE_VERSION, Session};
+use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
     OwnerId, Seq, SessionId, SessionOpened, Timestamp,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use holdpoint_core::{Session, State, fold};
-use holdpoint_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
+use holdstead_core::{Session, State, fold};
+use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::audit::PAGE;
 use crate::db::{Db, Param, Snapshot};

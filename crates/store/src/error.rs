@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use holdpoint_core::Rejection;
-use holdpoint_protocol::SessionId;
+use holdstead_core::Rejection;
+use holdstead_protocol::SessionId;
 
 /// The database failed, or holds what cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum StoreError {
     #[error("what is stored cannot be read ({what}): the database was changed by something else")]
     Corrupt { what: String },
     #[error(
-        "session {session} was written by a newer Holdpoint (state {found}, this one writes {wanted}): \
+        "session {session} was written by a newer Holdstead (state {found}, this one writes {wanted}): \
          run the newer one"
     )]
     NewerVersion { session: SessionId, found: i64, wanted: u32 },

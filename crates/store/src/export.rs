@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use holdpoint_protocol::{EventId, EventType, Seq, SessionId, Timestamp};
+use holdstead_protocol::{EventId, EventType, Seq, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{PAGE, Signed};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use holdpoint_protocol::{InteractionId, Seq, SessionId};
+use holdstead_protocol::{InteractionId, Seq, SessionId};
 
 use crate::PublicKey;
 

@@ -1,4 +1,4 @@
-//! The one boundary: what the rest of Holdpoint asks of a store.
+//! The one boundary: what the rest of Holdstead asks of a store.
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use async_trait::async_trait;
-use holdpoint_core::Command;
-use holdpoint_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use holdstead_core::Command;
+use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
 use tokio::sync::oneshot;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use holdpoint_protocol::SessionId;
+use holdstead_protocol::SessionId;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -129,7 +129,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdpoint_core::Command;
+    use holdstead_core::Command;
     use uuid::Uuid;
 
     fn session(number: u128) -> SessionId {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
-use holdpoint_protocol::SessionId;
+use holdstead_protocol::SessionId;
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::checkpoint::Head;
@@ -148,7 +148,7 @@ async fn sign_some(db: &dyn Db, notary: &Arc<Notary>, sessions: &[SessionId]) ->
             }
             if head.seq <= last.seq {
                 tracing::error!(%session, head = %head.seq, signed = %last.seq,
-                    "a journal ends before what was signed: it is not signed again. Run `holdpoint audit verify`");
+                    "a journal ends before what was signed: it is not signed again. Run `holdstead audit verify`");
                 continue;
             }
         }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use holdpoint_core::{Ask, Rejection, Session, State, decide, fold};
-use holdpoint_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
+use holdstead_core::{Ask, Rejection, Session, State, decide, fold};
+use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::backend::Item;
 use crate::chain::{self, Hash, Salt};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_protocol::{SessionId, Timestamp};
+use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
@@ -63,7 +63,7 @@ impl Postgres {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
         if options.get_application_name().is_none() {
-            options = options.application_name("holdpoint");
+            options = options.application_name("holdstead");
         }
         let pool = PgPoolOptions::new()
             .max_connections(12)

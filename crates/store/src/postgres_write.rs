@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use holdpoint_protocol::{Event, InteractionId, SessionId, Timestamp};
+use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Brings what an older version folded up to date, when a journal is opened.
 
-use holdpoint_core::STATE_VERSION;
-use holdpoint_protocol::{Event, Seq, SessionId};
+use holdstead_core::STATE_VERSION;
+use holdstead_protocol::{Event, Seq, SessionId};
 
 use crate::db::{Db, Param, Snapshot};
 use crate::rows::{self, AskRow, HeadRow};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Ask, Session};
-use holdpoint_protocol::{
+use holdstead_core::{Ask, Session};
+use holdstead_protocol::{
     AgentState, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId, PermissionMode,
     PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
 };

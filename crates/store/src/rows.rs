@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Ask, STATE_VERSION, Session, State, fold};
-use holdpoint_protocol::{
+use holdstead_core::{Ask, STATE_VERSION, Session, State, fold};
+use holdstead_protocol::{
     AgentState, AskState, Event, InteractionId, Seq, SessionId, SessionOpened, Timestamp,
 };
 

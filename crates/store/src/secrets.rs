@@ -1,6 +1,6 @@
 //! Secret answers, sealed by whoever has the key. Here they are bytes that come and go.
 
-use holdpoint_protocol::{InteractionId, PromptId, SessionId};
+use holdstead_protocol::{InteractionId, PromptId, SessionId};
 
 use crate::db::{Db, Param, Row};
 use crate::{SealedSecret, SecretsOf, StoreError, decode, sql};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use holdpoint_protocol::{Event, InteractionId, SessionId, Timestamp};
+use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::backend::{Item, WriteError, Written};

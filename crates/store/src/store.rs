@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use holdpoint_core::Command;
-use holdpoint_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use holdstead_core::Command;
+use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
 use uuid::Uuid;
 
 use crate::backend::Backend;

@@ -1,6 +1,6 @@
 //! Who may do what: facts of a person, in plain tables.
 
-use holdpoint_protocol::{SessionId, api::Role};
+use holdstead_protocol::{SessionId, api::Role};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row};

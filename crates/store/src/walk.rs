@@ -1,6 +1,6 @@
 //! One walk along a journal, event by event and checkpoint by checkpoint. It needs no database: exports are walked too.
 
-use holdpoint_protocol::{Seq, SessionId, Timestamp};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 
 use crate::chain::{self, Hash};
 use crate::{ChainReport, Checkpoint, Fault, PublicKey};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use holdpoint_core::{Command, Output, Verdict};
+use holdstead_core::{Command, Output, Verdict};
 use serde::Serialize;
 
 /// What the parts of an item that have no text of their own come to.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from holdpoint import Denied, Holdpoint, NotApproved
+from holdstead import Denied, Holdstead, NotApproved
 
-hold = Holdpoint()
+hold = Holdstead()
 
 
 @hold.gate("deploy", reason="The tests pass.", remember=True)

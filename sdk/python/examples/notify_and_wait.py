@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from holdpoint import Answered, Holdpoint, Pending
+from holdstead import Answered, Holdstead, Pending
 
 
 def main(key: str) -> None:
-    match Holdpoint().ask("Which colour?", ["Blue", "Green"], key=key, wait=1):
+    match Holdstead().ask("Which colour?", ["Blue", "Green"], key=key, wait=1):
         case Answered(answer=colour, by=name):
             print(f"{colour}, says {name}")
         case Pending():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from holdpoint import Answered, Declined, Holdpoint
+from holdstead import Answered, Declined, Holdstead
 
 QUESTIONS = [
     {
@@ -29,7 +29,7 @@ QUESTIONS = [
 
 
 def main(key: str) -> None:
-    match Holdpoint().ask_all(QUESTIONS, about="setup", key=key):
+    match Holdstead().ask_all(QUESTIONS, about="setup", key=key):
         case Answered(answer=answers):
             print(f"{answers['name']}: {answers['store']} in {' and '.join(answers['regions'])}")
         case Declined(reason=reason):

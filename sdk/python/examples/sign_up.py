@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from holdpoint import Answered, Holdpoint
+from holdstead import Answered, Holdstead
 
 TAKEN = {"ana@example.org", "ben@example.org"}
 ATTEMPTS = 5
@@ -24,7 +24,7 @@ SCHEMA = {
 
 
 def main(key: str) -> None:
-    hold = Holdpoint()
+    hold = Holdstead()
     wrong: dict[str, str] = {}
     typed: dict[str, str] = {}
     for attempt in range(1, ATTEMPTS + 1):

@@ -1,4 +1,4 @@
-"""Writes src/holdpoint/generated.py: the types of what is sent and received, from the gateway's OpenAPI document.
+"""Writes src/holdstead/generated.py: the types of what is sent and received, from the gateway's OpenAPI document.
 
     PYTHONPATH=src python3 -m scripts.types
 """
@@ -9,7 +9,7 @@ import keyword
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parent.parent / "src/holdpoint/generated.py"
+FILE = Path(__file__).parent.parent / "src/holdstead/generated.py"
 # What callers send and get; all that these are made of comes with them.
 ROOTS = ["AskCall", "Interaction", "Problem"]
 HEAD = '''"""Written by scripts/types.py from the gateway's OpenAPI document. Do not edit."""

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from holdpoint import Answered, Approved, AsyncHoldpoint, Denied, Holdpoint
+from holdstead import Answered, Approved, AsyncHoldstead, Denied, Holdstead
 
 FIELDS = [{"id": "value", "label": "Value", "type": "text", "required": True}]
 
@@ -53,12 +53,12 @@ class Caller:
         with self._file.open("a") as file:
             file.write(f"{key} {word(result)}\n")
 
-    def run(self, hold: Holdpoint) -> None:
+    def run(self, hold: Holdstead) -> None:
         for key, number in self.left():
             method, args, more = call(key, number)
             self.got(key, getattr(hold, method)(*args, **more))
 
-    async def run_async(self, hold: AsyncHoldpoint) -> None:
+    async def run_async(self, hold: AsyncHoldstead) -> None:
         for key, number in self.left():
             method, args, more = call(key, number)
             self.got(key, await getattr(hold, method)(*args, **more))
@@ -69,12 +69,12 @@ def main(process: int, callers: int, asks: int, folder: Path) -> None:
     if process % 2:
 
         async def together() -> None:
-            hold = AsyncHoldpoint()
+            hold = AsyncHoldstead()
             await asyncio.gather(*(caller.run_async(hold) for caller in all_callers))
 
         asyncio.run(together())
         return
-    hold = Holdpoint()
+    hold = Holdstead()
     failed = threading.Event()
 
     def run(caller: Caller) -> None:

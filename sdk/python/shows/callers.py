@@ -137,7 +137,7 @@ def main() -> int:
 
         def start(process: int) -> subprocess.Popen[bytes]:
             arguments = [str(process), str(CALLERS), str(ASKS), folder]
-            environment = {**os.environ, "HOLDPOINT_URL": gateway.url, "HOLDPOINT_TOKEN": tokens[process]}
+            environment = {**os.environ, "HOLDSTEAD_URL": gateway.url, "HOLDSTEAD_TOKEN": tokens[process]}
             return subprocess.Popen([sys.executable, "-m", "shows.caller", *arguments], env=environment)
 
         callers = [start(process) for process in range(PROCESSES)]

@@ -19,19 +19,19 @@ REPOSITORY = Path(__file__).parents[3]
 
 def binary() -> str:
     """The binary that is named, or that was built last."""
-    named = os.environ.get("HOLDPOINT_BIN")
+    named = os.environ.get("HOLDSTEAD_BIN")
     if named:
         return named
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    built = [path for kind in ("debug", "release") if (path := target / kind / "holdpoint").exists()]
+    built = [path for kind in ("debug", "release") if (path := target / kind / "holdstead").exists()]
     if not built:
-        raise SystemExit("There is no holdpoint binary. Build it: cargo build -p holdpoint")
+        raise SystemExit("There is no holdstead binary. Build it: cargo build -p holdstead")
     return str(max(built, key=lambda path: path.stat().st_mtime))
 
 
 class Gateway:
     def __init__(self) -> None:
-        self.dir = tempfile.mkdtemp(prefix="holdpoint-python-")
+        self.dir = tempfile.mkdtemp(prefix="holdstead-python-")
         self._listen = "127.0.0.1:0"
         self.start()
 

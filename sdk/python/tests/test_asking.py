@@ -7,15 +7,15 @@ import threading
 import time
 import unittest
 
-from holdpoint import (
+from holdstead import (
     Answered,
     Approved,
-    AsyncHoldpoint,
+    AsyncHoldstead,
     Cancelled,
     Declined,
     Denied,
     Expired,
-    Holdpoint,
+    Holdstead,
     KeyReused,
     Pending,
     Refused,
@@ -35,7 +35,7 @@ class WithGateway(unittest.TestCase):
 
     def setUp(self) -> None:
         # A caller of its own for each test, and so a session of its own.
-        self.hold = Holdpoint(self.gateway.url, self.gateway.token(self.id()))
+        self.hold = Holdstead(self.gateway.url, self.gateway.token(self.id()))
 
 
 class Asking(WithGateway):
@@ -103,7 +103,7 @@ class Asking(WithGateway):
 
     def test_the_same_key_is_the_same_ask_and_another_body_is_an_error(self) -> None:
         first = self.hold.approve("deploy", {"to": "production"}, key="k", wait=0)
-        again = Holdpoint(self.gateway.url, self.hold._place.token).approve(
+        again = Holdstead(self.gateway.url, self.hold._place.token).approve(
             "deploy", {"to": "production"}, key="k", wait=0
         )
         self.assertEqual(first, again)
@@ -128,7 +128,7 @@ class Asking(WithGateway):
         with self.assertRaises(ValueError):
             self.hold.approve("deploy", {}, key="")
         with self.assertRaises(Refused) as refused:
-            Holdpoint(self.gateway.url, "hp_wrong").ask("Who am I?", key="x")
+            Holdstead(self.gateway.url, "hs_wrong").ask("Who am I?", key="x")
         self.assertEqual(refused.exception.code, "unauthenticated")
         self.assertEqual(self.gateway.open_asks(), [ask for ask in self.gateway.open_asks() if ask["agent"] != "x"])
 
@@ -136,11 +136,11 @@ class Asking(WithGateway):
 class Restarting(unittest.TestCase):
     def test_a_wait_outlives_a_killed_gateway_and_is_never_an_approval(self) -> None:
         with Gateway() as gateway:
-            hold = Holdpoint(gateway.url, gateway.token("ci"))
+            hold = Holdstead(gateway.url, gateway.token("ci"))
             both: dict[str, object] = {}
 
             async def other_face() -> None:
-                both["async"] = await AsyncHoldpoint(gateway.url, hold._place.token).approve("b", {"n": 2}, key="b")
+                both["async"] = await AsyncHoldstead(gateway.url, hold._place.token).approve("b", {"n": 2}, key="b")
 
             def waiting() -> None:
                 both["sync"] = hold.approve("a", {"n": 1}, key="a")
@@ -166,15 +166,15 @@ class Restarting(unittest.TestCase):
             token = gateway.token("ci")
             gateway.kill()
             with self.assertRaises(Unreachable):
-                Holdpoint(gateway.url, token, away=0.3).approve("a", {"n": 1}, key="a")
+                Holdstead(gateway.url, token, away=0.3).approve("a", {"n": 1}, key="a")
             with self.assertRaises(Unreachable):
-                Holdpoint(gateway.url, token).approve("a", {"n": 1}, key="a", wait=0.3)
+                Holdstead(gateway.url, token).approve("a", {"n": 1}, key="a", wait=0.3)
 
 
 class ForAsyncio(WithGateway):
     def test_many_asks_wait_at_once(self) -> None:
         async def asked() -> list[object]:
-            hold = AsyncHoldpoint(self.gateway.url, self.hold._place.token)
+            hold = AsyncHoldstead(self.gateway.url, self.hold._place.token)
             waits = [hold.ask(f"Number {n}?", key=f"n{n}") for n in range(40)]
             return await asyncio.gather(*waits)
 
@@ -193,7 +193,7 @@ class ForAsyncio(WithGateway):
 
     def test_a_cancelled_wait_leaves_the_ask_open(self) -> None:
         async def left() -> None:
-            hold = AsyncHoldpoint(self.gateway.url, self.hold._place.token)
+            hold = AsyncHoldstead(self.gateway.url, self.hold._place.token)
             with self.assertRaises(asyncio.TimeoutError):
                 await asyncio.wait_for(hold.ask("Anybody?", key="left"), 0.5)
 

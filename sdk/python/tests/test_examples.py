@@ -22,8 +22,8 @@ class Examples(unittest.TestCase):
     def start(self, example: str, *arguments: str) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
-            "HOLDPOINT_URL": self.gateway.url,
-            "HOLDPOINT_TOKEN": self.token,
+            "HOLDSTEAD_URL": self.gateway.url,
+            "HOLDSTEAD_TOKEN": self.token,
             "PYTHONPATH": str(PYTHON / "src"),
         }
         command = [sys.executable, str(PYTHON / "examples" / f"{example}.py"), *arguments]

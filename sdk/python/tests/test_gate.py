@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import unittest
 
-from holdpoint import AsyncHoldpoint, Denied, EditRefused, Expired, NotApproved, Pending
+from holdstead import AsyncHoldstead, Denied, EditRefused, Expired, NotApproved, Pending
 from tests.test_asking import WithGateway
 
 
@@ -77,7 +77,7 @@ class Gates(WithGateway):
         self.assertEqual(self.calls, [])
 
     def test_a_coroutine_function_has_a_gate_of_its_own(self) -> None:
-        hold = AsyncHoldpoint(self.gateway.url, self.hold._place.token)
+        hold = AsyncHoldstead(self.gateway.url, self.hold._place.token)
 
         @hold.gate("send")
         async def send(text: str) -> str:

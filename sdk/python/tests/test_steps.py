@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unittest
 
-from holdpoint import Refused, Unreachable
-from holdpoint._steps import Came, Lost, Received, Send, Sleep, ask
-from holdpoint.generated import AskCall
+from holdstead import Refused, Unreachable
+from holdstead._steps import Came, Lost, Received, Send, Sleep, ask
+from holdstead.generated import AskCall
 
 CALL: AskCall = {"key": "k", "kind": "approval", "toolName": "t", "input": {}}
 OPEN = {"state": "open", "request": {"interactionId": "i"}}

@@ -76,7 +76,7 @@ export const gateway = {
   end: (id: string) => take<void>(endSession({ path: { id } })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
-    take<Receipt>(respond({ path: { id }, body, headers: { "Holdpoint-Interaction": mode } })),
+    take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
   setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
   grants: () => take<GrantPage>(listGrants()),
   revokeGrant: (id: string, session?: string | null) =>

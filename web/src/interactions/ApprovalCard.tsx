@@ -23,7 +23,7 @@ type Request = Extract<InteractionRequest, { kind: "approval" }>;
 export function obstacle(input: unknown): string | null {
   if (input === undefined || input === null) return "The ask came without its input, so it cannot be approved.";
   if (isRounded(input)) {
-    return "A number here is too large for this browser to show exactly. Approve it in a terminal: `holdpoint answer`.";
+    return "A number here is too large for this browser to show exactly. Approve it in a terminal: `holdstead answer`.";
   }
   return null;
 }

@@ -48,7 +48,7 @@ function Settings() {
       <Toggle on={notify === "on"} onChange={(on) => (on ? void askToNotify() : change({ notify: "off" }))}>
         Notify me when something new waits
       </Toggle>
-      <p className="text-xs text-ink-2">Holdpoint {me.version}. These settings belong to this browser.</p>
+      <p className="text-xs text-ink-2">Holdstead {me.version}. These settings belong to this browser.</p>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { gateway } from "../api/gateway";
 import { reasonOf } from "../api/problem";
 import { Calm, Ticked } from "../ui/Calm";
 
-export const NEEDS_LINK = "This page needs your link. Run `holdpoint open` in a terminal.";
+export const NEEDS_LINK = "This page needs your link. Run `holdstead open` in a terminal.";
 
 // Read once, when the page is loaded: it must not stay in the address bar or the history.
 const code = location.pathname === "/login" ? location.hash.slice(1) : "";

@@ -33,7 +33,7 @@ export function Brand() {
   return (
     <Link to="/" className="flex min-h-9 w-fit items-center gap-2 text-base font-semibold">
       <img src="/icon.svg" alt="" className="size-5" />
-      Holdpoint
+      Holdstead
     </Link>
   );
 }

@@ -7,7 +7,7 @@ import { type Live, mayAnswer, SESSIONS, useSessions } from "../session/live";
 import { change, settings, useSettings } from "../session/settings";
 
 /** Told to the page when a person's answer was taken. */
-export const ANSWERED = "holdpoint:answered";
+export const ANSWERED = "holdstead:answered";
 
 /** The desk that cards answer on: the real gateway. */
 export function useGatewayDesk({ me, inbox, client }: Live): AnswerDesk {

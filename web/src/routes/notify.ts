@@ -6,7 +6,7 @@ import { change, settings } from "../session/settings";
 
 /** What the title and the icon say, over all sessions. */
 export function announce(count: number): void {
-  document.title = count > 0 ? `(${count}) Holdpoint` : "Holdpoint";
+  document.title = count > 0 ? `(${count}) Holdstead` : "Holdstead";
   const icon = count > 0 ? "/icon-waiting.svg" : "/icon.svg";
   const link = document.getElementById("icon");
   if (link && link.getAttribute("href") !== icon) link.setAttribute("href", icon);
@@ -25,7 +25,7 @@ export const canNotify = (): boolean => "Notification" in window && Notification
 export function notify(ask: Interaction, go: (ask: Interaction) => void): void {
   if (settings().notify !== "on" || !("Notification" in window) || Notification.permission !== "granted") return;
   if (document.visibilityState === "visible" && document.hasFocus()) return;
-  const note = new Notification("Holdpoint: an agent waits for you", {
+  const note = new Notification("Holdstead: an agent waits for you", {
     body: headline(ask.request, "row").slice(0, 140),
     tag: ask.request.interactionId,
     icon: "/icon-waiting.svg",

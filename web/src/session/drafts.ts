@@ -1,6 +1,6 @@
 // What was typed and not sent. It outlives a reload and a lost connection, and never holds a secret.
 
-const PREFIX = "holdpoint:draft:";
+const PREFIX = "holdstead:draft:";
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 const memory = new Map<string, unknown>();
 

@@ -13,7 +13,7 @@ export interface Settings {
   notNow: string[];
 }
 
-const KEY = "holdpoint:settings";
+const KEY = "holdstead:settings";
 const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", notNow: [] };
 const MOST_NOT_NOW = 200;
 

@@ -6,7 +6,7 @@ export function Calm({ children }: { children: ReactNode }) {
     <main className="mx-auto max-w-[520px] px-6 pt-24 text-base">
       <h1 className="mb-3 flex items-center gap-2 text-lg font-semibold">
         <img src="/icon.svg" alt="" className="size-6" />
-        Holdpoint
+        Holdstead
       </h1>
       <div className="text-ink-2">{children}</div>
     </main>

@@ -1,6 +1,6 @@
 //! The calls of Claude Code that need a person: asked, parked, decided.
 
-use holdpoint_protocol::{AskBody, Capabilities, ToolCallId};
+use holdstead_protocol::{AskBody, Capabilities, ToolCallId};
 use serde_json::Value;
 
 use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, error, line};

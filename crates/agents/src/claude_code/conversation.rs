@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use holdpoint_protocol::{PermissionMode, ToolCallId};
+use holdstead_protocol::{PermissionMode, ToolCallId};
 use serde_json::Value;
 
 use super::asks::refusal;
@@ -177,7 +177,7 @@ impl Conversation {
 
     fn next_request(&mut self) -> String {
         self.requests += 1;
-        format!("holdpoint-{}", self.requests)
+        format!("holdstead-{}", self.requests)
     }
 
     fn identified(&mut self, session: Option<String>) -> Vec<Said> {

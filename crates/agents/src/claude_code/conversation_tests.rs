@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     Answer, AskBody, Question, QuestionOption, Response, Scope, Settlement, StopReason, Usage,
 };
 use serde_json::json;

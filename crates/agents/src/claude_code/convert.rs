@@ -1,6 +1,6 @@
 //! Between what was decided and what Claude Code reads. Pure, and total: what does not fit is never an allow.
 
-use holdpoint_protocol::{Response, Settlement, StopReason, Usage};
+use holdstead_protocol::{Response, Settlement, StopReason, Usage};
 use serde_json::{Value, json};
 
 use super::questions;
@@ -139,7 +139,7 @@ pub(super) fn turn_end(result: TurnResult, interrupted: bool) -> TurnEnd {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{Answer, Scope};
+    use holdstead_protocol::{Answer, Scope};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use holdpoint_protocol::{Capabilities, PermissionMode};
+use holdstead_protocol::{Capabilities, PermissionMode};
 use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
@@ -32,7 +32,7 @@ const NEEDED: [&str; 12] = [
     "XDG_CONFIG_HOME",
 ];
 /// Where it finds the token for our tools.
-const TOKEN_VARIABLE: &str = "HOLDPOINT_AGENT_TOKEN";
+const TOKEN_VARIABLE: &str = "HOLDSTEAD_AGENT_TOKEN";
 const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
 
 #[derive(Debug, Clone)]

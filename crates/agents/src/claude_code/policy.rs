@@ -1,6 +1,6 @@
 //! Which calls of Claude Code go to a person.
 
-use holdpoint_protocol::PermissionMode;
+use holdstead_protocol::PermissionMode;
 use serde_json::Value;
 
 /// Tools that look and do not touch, or only keep the agent's own notes. The program's own rules still hold for
@@ -27,7 +27,7 @@ const READ_ONLY: [&str; 19] = [
     "ReadMcpResourceTool",
 ];
 /// The name of our own MCP server in the program.
-pub(super) const OWN_SERVER: &str = "holdpoint";
+pub(super) const OWN_SERVER: &str = "holdstead";
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ mod tests {
             ("ExitPlanMode", &none, Auto, "plan", Verdict::Plan),
             ("WebSearch", &none, Default, "default", Verdict::Allowed),
             // Whoever serves it: ours are known by more than their name.
-            ("mcp__holdpoint__ask_user", &none, Default, "default", Verdict::Approval),
+            ("mcp__holdstead__ask_user", &none, Default, "default", Verdict::Approval),
             ("mcp__any__thing", &none, Default, "default", Verdict::Approval),
             ("SomethingNew", &none, Default, "default", Verdict::Approval),
             ("", &none, Default, "default", Verdict::Approval),
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn our_own_tools_are_known_by_their_server() {
-        assert!(is_own("mcp__holdpoint__ask_user"));
+        assert!(is_own("mcp__holdstead__ask_user"));
         for other in
-            ["mcp__holdpoint2__ask_user", "mcp__holdpoint", "holdpoint__ask_user", "mcp__x__holdpoint__y"]
+            ["mcp__holdstead2__ask_user", "mcp__holdstead", "holdstead__ask_user", "mcp__x__holdstead__y"]
         {
             assert!(!is_own(other), "{other}");
         }

@@ -1,6 +1,6 @@
 //! Claude Code's questions and their answers. The model writes them, so odd shapes come: they are put right here.
 
-use holdpoint_protocol::{Answer, Question, QuestionOption};
+use holdstead_protocol::{Answer, Question, QuestionOption};
 use serde_json::{Map, Value, json};
 
 /// The longest chip.

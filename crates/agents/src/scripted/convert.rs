@@ -1,6 +1,6 @@
 //! Between the scripted agent's lines and ours. Pure, and total: every line means something.
 
-use holdpoint_protocol::AskBody;
+use holdstead_protocol::AskBody;
 use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
@@ -109,7 +109,7 @@ fn resolved(resolution: &Resolution) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{Hold, HoldThen, Response, Scope, Settlement, StopReason, ToolCallId};
+    use holdstead_protocol::{Hold, HoldThen, Response, Scope, Settlement, StopReason, ToolCallId};
 
     use super::*;
 

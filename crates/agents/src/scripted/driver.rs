@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use holdpoint_protocol::Capabilities;
+use holdstead_protocol::Capabilities;
 
 use super::convert::ScriptedWire;
 use crate::host::Host;
@@ -69,7 +69,7 @@ impl Driver for ScriptedDriver {
             command: self.host.command(&launch.life, command),
             cwd: launch.cwd,
             env: Vec::new(),
-            hint: "it is part of Holdpoint; install Holdpoint again",
+            hint: "it is part of Holdstead; install Holdstead again",
             wire: Box::new(ScriptedWire),
         })
     }

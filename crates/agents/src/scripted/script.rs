@@ -38,7 +38,7 @@ mod pieces;
 
 use std::time::Duration;
 
-use holdpoint_protocol::{Form, Hold, Question};
+use holdstead_protocol::{Form, Hold, Question};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

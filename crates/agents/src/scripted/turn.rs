@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use holdpoint_protocol::{StopReason, ToolCallId};
+use holdstead_protocol::{StopReason, ToolCallId};
 use serde_json::{Value, json};
 
 use super::builtin::{self, Wish};

@@ -1,6 +1,6 @@
 //! What a resolution means for the ask it answers. Pure.
 
-use holdpoint_protocol::{Answer, FieldKind, Response, Settlement};
+use holdstead_protocol::{Answer, FieldKind, Response, Settlement};
 use serde_json::{Map, Value};
 
 use super::script::{AskKind, ScriptAsk};

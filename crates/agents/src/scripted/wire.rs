@@ -1,6 +1,6 @@
 //! The lines of the scripted agent, both ways.
 
-use holdpoint_protocol::{Form, Hold, Question, Response, Settlement, StopReason, ToolCallId};
+use holdstead_protocol::{Form, Hold, Question, Response, Settlement, StopReason, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

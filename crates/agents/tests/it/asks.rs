@@ -1,7 +1,7 @@
 //! What the agent receives is what was decided, word for word.
 
-use holdpoint_agents::{AgentEvent, Resolution};
-use holdpoint_protocol::{Answer, AskBody, Hold, HoldThen, Response, Scope, Settlement};
+use holdstead_agents::{AgentEvent, Resolution};
+use holdstead_protocol::{Answer, AskBody, Hold, HoldThen, Response, Scope, Settlement};
 use serde_json::json;
 
 use crate::{Life, call};
@@ -85,7 +85,7 @@ async fn a_form_comes_back_with_its_values() {
     .await;
     // A form that begins on its first line must end on it.
     let (_, reason) = life.done().await;
-    assert_eq!(reason, holdpoint_protocol::StopReason::Failed);
+    assert_eq!(reason, holdstead_protocol::StopReason::Failed);
 
     life.message(
         "form\n{\"title\":\"Release\",\"fields\":[{\"id\":\"version\",\"label\":\"Version\",\"type\":\"text\"},\n\
@@ -165,7 +165,7 @@ async fn a_resolution_for_no_open_ask_is_never_acted_on() {
     error(&mut life, "call_1_1").await;
 
     // An approval of another input than the one shown is none.
-    let other = holdpoint_agents::Ask { input: json!({"n": 1}), ..second.clone() };
+    let other = holdstead_agents::Ask { input: json!({"n": 1}), ..second.clone() };
     life.approve(&other).await;
     let message = "the resolution of `call_1_2` was not used: \
         the approval is for another input than the one asked about";

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use holdpoint_agents::host;
+use holdstead_agents::host;
 
 /// An agent that does what real ones do when their input closes: it goes on, and says what nobody said.
 const TELLTALE: &str = "echo ready; cat > /dev/null; echo refused > told; sleep 60";
 
 fn hosted(folder: &Path, life: &str, script: &str) -> Child {
     use std::os::unix::process::CommandExt as _;
-    Command::new(env!("CARGO_BIN_EXE_holdpoint-scripted-agent"))
+    Command::new(env!("CARGO_BIN_EXE_holdstead-scripted-agent"))
         .args(["agent-host", "--life", life, "--", "sh", "-c", script])
         .current_dir(folder)
         .stdin(Stdio::piped())

@@ -1,6 +1,6 @@
 //! Parking, dying and coming back.
 
-use holdpoint_agents::{AgentEvent, AgentExit, Driver as _, Outgoing, ResumeAt, ResumePoint};
+use holdstead_agents::{AgentEvent, AgentExit, Driver as _, Outgoing, ResumeAt, ResumePoint};
 use serde_json::json;
 
 use crate::{Life, call, driver};
@@ -122,9 +122,9 @@ async fn its_own_deaths_are_told_apart() {
 async fn a_conversation_that_is_gone_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let resume = Some(ResumePoint { agent_ref: "conv_gone".into(), at: ResumeAt::OpenAsks });
-    let launch = holdpoint_agents::Launch {
+    let launch = holdstead_agents::Launch {
         cwd: folder.path().to_owned(),
-        permission_mode: holdpoint_protocol::PermissionMode::Default,
+        permission_mode: holdstead_protocol::PermissionMode::Default,
         model: None,
         system_prompt: None,
         max_turns: None,
@@ -150,7 +150,7 @@ async fn the_end_of_its_input_is_no_refusal() {
     let ask = life.ask().await;
     let agent_ref = life.agent_ref.clone();
     // The gateway dies: nobody holds its stdin any more.
-    let holdpoint_agents::Agent { mut events, input, .. } = life.agent;
+    let holdstead_agents::Agent { mut events, input, .. } = life.agent;
     drop(input);
     let last = tokio::time::timeout(crate::PATIENCE, events.recv()).await.unwrap();
     let killed = AgentExit { parked: false, code: None, stderr: String::new() };

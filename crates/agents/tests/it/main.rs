@@ -8,12 +8,12 @@ mod talk;
 use std::path::Path;
 use std::time::Duration;
 
-use holdpoint_agents::host::Host;
-use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_agents::{
+use holdstead_agents::host::Host;
+use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_agents::{
     Agent, AgentEvent, AgentExit, Ask, Driver as _, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
 };
-use holdpoint_protocol::{PermissionMode, Response, Scope, Settlement, StopReason, ToolCallId};
+use holdstead_protocol::{PermissionMode, Response, Scope, Settlement, StopReason, ToolCallId};
 use serde_json::Value;
 
 /// Far longer than anything takes; only a test that fails waits for it.
@@ -24,7 +24,7 @@ fn call(id: &str) -> ToolCallId {
 }
 
 fn driver(folder: &Path) -> ScriptedDriver {
-    let program = env!("CARGO_BIN_EXE_holdpoint-scripted-agent").to_owned();
+    let program = env!("CARGO_BIN_EXE_holdstead-scripted-agent").to_owned();
     let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
     ScriptedDriver::new(host, vec![program], folder.join("state"))
 }

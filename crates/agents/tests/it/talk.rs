@@ -1,7 +1,7 @@
 //! Words, tools, and turns that end.
 
-use holdpoint_agents::{AgentEvent, Outgoing, Resolution};
-use holdpoint_protocol::{Answer, Response, Settlement, StopReason};
+use holdstead_agents::{AgentEvent, Outgoing, Resolution};
+use holdstead_protocol::{Answer, Response, Settlement, StopReason};
 use serde_json::json;
 
 use crate::{Life, call, text};

@@ -1,6 +1,6 @@
 //! The asker showed that it has the settlement.
 
-use holdpoint_protocol::{Delivery, EventBody, InteractionId, Origin};
+use holdstead_protocol::{Delivery, EventBody, InteractionId, Origin};
 
 use super::ask;
 use super::cancel::delivery;

@@ -1,6 +1,6 @@
 //! The agent is given the next message: its turn begins.
 
-use holdpoint_protocol::{AgentState, EventBody, SessionStatus, TurnId};
+use holdstead_protocol::{AgentState, EventBody, SessionStatus, TurnId};
 
 use super::still_open;
 use crate::{Rejection, Session};

@@ -1,6 +1,6 @@
 //! Asks are taken back: by the agent, by an interrupt, or because their turn or session is over.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, AskChange, Closing, Delivery, Done, EventBody, InteractionClosed, InteractionId,
     InteractionUpdate, StopReason,
 };

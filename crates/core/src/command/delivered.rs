@@ -1,6 +1,6 @@
 //! A settlement was written to the agent.
 
-use holdpoint_protocol::{Delivery, EventBody, Incarnation, InteractionId};
+use holdstead_protocol::{Delivery, EventBody, Incarnation, InteractionId};
 
 use super::ask;
 use super::cancel::delivery;

@@ -1,6 +1,6 @@
 //! A settlement is about to be written to the agent: durable before the first byte.
 
-use holdpoint_protocol::{AgentState, Delivery, EventBody, Incarnation, InteractionId};
+use holdstead_protocol::{AgentState, Delivery, EventBody, Incarnation, InteractionId};
 
 use super::ask;
 use super::cancel::delivery;

@@ -1,6 +1,6 @@
 //! The session ends: its asks are cancelled, and nothing more is written to its agent.
 
-use holdpoint_protocol::{AgentState, EventBody};
+use holdstead_protocol::{AgentState, EventBody};
 
 use super::cancel;
 use super::resume::status;

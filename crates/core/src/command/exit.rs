@@ -1,6 +1,6 @@
 //! A process is gone. What was being written to it when it died is unknown from now on.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, Delivery, Done, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
 };
 

@@ -1,6 +1,6 @@
 //! An ask's time ran out. Expiry never allows.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskState, Closing, EventBody, InteractionClosed, InteractionId, PromptId, Timestamp,
 };
 

@@ -1,6 +1,6 @@
 //! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskState, Closing, Delivery, Done, EventBody, InteractionClosed, Origin, StopReason, TurnId, Usage,
 };
 

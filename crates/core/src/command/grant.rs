@@ -1,6 +1,6 @@
 //! An approval is remembered in this journal.
 
-use holdpoint_protocol::{EventBody, Grant, GrantAdded};
+use holdstead_protocol::{EventBody, Grant, GrantAdded};
 
 use super::still_open;
 use crate::{Rejection, Session};

@@ -1,6 +1,6 @@
 //! The agent told us its own name for the conversation: with it, it can be resumed.
 
-use holdpoint_protocol::{EventBody, Incarnation, SessionStatus};
+use holdstead_protocol::{EventBody, Incarnation, SessionStatus};
 
 use super::{resume::status, still_open};
 use crate::{Rejection, Session};

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionClosed, LateAnswer, Question,
     Response, Scope, Timestamp,
 };

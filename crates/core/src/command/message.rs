@@ -1,6 +1,6 @@
 //! A person says something. It never answers, declines or cancels an ask: it waits for its turn.
 
-use holdpoint_protocol::{EventBody, UserMessage};
+use holdstead_protocol::{EventBody, UserMessage};
 
 use super::still_open;
 use crate::{Rejection, Session};

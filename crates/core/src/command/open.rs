@@ -1,6 +1,6 @@
 //! Begin a journal.
 
-use holdpoint_protocol::{EventBody, SessionOpened};
+use holdstead_protocol::{EventBody, SessionOpened};
 
 pub(crate) fn decide(opened: &SessionOpened) -> Vec<EventBody> {
     vec![EventBody::SessionOpened(opened.clone())]

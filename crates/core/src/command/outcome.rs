@@ -1,6 +1,6 @@
 //! The asking tool says what a response, or its absence, leads to.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskChange, AskState, Closing, EventBody, InteractionClosed, InteractionId, InteractionRequest,
     InteractionUpdate, PromptId, Timestamp,
 };

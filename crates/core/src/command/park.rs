@@ -1,6 +1,6 @@
 //! The agent goes away until its one open ask is answered.
 
-use holdpoint_protocol::{AgentState, AskState, EventBody, Incarnation, InteractionId};
+use holdstead_protocol::{AgentState, AskState, EventBody, Incarnation, InteractionId};
 
 use super::{ask, resume::status};
 use crate::{Rejection, Session};

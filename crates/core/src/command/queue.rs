@@ -1,6 +1,6 @@
 //! The agent is told that the answer comes later; the ask stays.
 
-use holdpoint_protocol::{AskChange, AskState, EventBody, InteractionId, InteractionUpdate};
+use holdstead_protocol::{AskChange, AskState, EventBody, InteractionId, InteractionUpdate};
 
 use super::{ask, still_open};
 use crate::{Rejection, Session};

@@ -1,6 +1,6 @@
 //! The agent said something that asks nothing of anybody.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     EventBody, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult,
 };
 

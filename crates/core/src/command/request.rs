@@ -1,6 +1,6 @@
 //! Somebody needs a person.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskChange, AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
     InteractionRequest, InteractionResponse, InteractionUpdate, Response, RevokedWhy, Scope, Settlement,
     Timestamp,

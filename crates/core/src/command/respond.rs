@@ -1,6 +1,6 @@
 //! A person answers. The first answer to a prompt wins; nothing else ever does.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
     InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
     Timestamp, TurnId, Winner,

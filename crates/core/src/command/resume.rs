@@ -1,6 +1,6 @@
 //! A process was started: the first one, or one that goes on where another stopped.
 
-use holdpoint_protocol::{AgentState, EventBody, Incarnation, SessionStatus};
+use holdstead_protocol::{AgentState, EventBody, Incarnation, SessionStatus};
 
 use super::still_open;
 use crate::{Rejection, Session};

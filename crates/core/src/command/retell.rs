@@ -1,6 +1,6 @@
 //! The agent that called a tool went away before it had the answer: it is told in words, as a message.
 
-use holdpoint_protocol::{Decider, EventBody, InteractionId, LateAnswer, MessageId, Response, TurnId};
+use holdstead_protocol::{Decider, EventBody, InteractionId, LateAnswer, MessageId, Response, TurnId};
 use serde_json::Value;
 
 use super::{ask, still_open};

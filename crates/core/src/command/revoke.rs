@@ -1,6 +1,6 @@
 //! A person takes a remembered approval back: the next match asks.
 
-use holdpoint_protocol::{EventBody, GrantId, GrantRevoked, RevokedWhy};
+use holdstead_protocol::{EventBody, GrantId, GrantRevoked, RevokedWhy};
 
 use crate::{Rejection, Session};
 

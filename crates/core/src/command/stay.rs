@@ -1,6 +1,6 @@
 //! The agent was told to go away and would not: it keeps waiting where it is.
 
-use holdpoint_protocol::{AgentState, EventBody, Incarnation};
+use holdstead_protocol::{AgentState, EventBody, Incarnation};
 
 use super::resume::{alive_state, status};
 use crate::{Rejection, Session};

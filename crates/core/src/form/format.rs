@@ -1,6 +1,6 @@
 //! Texts of a known form. Whether the address or the link leads anywhere is not ours to know.
 
-use holdpoint_protocol::TextFormat;
+use holdstead_protocol::TextFormat;
 
 pub(super) fn fits(format: TextFormat, text: &str) -> bool {
     match format {

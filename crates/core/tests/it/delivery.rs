@@ -1,10 +1,10 @@
 //! How a settlement reaches the agent, once.
 
 use crate::world::*;
-use holdpoint_core::{
+use holdstead_core::{
     Cancel, CancelScope, Command, Exit, Finish, Outcome, Output, Rejection, Trigger, TurnEnd, Verdict,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, Origin,
     ResponseDraft, Settlement, StopReason, ToolCallId, ToolResult,
 };

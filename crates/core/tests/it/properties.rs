@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
-use holdpoint_core::{
+use holdstead_core::{
     AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Request, State,
     Trigger, TurnEnd, Verdict, decide, fold,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
     InteractionRequest, Origin, Response, ResponseDraft, Scope, Settlement, StopReason, Timestamp,
 };
@@ -223,8 +223,8 @@ fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
     let mut whole = world.state.clone();
     for (index, body) in decided.into_iter().flatten().enumerate() {
         let event = Event {
-            id: holdpoint_protocol::EventId::from_uuid(uuid::Uuid::nil()),
-            seq: holdpoint_protocol::Seq((world.journal.len() + index + 1) as u64),
+            id: holdstead_protocol::EventId::from_uuid(uuid::Uuid::nil()),
+            seq: holdstead_protocol::Seq((world.journal.len() + index + 1) as u64),
             at: world.now,
             body,
         };

@@ -1,10 +1,10 @@
 //! Every rule by name.
 
 use crate::world::*;
-use holdpoint_core::{
+use holdstead_core::{
     Cancel, CancelScope, Command, Expire, ExpireCause, Finish, Outcome, Rejection, Request, Trigger, Verdict,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AgentState, AskState, Closing, Decider, EventBody, InteractionRequest, ResponseDraft, Scope, Settlement,
     StopReason, Timestamp,
 };
@@ -124,7 +124,7 @@ fn an_approval_of_nothing_is_not_shown() {
     let mut world = World::running();
     let mut empty = approval(1, 1);
     empty.input = serde_json::Value::Null;
-    empty.input_digest = holdpoint_core::digest(&empty.input);
+    empty.input_digest = holdstead_core::digest(&empty.input);
     assert!(matches!(world.rejected(ask(empty)), Rejection::BadAsk { .. }));
 }
 

@@ -1,8 +1,8 @@
 //! Secrets never reach an event.
 
 use crate::world::*;
-use holdpoint_core::{Command, Outcome, Rejection, Respond, Trigger, Verdict, conceal, reveal};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Outcome, Rejection, Respond, Trigger, Verdict, conceal, reveal};
+use holdstead_protocol::{
     AskBody, AskState, EventBody, FieldKind, InteractionRequest, Question, ResponseDraft, SECRET, Settlement,
 };
 use serde_json::{Map, Value, json};

@@ -1,10 +1,10 @@
 //! A session driven by commands, as the store drives it, without a store.
 
-use holdpoint_core::{
+use holdstead_core::{
     Ask, Command, Rejection, Request, Respond, Resume, Retell, Session, State, decide, digest, fold,
     offered_scopes,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
     InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation, PromptId, Question,
     QuestionOption, Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,

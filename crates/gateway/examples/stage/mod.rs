@@ -6,12 +6,12 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Gateway, GatewayConfig, Masks, Person, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
 };
-use holdpoint_protocol::api::Respond;
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{
+use holdstead_protocol::api::Respond;
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{
     AskBody, AskChange, AskState, EventBody, InteractionRequest, OwnerId, PromptId, ResponseDraft, Scope,
     Seq, SessionId, Surface, ToolCallId,
 };
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 /// Calls the tool with each input, prints what it came to, and the late answers that became messages.
 pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), Box<dyn Error>> {
     let name = tool.name().to_owned();
-    let journal = holdpoint_store::open("sqlite::memory:").await?;
+    let journal = holdstead_store::open("sqlite::memory:").await?;
     let config = GatewayConfig {
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use holdpoint_agents::{Ask, Leeway, Resolution};
-use holdpoint_core::{Command, Output, Request, Session, digest, offered_scopes};
-use holdpoint_protocol::{
+use holdstead_agents::{Ask, Leeway, Resolution};
+use holdstead_core::{Command, Output, Request, Session, digest, offered_scopes};
+use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Digest, EventBody, InteractionId, InteractionRequest,
     InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq, SessionError, ToolCallId,
     TurnId,
 };
-use holdpoint_store::AskRecord;
+use holdstead_store::AskRecord;
 use serde_json::Map;
 
 use super::SessionTask;
@@ -244,7 +244,7 @@ fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool)
 }
 
 /// The ask is for the call that the agent makes now, not one that is over.
-fn waits(ask: &holdpoint_core::Ask, turn: Option<TurnId>) -> bool {
+fn waits(ask: &holdstead_core::Ask, turn: Option<TurnId>) -> bool {
     match &ask.state {
         AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
         AskState::Settled { .. } => ask.is_untold(),

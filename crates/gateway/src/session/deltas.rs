@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::Output;
+use holdstead_core::Output;
 use tokio::time::Instant;
 
 use crate::mask::Needles;
@@ -123,7 +123,7 @@ fn text(output: &Output) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdpoint_protocol::{MessageId, TextDelta, TurnId};
+    use holdstead_protocol::{MessageId, TextDelta, TurnId};
 
     fn say(message_id: MessageId, text: &str) -> Output {
         let turn_id = TurnId::generate();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdpoint_protocol::TurnId;
+use holdstead_protocol::TurnId;
 use tokio::sync::Notify;
 
 #[derive(Debug, Clone, Default)]

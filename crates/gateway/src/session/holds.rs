@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdpoint_agents::Outgoing;
-use holdpoint_core::{Command, Expire, ExpireCause};
-use holdpoint_protocol::{AskState, Hold, HoldThen, InteractionId};
-use holdpoint_store::AskRecord;
+use holdstead_agents::Outgoing;
+use holdstead_core::{Command, Expire, ExpireCause};
+use holdstead_protocol::{AskState, Hold, HoldThen, InteractionId};
+use holdstead_store::AskRecord;
 use tokio::time::Instant;
 
 use super::SessionTask;
@@ -202,7 +202,7 @@ fn in_words(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdpoint_protocol::HoldThen;
+    use holdstead_protocol::HoldThen;
 
     #[test]
     fn the_words_of_a_hold() {

@@ -3,8 +3,8 @@
 //! They stay open, and an answer reaches the agent as a message. So does one that its tool had already, if the agent went
 //! away before it had it from the tool.
 
-use holdpoint_core::{Ask, Command, Retell, Session};
-use holdpoint_protocol::{AskState, Incarnation, MessageId, Origin, TurnId};
+use holdstead_core::{Ask, Command, Retell, Session};
+use holdstead_protocol::{AskState, Incarnation, MessageId, Origin, TurnId};
 
 use super::SessionTask;
 use crate::GatewayError;

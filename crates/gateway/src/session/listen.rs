@@ -1,8 +1,8 @@
 //! What the agent says goes into the journal.
 
-use holdpoint_agents::{AgentEvent, Outgoing, Resolution};
-use holdpoint_core::{Cancel, CancelScope, Command, Finish, Output, Rejection, Session};
-use holdpoint_protocol::{
+use holdstead_agents::{AgentEvent, Outgoing, Resolution};
+use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, Rejection, Session};
+use holdstead_protocol::{
     EventBody, MessageId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId,
     ToolCallStart, ToolResult, TurnId,
 };
@@ -146,7 +146,7 @@ impl SessionTask {
     pub(super) async fn begin_next_turn(&mut self, state: &Session) -> Result<(), GatewayError> {
         let busy = self.process.as_ref().is_none_or(|process| process.turn.is_some());
         let (false, None, Some(next)) = (busy, state.turn, state.pending.first()) else { return Ok(()) };
-        let before = holdpoint_protocol::Seq(next.seq.0.saturating_sub(1));
+        let before = holdstead_protocol::Seq(next.seq.0.saturating_sub(1));
         let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
         let text = match events.into_iter().next().map(|event| event.body) {
             Some(EventBody::UserMessage(message)) => message.text,

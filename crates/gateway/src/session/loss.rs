@@ -3,10 +3,10 @@
 //! The words go on with the same turn. An answer is in them. An approval is not: the agent must make the very same
 //! call again, which is then allowed by what the person said.
 
-use holdpoint_agents::{AgentEvent, ResumeAt};
-use holdpoint_core::{Command, told_after_loss};
-use holdpoint_protocol::{AskState, EventBody, Seq, Settlement, TurnId};
-use holdpoint_store::SessionRecord;
+use holdstead_agents::{AgentEvent, ResumeAt};
+use holdstead_core::{Command, told_after_loss};
+use holdstead_protocol::{AskState, EventBody, Seq, Settlement, TurnId};
+use holdstead_store::SessionRecord;
 
 use super::SessionTask;
 use super::start::WENT_AWAY;

@@ -17,9 +17,9 @@ use std::collections::HashMap;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
-use holdpoint_core::{Command, Output, Rejection};
-use holdpoint_protocol::{AgentState, SessionError, SessionId, ToolCallId};
-use holdpoint_store::{AppendError, Appended, PendingAppend};
+use holdstead_core::{Command, Output, Rejection};
+use holdstead_protocol::{AgentState, SessionError, SessionId, ToolCallId};
+use holdstead_store::{AppendError, Appended, PendingAppend};
 use serde_json::Value;
 use tokio::time::Instant;
 

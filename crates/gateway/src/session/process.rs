@@ -7,15 +7,15 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
-use holdpoint_agents::{
+use holdstead_agents::{
     Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
     WriteError,
 };
-use holdpoint_core::{Command, Resume};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Resume};
+use holdstead_protocol::{
     Incarnation, InteractionId, MessageId, OwnerId, PermissionMode, SessionId, ToolCallId, TurnId,
 };
-use holdpoint_store::SessionRecord;
+use holdstead_store::SessionRecord;
 use tokio::time::Instant;
 
 use crate::{Gateway, GatewayError};

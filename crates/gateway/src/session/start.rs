@@ -1,11 +1,11 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
-use holdpoint_agents::{AgentExit, Reasks, ResumeAt, host};
-use holdpoint_core::{Command, Exit, Finish, Output, Session, TurnEnd};
-use holdpoint_protocol::{
+use holdstead_agents::{AgentExit, Reasks, ResumeAt, host};
+use holdstead_core::{Command, Exit, Finish, Output, Session, TurnEnd};
+use holdstead_protocol::{
     AgentState, Delivery, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId,
 };
-use holdpoint_store::{AskRecord, SessionRecord};
+use holdstead_store::{AskRecord, SessionRecord};
 
 use super::SessionTask;
 use super::left::Over;

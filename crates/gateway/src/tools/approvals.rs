@@ -1,7 +1,7 @@
 //! Approvals that a tool remembers, under keys of its own.
 
-use holdpoint_core::Command;
-use holdpoint_protocol::{Grant, GrantId, InteractionId, Rule, Scope};
+use holdstead_core::Command;
+use holdstead_protocol::{Grant, GrantId, InteractionId, Rule, Scope};
 
 use super::ToolContext;
 use crate::{GatewayError, grants};

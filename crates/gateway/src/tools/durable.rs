@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskChange, AskState, EventBody, InteractionId, InteractionUpdate, OwnerId, Seq, SessionId, ToolCallId,
     TurnId,
 };
-use holdpoint_store::AskRecord;
+use holdstead_store::AskRecord;
 use serde_json::Value;
 
 use super::request::DEFAULT_TIMEOUT;

@@ -18,7 +18,7 @@ pub use durable::ToolCall;
 pub use waiting::Called;
 
 use async_trait::async_trait;
-use holdpoint_protocol::{
+use holdstead_protocol::{
     CompletedView, FieldErrors, Form, OwnerId, Presentation, PromptId, Question, Response, Scope, SessionId,
     ToolCallId, TurnId,
 };

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{
+use holdstead_core::{
     Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, digest, offered_scopes,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
     PromptId,
 };
-use holdpoint_store::AskRecord;
+use holdstead_store::AskRecord;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Cancel, CancelScope, Command};
-use holdpoint_protocol::{AskState, Closing, InteractionId, Origin, OwnerId, SessionId};
-use holdpoint_store::AskRecord;
+use holdstead_core::{Cancel, CancelScope, Command};
+use holdstead_protocol::{AskState, Closing, InteractionId, Origin, OwnerId, SessionId};
+use holdstead_store::AskRecord;
 use serde_json::Value;
 
 use super::builtin;

@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_agents::{
+use holdstead_agents::{
     Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway, Outgoing,
     Reasks, Resolution, StartError,
 };
-use holdpoint_gateway::Gateway;
-use holdpoint_protocol::{
+use holdstead_gateway::Gateway;
+use holdstead_protocol::{
     AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
 };
-use holdpoint_store::{Clock, SqliteJournal};
+use holdstead_store::{Clock, SqliteJournal};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;

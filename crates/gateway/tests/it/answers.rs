@@ -1,6 +1,6 @@
 //! What the agent receives is exactly what was decided.
 
-use holdpoint_protocol::{AskState, Decider, Delivery, EventBody, ResponseDraft, Settlement, Surface};
+use holdstead_protocol::{AskState, Decider, Delivery, EventBody, ResponseDraft, Settlement, Surface};
 use serde_json::json;
 
 use crate::world::{World, answer, approve, deny, submit};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use holdpoint_core::Rejection;
-use holdpoint_gateway::{CallerAsk, Gateway, GatewayError, Person};
-use holdpoint_protocol::api::{AskCall, AskCallBody, Respond};
-use holdpoint_protocol::{AskState, Closing, Delivery, Question, ResponseDraft, Settlement, Surface};
+use holdstead_core::Rejection;
+use holdstead_gateway::{CallerAsk, Gateway, GatewayError, Person};
+use holdstead_protocol::api::{AskCall, AskCallBody, Respond};
+use holdstead_protocol::{AskState, Closing, Delivery, Question, ResponseDraft, Settlement, Surface};
 use serde_json::{Value, json};
 
 use crate::world::{PATIENCE, World, ada, answer, approve, owner, respond};
@@ -32,7 +32,7 @@ fn question(key: &str, words: &str) -> AskCall {
     AskCall { body: AskCallBody::Question { questions: vec![question] }, ..approval(key, Value::Null) }
 }
 
-async fn ask(gateway: &Gateway, call: AskCall) -> Result<holdpoint_protocol::api::Interaction, GatewayError> {
+async fn ask(gateway: &Gateway, call: AskCall) -> Result<holdstead_protocol::api::Interaction, GatewayError> {
     gateway.ask(&program(), CallerAsk::Own, call).await
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use holdpoint_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
-use holdpoint_core::Rejection;
-use holdpoint_gateway::{GatewayConfig, GatewayError};
-use holdpoint_protocol::{
+use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdstead_core::Rejection;
+use holdstead_gateway::{GatewayConfig, GatewayError};
+use holdstead_protocol::{
     AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, StopReason,
     ToolCallId,
 };
@@ -259,7 +259,7 @@ async fn words_wait_a_moment_for_others() {
 async fn before_the_agent_itself_gives_up_it_is_parked_or_told_that_nobody_answered() {
     let mut stage = Stage::new(ten_minutes(HoldThen::Wait)).await;
     let (mut talk, mut actor) = stage.talk().await;
-    let limited = holdpoint_agents::Ask { host_limit_ms: Some(3_600_000), ..approval("call_1", "ls") };
+    let limited = holdstead_agents::Ask { host_limit_ms: Some(3_600_000), ..approval("call_1", "ls") };
     actor.says(AgentEvent::Ask(Box::new(limited))).await;
     let ask = talk.ask().await;
     actor.is_heard(&mut talk).await;

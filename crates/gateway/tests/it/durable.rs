@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_core::Rejection;
-use holdpoint_gateway::{
+use holdstead_core::Rejection;
+use holdstead_gateway::{
     Gateway, GatewayError, Interaction, InteractionError, Reprompt, Tool, ToolCall, ToolContext, ToolFailure,
     ToolOutcome, ToolResponse, WhenNobody,
 };
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskState, EventBody, Field, FieldErrors, FieldKind, Form, InteractionRequest, PromptId, Response, Scope,
     Seq, SessionId, ToolCallId,
 };
@@ -234,7 +234,7 @@ async fn a_tool_remembers_approvals_under_keys_of_its_own() {
         when_nobody: WhenNobody::Wait,
     };
     let (mail, other) = (context("mail"), context("other"));
-    let ask = |n: u8| holdpoint_protocol::InteractionId::derive(talk.session, &n.to_string());
+    let ask = |n: u8| holdstead_protocol::InteractionId::derive(talk.session, &n.to_string());
     mail.approvals().set("to:bob", Scope::Once, "ada", ask(1)).await.unwrap();
     assert_eq!(mail.approvals().get("to:bob").await.unwrap(), None, "once is not remembered");
     mail.approvals().set("to:bob", Scope::Session, "ada", ask(2)).await.unwrap();
@@ -252,7 +252,7 @@ async fn settlements(talk: &Talk) -> usize {
     let events = talk.gateway.journal().read(talk.session, Seq(0), 1000).await.unwrap();
     let settled = events.iter().filter(|event| {
         matches!(&event.body, EventBody::InteractionUpdate(update)
-            if matches!(update.change, holdpoint_protocol::AskChange::Settled { .. }))
+            if matches!(update.change, holdstead_protocol::AskChange::Settled { .. }))
     });
     settled.count()
 }

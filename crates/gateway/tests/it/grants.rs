@@ -1,8 +1,8 @@
 //! Approvals that are remembered, and rules: each is named in the journal.
 
-use holdpoint_core::Rejection;
-use holdpoint_gateway::{GatewayError, Person};
-use holdpoint_protocol::{
+use holdstead_core::Rejection;
+use holdstead_gateway::{GatewayError, Person};
+use holdstead_protocol::{
     AskBody, Decider, EventBody, GrantId, PermissionMode, ResponseDraft, Rule, Scope, Settlement,
 };
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! An agent that waits long enough is let go, and comes back for its answer.
 
-use holdpoint_protocol::{AgentState, AskState, Closing, Delivery, EventBody};
+use holdstead_protocol::{AgentState, AskState, Closing, Delivery, EventBody};
 use serde_json::json;
 
 use crate::world::{Talk, World, answer, is_running, owner};

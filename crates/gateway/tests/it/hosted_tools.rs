@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_agents::{
+use holdstead_agents::{
     Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError, ToolServer,
 };
-use holdpoint_gateway::{Called, Gateway, GatewayConfig, ToolCall, WhenNobody};
-use holdpoint_protocol::api::Role;
-use holdpoint_protocol::{
+use holdstead_gateway::{Called, Gateway, GatewayConfig, ToolCall, WhenNobody};
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{
     AgentState, AskState, Capabilities, Delivery, EventBody, InteractionId, ToolCallId,
 };
-use holdpoint_store::token_hash;
+use holdstead_store::token_hash;
 use serde_json::json;
 
 use crate::world::{Talk, World, ada, answer, approve, config, opening, owner};
@@ -180,7 +180,7 @@ impl Driver for Noting {
 async fn an_agent_gets_a_token_for_its_own_session_that_ends_with_its_process() {
     let noting = Noting::default();
     let servers = Arc::clone(&noting.0);
-    let journal = holdpoint_store::open("sqlite::memory:").await.unwrap();
+    let journal = holdstead_store::open("sqlite::memory:").await.unwrap();
     let url = Some("http://127.0.0.1:1/mcp".to_owned());
     let config = GatewayConfig { mcp_url: url, ..config(GatewayConfig::DEFAULT_HOLD) };
     let gateway = Gateway::start(journal, vec![Arc::new(noting)], config).await.unwrap();

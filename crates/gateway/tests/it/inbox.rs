@@ -1,9 +1,9 @@
 //! The inbox: a snapshot, then changes; whoever falls behind gets a new snapshot.
 
 use futures_util::future::join_all;
-use holdpoint_gateway::{CallerAsk, Gateway, InboxFrame, InboxStream};
-use holdpoint_protocol::api::{AskCall, Interaction};
-use holdpoint_protocol::{AskState, InteractionId, Settlement};
+use holdstead_gateway::{CallerAsk, Gateway, InboxFrame, InboxStream};
+use holdstead_protocol::api::{AskCall, Interaction};
+use holdstead_protocol::{AskState, InteractionId, Settlement};
 use serde_json::json;
 
 use crate::world::{PATIENCE, World, ada, approve, owner, respond};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_agents::{
+use holdstead_agents::{
     Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError,
 };
-use holdpoint_protocol::{AgentState, AskState, Capabilities, Delivery, EventBody, Seq, StopReason};
+use holdstead_protocol::{AgentState, AskState, Capabilities, Delivery, EventBody, Seq, StopReason};
 use serde_json::json;
 
 use crate::world::{Talk, World, answer, approve, is_running, opening, owner};

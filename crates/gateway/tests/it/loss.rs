@@ -1,8 +1,8 @@
 //! Agents that forget what they asked when their process dies.
 
-use holdpoint_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
-use holdpoint_gateway::GatewayConfig;
-use holdpoint_protocol::{AgentState, Delivery, InteractionRequest, Settlement, StopReason, ToolCallId};
+use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdstead_gateway::GatewayConfig;
+use holdstead_protocol::{AgentState, Delivery, InteractionRequest, Settlement, StopReason, ToolCallId};
 use serde_json::json;
 
 use crate::actor::{Actor, Stage, approval, question};
@@ -13,7 +13,7 @@ async fn forgetful() -> Stage {
 }
 
 /// It asks, and dies.
-async fn lost(talk: &mut Talk, actor: Actor, ask: holdpoint_agents::Ask) -> InteractionRequest {
+async fn lost(talk: &mut Talk, actor: Actor, ask: holdstead_agents::Ask) -> InteractionRequest {
     actor.says(AgentEvent::Ask(Box::new(ask))).await;
     let ask = talk.ask().await;
     actor.exits(false).await;

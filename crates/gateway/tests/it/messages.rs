@@ -1,11 +1,11 @@
 //! Messages wait for their turn and answer no ask.
 
-use holdpoint_protocol::{AgentState, AskState, EventBody};
+use holdstead_protocol::{AgentState, AskState, EventBody};
 use serde_json::json;
 
 use crate::world::{Talk, World, answer, owner};
 
-async fn three_messages_wait(talk: &mut Talk, ask: &holdpoint_protocol::InteractionRequest) {
+async fn three_messages_wait(talk: &mut Talk, ask: &holdstead_protocol::InteractionRequest) {
     for text in ["say first", "say second", "say third"] {
         talk.say(text).await;
     }

@@ -1,9 +1,9 @@
 //! What belongs to one owner does not exist for another.
 
-use holdpoint_gateway::{CallerAsk, GatewayError, Person};
-use holdpoint_protocol::api::Respond;
-use holdpoint_protocol::{Seq, SessionId, Surface};
-use holdpoint_store::{AskFilter, AskQuery, SessionQuery};
+use holdstead_gateway::{CallerAsk, GatewayError, Person};
+use holdstead_protocol::api::Respond;
+use holdstead_protocol::{Seq, SessionId, Surface};
+use holdstead_store::{AskFilter, AskQuery, SessionQuery};
 
 use crate::world::{World, ada, approve, owner};
 
@@ -55,7 +55,7 @@ async fn the_owners_own_journal_is_no_session() {
     let grant = serde_json::json!({
         "owner": "ada", "agent": "owner", "permissionMode": "default",
     });
-    let open = holdpoint_core::Command::Open(serde_json::from_value(grant).unwrap());
+    let open = holdstead_core::Command::Open(serde_json::from_value(grant).unwrap());
     world.gateway.journal().append(session, open).await.unwrap();
     does_not_exist!(NoSession, world.gateway.end(&ada(), session).await);
     does_not_exist!(NoSession, world.gateway.message(&ada(), session, "hi".to_owned()).await);

@@ -4,18 +4,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_agents::{AgentEvent, Resolution};
-use holdpoint_core::Rejection;
-use holdpoint_gateway::{
+use holdstead_agents::{AgentEvent, Resolution};
+use holdstead_core::Rejection;
+use holdstead_gateway::{
     CallerAsk, Gateway, GatewayConfig, GatewayError, Interaction, Person, Reprompt, ResponseHandler,
     ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
-use holdpoint_protocol::api::{AskCall, AskCallBody, Respond};
-use holdpoint_protocol::{
+use holdstead_protocol::api::{AskCall, AskCallBody, Respond};
+use holdstead_protocol::{
     AskBody, EventBody, Field, FieldErrors, FieldKind, Form, Hold, HoldThen, InteractionId,
     InteractionRequest, PromptId, Question, Response, SECRET, SessionId, Surface, ToolCallId,
 };
-use holdpoint_store::SealedSecret;
+use holdstead_store::SealedSecret;
 use serde_json::{Value, json};
 use tokio::time::advance;
 
@@ -48,7 +48,7 @@ fn token_form() -> Form {
     Form { title: None, fields: vec![field] }
 }
 
-fn pin_ask(call: &str) -> holdpoint_agents::Ask {
+fn pin_ask(call: &str) -> holdstead_agents::Ask {
     ask(call, "AskUserQuestion", json!({}), AskBody::Question { questions: vec![pin()] })
 }
 
@@ -195,7 +195,7 @@ fn program() -> Person {
     Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
 }
 
-async fn asked_by_program(gateway: &Gateway) -> holdpoint_protocol::api::Interaction {
+async fn asked_by_program(gateway: &Gateway) -> holdstead_protocol::api::Interaction {
     let body = AskCallBody::Form { form: token_form().into() };
     let call = AskCall::new("k", "deploy", Value::Null, body);
     gateway.ask(&program(), CallerAsk::Own, call).await.unwrap()
@@ -209,7 +209,7 @@ async fn a_program_fetches_its_secret_once_and_after_a_restart_too() {
     let world = world.restart().await;
     let id = asked.request.interaction_id;
     let shown = world.gateway.interaction(&owner("ada"), id).await.unwrap();
-    let input = |ask: &holdpoint_protocol::api::Interaction| match &ask.response.as_ref().unwrap().response {
+    let input = |ask: &holdstead_protocol::api::Interaction| match &ask.response.as_ref().unwrap().response {
         Response::Submit { input } => Value::Object(input.clone()),
         other => panic!("{other:?}"),
     };

@@ -1,8 +1,8 @@
 //! A person stops a turn, or ends a session.
 
-use holdpoint_core::Rejection;
-use holdpoint_gateway::GatewayError;
-use holdpoint_protocol::{AgentState, AskState, Closing, EventBody, StopReason};
+use holdstead_core::Rejection;
+use holdstead_gateway::GatewayError;
+use holdstead_protocol::{AgentState, AskState, Closing, EventBody, StopReason};
 use serde_json::json;
 
 use crate::world::{Talk, World, ada, answer, approve, is_running, owner, respond};

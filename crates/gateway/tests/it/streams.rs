@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use holdpoint_agents::{AgentEvent, Outgoing, Resolution};
-use holdpoint_protocol::{Event, EventBody, Seq};
+use holdstead_agents::{AgentEvent, Outgoing, Resolution};
+use holdstead_protocol::{Event, EventBody, Seq};
 use serde_json::json;
 
 use crate::actor::{Actor, ActorDriver};
@@ -52,7 +52,7 @@ async fn words_and_tool_calls_keep_their_order() {
 }
 
 /// Reads until the end of the first turn.
-async fn read_turn(gateway: &holdpoint_gateway::Gateway, talk: &Talk, after: Seq) -> Vec<Event> {
+async fn read_turn(gateway: &holdstead_gateway::Gateway, talk: &Talk, after: Seq) -> Vec<Event> {
     let mut events = gateway.stream(&owner("ada"), talk.session, after).await.unwrap();
     let mut seen = Vec::new();
     loop {
@@ -118,7 +118,7 @@ async fn streams_end_with_the_gateway() {
 
 #[tokio::test]
 async fn an_agent_that_speaks_before_it_listens_is_heard() {
-    let (driver, mut lives) = ActorDriver::new(holdpoint_agents::Reasks::Any);
+    let (driver, mut lives) = ActorDriver::new(holdstead_agents::Reasks::Any);
     let world = World::hosting(Arc::new(tempfile::tempdir().unwrap()), Arc::new(driver)).await;
     let mut talk = Talk::open(&world.gateway, opening("actor")).await;
     talk.say("go").await;
@@ -143,7 +143,7 @@ async fn an_agent_that_speaks_before_it_listens_is_heard() {
 
 #[tokio::test]
 async fn what_is_too_large_to_keep_is_said_so() {
-    let (driver, mut lives) = ActorDriver::new(holdpoint_agents::Reasks::Any);
+    let (driver, mut lives) = ActorDriver::new(holdstead_agents::Reasks::Any);
     let world = World::hosting(Arc::new(tempfile::tempdir().unwrap()), Arc::new(driver)).await;
     let mut talk = Talk::open(&world.gateway, opening("actor")).await;
     talk.say("go").await;

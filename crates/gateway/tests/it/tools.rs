@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_core::{MAX_ATTEMPTS, Rejection};
-use holdpoint_gateway::{
+use holdstead_core::{MAX_ATTEMPTS, Rejection};
+use holdstead_gateway::{
     GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure,
     ToolOutcome, ToolResponse, Watch, WhenNobody,
 };
-use holdpoint_protocol::api::Respond;
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{
+use holdstead_protocol::api::Respond;
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{
     AskState, Closing, CompletedView, Decider, Delivery, EventBody, Field, FieldErrors, FieldKind, Form,
     Presentation, Response, ResponseDraft, Scope, Settlement, ToolCallId,
 };
@@ -142,7 +142,7 @@ async fn result(call: Call) -> Result<Value, InteractionError> {
     tokio::time::timeout(PATIENCE, call).await.expect("the call ends").unwrap()
 }
 
-async fn state(talk: &Talk, ask: &holdpoint_protocol::InteractionRequest) -> AskState {
+async fn state(talk: &Talk, ask: &holdstead_protocol::InteractionRequest) -> AskState {
     talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap().state
 }
 
@@ -209,7 +209,7 @@ async fn asked_again_three_times_it_is_one_ask_with_one_outcome() {
     assert_eq!(prompts[1].field_errors, map(json!({ "name": "too short" })));
     let settled = talk.journal().await.into_iter().filter(|event| {
         matches!(&event.body, EventBody::InteractionUpdate(update)
-            if matches!(update.change, holdpoint_protocol::AskChange::Settled { .. }))
+            if matches!(update.change, holdstead_protocol::AskChange::Settled { .. }))
     });
     assert_eq!(settled.count(), 1);
 
@@ -333,7 +333,7 @@ async fn of_fifty_people_one_wins_and_the_others_learn_who() {
     let people = (0..50).map(|n| {
         let (gateway, ask) = (talk.gateway.clone(), ask.clone());
         tokio::spawn(async move {
-            let person = holdpoint_gateway::Person { name: format!("person {n}"), ..ada() };
+            let person = holdstead_gateway::Person { name: format!("person {n}"), ..ada() };
             let body = Respond {
                 prompt_id: ask.prompt_id,
                 idempotency_key: format!("key {n}"),

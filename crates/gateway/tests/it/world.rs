@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_agents::Driver;
-use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey, Tool};
-use holdpoint_protocol::api::{OpenSession, Receipt, Respond};
-use holdpoint_protocol::{
+use holdstead_agents::Driver;
+use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey, Tool};
+use holdstead_protocol::api::{OpenSession, Receipt, Respond};
+use holdstead_protocol::{
     AgentState, AskChange, Delivery, Done, Event, EventBody, Hold, InteractionClosed, InteractionId,
     InteractionRequest, OwnerId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, SessionStatus,
     StopReason, Surface, ToolResult,
@@ -54,7 +54,7 @@ impl World {
 
     async fn with(folder: Arc<TempDir>, driver: Arc<dyn Driver>, tools: Vec<Arc<dyn Tool>>) -> Self {
         let url = format!("sqlite:{}", folder.path().join("journal.db").display());
-        let journal = holdpoint_store::open(&url).await.unwrap();
+        let journal = holdstead_store::open(&url).await.unwrap();
         let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
         let gateway = Gateway::start(journal, vec![driver], config).await.unwrap();
         Self { gateway, folder }
@@ -80,7 +80,7 @@ impl World {
 /// The key stays the same over restarts, as it does in its file.
 pub(crate) fn config(hold: Hold) -> GatewayConfig {
     let digits = "5".repeat(64);
-    let key = SecretsKey::from_secret_text(&format!("holdpoint-secrets-key-{digits}"));
+    let key = SecretsKey::from_secret_text(&format!("holdstead-secrets-key-{digits}"));
     GatewayConfig {
         hold,
         secrets_key: key.unwrap(),
@@ -92,16 +92,16 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {
     let program = scripted_agent().display().to_string();
-    let host = holdpoint_agents::host::Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let host = holdstead_agents::host::Host::new(vec![program.clone(), "agent-host".to_owned()]);
     ScriptedDriver::new(host, vec![program], folder.path().join("agent"))
 }
 
 fn scripted_agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let program = test.parent().unwrap().parent().unwrap().join("holdpoint-scripted-agent");
+    let program = test.parent().unwrap().parent().unwrap().join("holdstead-scripted-agent");
     assert!(
         program.exists(),
-        "{} is missing: run `cargo build -p holdpoint-agents` first",
+        "{} is missing: run `cargo build -p holdstead-agents` first",
         program.display()
     );
     program

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use holdpoint_scripted_model::{INTERACTION_ID, Model, PLAN_FILE, Part, Script, Told, call, say, think};
+use holdstead_scripted_model::{INTERACTION_ID, Model, PLAN_FILE, Part, Script, Told, call, say, think};
 use serde_json::{Value, json};
 
 fn text(role: &str, text: &str) -> Value {

@@ -11,9 +11,9 @@ pub(crate) use client::{HEADER, Named};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use holdpoint_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody};
-use holdpoint_protocol::mcp::{CALL_ID, GIVE_UP};
-use holdpoint_protocol::{SessionId, ToolCallId};
+use holdstead_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody};
+use holdstead_protocol::mcp::{CALL_ID, GIVE_UP};
+use holdstead_protocol::{SessionId, ToolCallId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
@@ -50,7 +50,7 @@ pub(crate) struct Mcp {
 impl ServerHandler for Mcp {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("holdpoint", env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new("holdstead", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -183,7 +183,7 @@ impl Mcp {
     }
 
     /// Asks of a hosted agent belong to what it does now.
-    async fn turn(&self, session: SessionId) -> Option<holdpoint_protocol::TurnId> {
+    async fn turn(&self, session: SessionId) -> Option<holdstead_protocol::TurnId> {
         let record = self.gateway.journal().session(session).await.ok().flatten();
         record.and_then(|record| record.state.turn)
     }

@@ -1,7 +1,7 @@
 //! Tools as MCP describes them, and what they came to.
 
-use holdpoint_gateway::{Called, InteractionError, Tool};
-use holdpoint_protocol::InteractionId;
+use holdstead_gateway::{Called, InteractionError, Tool};
+use holdstead_protocol::InteractionId;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 

@@ -13,10 +13,10 @@ const app = document.getElementById("app");
 /** A page that says one thing. */
 function calm(text) {
   app.className = "app";
-  put(app, el("main", { class: "calm" }, el("p", { class: "calm-name" }, "Holdpoint"), el("p", {}, ...ticked(text))));
+  put(app, el("main", { class: "calm" }, el("p", { class: "calm-name" }, "Holdstead"), el("p", {}, ...ticked(text))));
 }
 
-const NEEDS_LINK = "This page needs your link. Run `holdpoint open` in a terminal.";
+const NEEDS_LINK = "This page needs your link. Run `holdstead open` in a terminal.";
 
 async function login() {
   const code = location.hash.slice(1);
@@ -142,7 +142,7 @@ function run() {
 
   function announce() {
     const count = live.waitingAsks().length;
-    document.title = count ? `(${count}) Holdpoint` : "Holdpoint";
+    document.title = count ? `(${count}) Holdstead` : "Holdstead";
     const icon = `/assets/${count ? "icon-waiting" : "icon"}.svg`;
     const link = document.getElementById("icon");
     if (link.getAttribute("href") !== icon) link.setAttribute("href", icon);

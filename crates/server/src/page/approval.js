@@ -22,7 +22,7 @@ function inputView(input) {
 export function obstacle(request) {
   if (request.input === undefined || request.input === null) return "The ask came without its input, so it cannot be approved.";
   if (isRounded(request.input)) {
-    return "A number here is too large for a browser to show exactly. Approve it in a terminal: `holdpoint answer`.";
+    return "A number here is too large for a browser to show exactly. Approve it in a terminal: `holdstead answer`.";
   }
   return null;
 }

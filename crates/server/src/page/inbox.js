@@ -16,7 +16,7 @@ export function openInbox(go) {
   const heading = el("h2", { class: "over" }, "Waiting");
   const sessionHead = el("div", { class: "row over" }, el("h2", {}, "Sessions"), el("span", { class: "gap" }), newSession.button);
   const node = el("nav", { class: "side", "aria-label": "Inbox" },
-    el("header", { class: "brand" }, el("a", { href: "/" }, "Holdpoint"), el("span", { class: "gap" }), el("span", { class: "soft", title: "Version" })),
+    el("header", { class: "brand" }, el("a", { href: "/" }, "Holdstead"), el("span", { class: "gap" }), el("span", { class: "soft", title: "Version" })),
     offline, heading, asks, empty, sessionHead, newSession.panel, sessions);
 
   function update(current) {

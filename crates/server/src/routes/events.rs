@@ -7,11 +7,11 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
-use holdpoint_gateway::cursor as place;
-use holdpoint_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
-use holdpoint_protocol::api::{EventPage, Interaction, Resume};
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{Event, Problem, Seq, SessionId};
+use holdstead_gateway::cursor as place;
+use holdstead_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
+use holdstead_protocol::api::{EventPage, Interaction, Resume};
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{Event, Problem, Seq, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -122,7 +122,7 @@ struct Snapshot {
 
 #[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events", params(Cursor),
     responses(
-        (status = 200, content_type = "text/event-stream", body = holdpoint_protocol::api::InboxUpsert,
+        (status = 200, content_type = "text/event-stream", body = holdstead_protocol::api::InboxUpsert,
             description = "`snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots."),
         (status = "default", body = Problem)))]
 pub(super) async fn inbox(

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use holdpoint_protocol::api::GrantPage;
-use holdpoint_protocol::{GrantId, Problem, SessionId};
+use holdstead_protocol::api::GrantPage;
+use holdstead_protocol::{GrantId, Problem, SessionId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 

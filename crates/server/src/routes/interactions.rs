@@ -6,11 +6,11 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
-use holdpoint_gateway::{cursor, interaction_off};
-use holdpoint_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
-use holdpoint_protocol::transport::InteractionMode;
-use holdpoint_protocol::{InteractionId, Origin, Problem, SessionId};
-use holdpoint_store::{AskFilter, AskQuery};
+use holdstead_gateway::{cursor, interaction_off};
+use holdstead_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
+use holdstead_protocol::transport::InteractionMode;
+use holdstead_protocol::{InteractionId, Origin, Problem, SessionId};
+use holdstead_store::{AskFilter, AskQuery};
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use holdpoint_protocol::Problem;
-use holdpoint_protocol::api::{LoginLink, Role, UseLoginLink};
-use holdpoint_store::{LinkUse, token_hash};
+use holdstead_protocol::Problem;
+use holdstead_protocol::api::{LoginLink, Role, UseLoginLink};
+use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
 use crate::auth::{Answerer, COOKIE};

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use holdpoint_protocol::Problem;
-use holdpoint_protocol::api::WhoAmI;
+use holdstead_protocol::Problem;
+use holdstead_protocol::api::WhoAmI;
 use serde::Serialize;
 use utoipa::ToSchema;
 

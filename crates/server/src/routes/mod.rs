@@ -21,12 +21,12 @@ use crate::App;
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Holdpoint", description = "Agents stop here and wait for people."),
+    info(title = "Holdstead", description = "Agents stop here and wait for people."),
     modifiers(&Tokens),
     security(("bearer" = []), ("cookie" = [])),
-    components(schemas(holdpoint_protocol::Problem, holdpoint_protocol::Event, holdpoint_protocol::api::InboxUpsert,
-        holdpoint_protocol::api::Resume, holdpoint_protocol::socket::ClientFrame,
-        holdpoint_protocol::socket::ServerFrame)),
+    components(schemas(holdstead_protocol::Problem, holdstead_protocol::Event, holdstead_protocol::api::InboxUpsert,
+        holdstead_protocol::api::Resume, holdstead_protocol::socket::ClientFrame,
+        holdstead_protocol::socket::ServerFrame)),
 )]
 struct Document;
 

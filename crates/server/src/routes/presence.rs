@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
-use holdpoint_protocol::Problem;
-use holdpoint_protocol::api::SetInteractionMode;
+use holdstead_protocol::Problem;
+use holdstead_protocol::api::SetInteractionMode;
 
 use crate::App;
 use crate::auth::Answerer;

@@ -4,10 +4,10 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use holdpoint_gateway::cursor;
-use holdpoint_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
-use holdpoint_protocol::{Problem, SessionId};
-use holdpoint_store::SessionQuery;
+use holdstead_gateway::cursor;
+use holdstead_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
+use holdstead_protocol::{Problem, SessionId};
+use holdstead_store::SessionQuery;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -6,9 +6,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
-use holdpoint_gateway::{EventStream, GatewayError, Person};
-use holdpoint_protocol::api::{Respond, ShortAnswers, ShortDecision};
-use holdpoint_protocol::{AskBody, Event, EventBody, Problem, ResponseDraft, SessionId};
+use holdstead_gateway::{EventStream, GatewayError, Person};
+use holdstead_protocol::api::{Respond, ShortAnswers, ShortDecision};
+use holdstead_protocol::{AskBody, Event, EventBody, Problem, ResponseDraft, SessionId};
 use serde_json::{Value, json};
 
 use super::events::{Cursor, event_frame, read};

@@ -1,7 +1,7 @@
 //! Answers over HTTP: who wins, who loses, and what each is told.
 
 use crate::running::Running;
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use serde_json::{Value, json};
 
 const APPROVAL: &str = "approve Bash {\"command\":\"make build\"}";

@@ -1,7 +1,7 @@
 //! Any program asks.
 
 use crate::running::Running;
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use serde_json::json;
 
 #[tokio::test]

@@ -19,7 +19,7 @@ fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    let document = holdpoint_server::openapi();
+    let document = holdstead_server::openapi();
     let mut missing = Vec::new();
     walk(&document, &mut |key, value| {
         if let ("$ref", Some(path)) = (key, value.as_str())
@@ -33,7 +33,7 @@ fn every_reference_leads_somewhere() {
 
 #[test]
 fn every_operation_has_a_name_of_its_own() {
-    let document = holdpoint_server::openapi();
+    let document = holdstead_server::openapi();
     let mut names = BTreeSet::new();
     walk(&document, &mut |key, value| {
         if let ("operationId", Some(name)) = (key, value.as_str()) {
@@ -45,7 +45,7 @@ fn every_operation_has_a_name_of_its_own() {
 
 #[test]
 fn fields_are_named_as_they_are_written() {
-    let document = holdpoint_server::openapi();
+    let document = holdstead_server::openapi();
     let mut wrong = BTreeSet::new();
     walk(&document, &mut |key, value| {
         if let ("properties", Value::Object(properties)) = (key, value) {

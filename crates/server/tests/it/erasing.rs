@@ -1,6 +1,6 @@
 //! An ended session is erased by a person, and by nobody else.
 
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use serde_json::json;
 
 use crate::running::Running;

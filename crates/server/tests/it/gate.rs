@@ -1,8 +1,8 @@
 //! What is refused before anything is looked at.
 
 use crate::running::Running;
-use holdpoint_protocol::api::Role;
-use holdpoint_server::{RateLimit, ServerConfig};
+use holdstead_protocol::api::Role;
+use holdstead_server::{RateLimit, ServerConfig};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ async fn without_a_token_there_is_nothing() {
         assert_eq!(response.headers()["content-type"], "application/problem+json");
     }
     let response =
-        running.plain(Method::GET, "/v1/me").bearer_auth("hp_wrong").send().await.expect("an answer");
+        running.plain(Method::GET, "/v1/me").bearer_auth("hs_wrong").send().await.expect("an answer");
     assert_eq!(response.status(), 401);
 }
 

@@ -1,7 +1,7 @@
 //! The link that works once.
 
 use crate::running::Running;
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn a_link_becomes_a_cookie_once_and_dies_politely() {
     assert_eq!(again.status(), 410);
     let problem: Value = again.json().await.expect("JSON");
     assert!(problem["detail"].as_str().expect("words").starts_with("This link was used at "), "{problem}");
-    assert!(problem["detail"].as_str().expect("words").contains("holdpoint open"));
+    assert!(problem["detail"].as_str().expect("words").contains("holdstead open"));
 }
 
 #[tokio::test]

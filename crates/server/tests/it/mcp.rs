@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Interaction, InteractionError, ResponseHandler, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::Response as Given;
-use holdpoint_protocol::Scope;
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::Response as Given;
+use holdstead_protocol::Scope;
+use holdstead_protocol::api::Role;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn an_agent_finds_the_tools_in_the_old_and_the_new_protocol() {
     assert_eq!(answer.status(), 200);
     assert!(answer.headers().contains_key("mcp-session-id"));
     let answer: Value = answer.json().await.unwrap();
-    assert_eq!(answer["result"]["serverInfo"]["name"], "holdpoint");
+    assert_eq!(answer["result"]["serverInfo"]["name"], "holdstead");
     assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
 
     let taken = send(&agent, "/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
@@ -280,11 +280,11 @@ async fn a_call_that_was_given_up_asks_nobody_any_more() {
     let agent = running.client(Role::Agent, "mcp").await;
     let asked = |id: &str, key: Value| {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
-            "arguments": {"question": "Why?", "key": key}, "_meta": {"holdpoint/callId": id}}})
+            "arguments": {"question": "Why?", "key": key}, "_meta": {"holdstead/callId": id}}})
     };
     let given_up = async |agent: &Client<'_>, id: &str| {
         let message =
-            json!({"jsonrpc": "2.0", "id": 2, "method": "holdpoint/giveUp", "params": {"callId": id}});
+            json!({"jsonrpc": "2.0", "id": 2, "method": "holdstead/giveUp", "params": {"callId": id}});
         let answer: Value = send(agent, "/mcp", &message).await.json().await.expect("JSON");
         answer["result"]["withdrawn"].clone()
     };

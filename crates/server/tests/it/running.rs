@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use holdpoint_agents::host::Host;
-use holdpoint_agents::scripted::ScriptedDriver;
-use holdpoint_gateway::{Gateway, GatewayConfig, Masks, SecretsKey, Tool};
-use holdpoint_protocol::OwnerId;
-use holdpoint_protocol::api::Role;
-use holdpoint_server::ServerConfig;
+use holdstead_agents::host::Host;
+use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_gateway::{Gateway, GatewayConfig, Masks, SecretsKey, Tool};
+use holdstead_protocol::OwnerId;
+use holdstead_protocol::api::Role;
+use holdstead_server::ServerConfig;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -42,7 +42,7 @@ impl Running {
 
     async fn serving(server: ServerConfig, tools: Vec<Arc<dyn Tool>>) -> Self {
         let state = TempDir::new().expect("a folder");
-        let journal = holdpoint_store::open("sqlite::memory:").await.expect("a journal");
+        let journal = holdstead_store::open("sqlite::memory:").await.expect("a journal");
         let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig {
@@ -56,7 +56,7 @@ impl Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let serving = gateway.clone();
-        tokio::spawn(async move { holdpoint_server::serve(listener, serving, &server).await });
+        tokio::spawn(async move { holdstead_server::serve(listener, serving, &server).await });
         Self { url, gateway, http: reqwest::Client::new(), _state: state }
     }
 
@@ -68,12 +68,12 @@ impl Running {
         &self,
         role: Role,
         name: &str,
-        session: Option<holdpoint_protocol::SessionId>,
+        session: Option<holdstead_protocol::SessionId>,
     ) -> Client<'_> {
         let owner = OwnerId::new("local").expect("a name");
         let journal = self.gateway.journal().as_ref();
         let token =
-            holdpoint_server::issue_token(journal, &owner, role, name, session).await.expect("a token");
+            holdstead_server::issue_token(journal, &owner, role, name, session).await.expect("a token");
         Client { running: self, token }
     }
 
@@ -89,8 +89,8 @@ fn scripted_agent() -> String {
         .parent()
         .and_then(|deps| deps.parent())
         .expect("a target folder")
-        .join("holdpoint-scripted-agent");
-    assert!(program.exists(), "build the agent first: cargo build -p holdpoint-agents");
+        .join("holdstead-scripted-agent");
+    assert!(program.exists(), "build the agent first: cargo build -p holdstead-agents");
     program.to_string_lossy().into_owned()
 }
 

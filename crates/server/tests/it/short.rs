@@ -1,7 +1,7 @@
 //! The short forms and the short vocabulary.
 
 use crate::running::Running;
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use serde_json::json;
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Streams: cursors, snapshots, and the end of the gateway.
 
 use crate::running::{PATIENCE, Running};
-use holdpoint_protocol::api::Role;
+use holdstead_protocol::api::Role;
 use reqwest::Method;
 use serde_json::json;
 

@@ -4,11 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::running::{PATIENCE, Running};
-use holdpoint_client::{Http, Socket};
-use holdpoint_gateway::{Direct, Person};
-use holdpoint_protocol::api::{Interaction, OpenSession, Respond, Role};
-use holdpoint_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdpoint_protocol::{
+use holdstead_client::{Http, Socket};
+use holdstead_gateway::{Direct, Person};
+use holdstead_protocol::api::{Interaction, OpenSession, Respond, Role};
+use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
+use holdstead_protocol::{
     AskState, Code, Event, EventBody, OwnerId, Refusal, ResponseDraft, Seq, SessionId, Settlement, Surface,
 };
 

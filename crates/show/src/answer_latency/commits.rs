@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::{Command, Resume};
-use holdpoint_protocol::{Incarnation, Origin, SessionId};
-use holdpoint_store::Journal;
+use holdstead_core::{Command, Resume};
+use holdstead_protocol::{Incarnation, Origin, SessionId};
+use holdstead_store::Journal;
 use std::sync::Arc;
 
 use crate::Result;
@@ -26,7 +26,7 @@ const LIFE: Incarnation = Incarnation(1);
 impl Commits {
     pub(super) async fn new() -> Result<Self> {
         let database = Database::new(Kind::Sqlite).await?;
-        let journal = holdpoint_store::open(&database.url()).await?;
+        let journal = holdstead_store::open(&database.url()).await?;
         let session = SessionId::generate(&owner()?);
         journal.append(session, Command::Open(opening(&owner()?, 1))).await?;
         journal.append(session, Command::Resume(Resume { incarnation: LIFE, pid: 1 })).await?;

@@ -1,10 +1,10 @@
-//! `holdpoint audit`, as somebody at a terminal runs it.
+//! `holdstead audit`, as somebody at a terminal runs it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use holdpoint_protocol::SessionId;
+use holdstead_protocol::SessionId;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -42,7 +42,7 @@ impl Verdict {
 
 impl Auditor {
     pub(crate) fn new(folder: &Path, store: &str) -> Result<Self> {
-        let program = std::env::current_exe()?.with_file_name("holdpoint");
+        let program = std::env::current_exe()?.with_file_name("holdstead");
         Ok(Self { program, folder: folder.to_owned(), store: store.to_owned(), elsewhere: TempDir::new()? })
     }
 
@@ -56,7 +56,7 @@ impl Auditor {
     /// What a command that must succeed prints.
     pub(crate) async fn run(&self, args: &[&str]) -> Result<String> {
         let (code, printed, said) = self.call(&self.folder, args).await?;
-        ensure!(code == Some(0), "`holdpoint audit {}` failed: {said}", args.join(" "));
+        ensure!(code == Some(0), "`holdstead audit {}` failed: {said}", args.join(" "));
         Ok(printed)
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use holdpoint_protocol::api::{Interaction, Session};
-use holdpoint_protocol::{Answer, EventBody, Response, ResponseDraft, SECRET, SessionId};
+use holdstead_protocol::api::{Interaction, Session};
+use holdstead_protocol::{Answer, EventBody, Response, ResponseDraft, SECRET, SessionId};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;

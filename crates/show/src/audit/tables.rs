@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::SessionId;
+use holdstead_protocol::SessionId;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -117,7 +117,7 @@ impl Tables {
                 for ending in ["", "-wal", "-shm"] {
                     let bytes = std::fs::read(format!("{path}{ending}")).unwrap_or_default();
                     if contains(&bytes, words) {
-                        places.push(format!("holdpoint.db{ending}"));
+                        places.push(format!("holdstead.db{ending}"));
                     }
                 }
             }

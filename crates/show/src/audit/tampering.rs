@@ -1,7 +1,7 @@
 //! What somebody with the database and without the key can do to a session.
 
-use holdpoint_protocol::SessionId;
-use holdpoint_store::{AuditKey, Heads, Notary};
+use holdstead_protocol::SessionId;
+use holdstead_store::{AuditKey, Heads, Notary};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
@@ -122,7 +122,7 @@ impl Tampering {
                 rewrite(tables, session).await?;
                 run(DROP_CHECKPOINTS).await?;
                 let folder = TempDir::new()?;
-                let journal = holdpoint_store::open(&tables.url).await?;
+                let journal = holdstead_store::open(&tables.url).await?;
                 let key = AuditKey::generate();
                 let theirs = key.public();
                 journal.sign_with(Notary::new(key, folder.path().join("log")));
@@ -131,7 +131,7 @@ impl Tampering {
                 format!("checkpoint 1, at event {last}, is signed by a key you do not trust: {theirs}")
             }
             Self::HiddenData => {
-                let journal = holdpoint_store::open(&tables.url).await?;
+                let journal = holdstead_store::open(&tables.url).await?;
                 journal.erase(session, "nobody").await?;
                 journal.close().await;
                 format!("event {last} has lost its data, and nobody signed for erasing it")

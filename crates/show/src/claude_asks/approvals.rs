@@ -1,8 +1,8 @@
 //! Commands, and who decides about them.
 
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope};
-use holdpoint_scripted_model::{Part, Script, call, say};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope};
+use holdstead_scripted_model::{Part, Script, call, say};
 use serde_json::{Value, json};
 
 use super::{Outcome, error, result};
@@ -32,7 +32,7 @@ async fn decided(
     stage: &Stage,
     name: &str,
     decision: ResponseDraft,
-    expected: holdpoint_scripted_model::Told,
+    expected: holdstead_scripted_model::Told,
     marks_after: &[&str],
 ) -> Result<Outcome> {
     let script = Script::new().reply([say("I leave a mark."), bash("one")]);

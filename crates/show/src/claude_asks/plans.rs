@@ -1,7 +1,7 @@
 //! Plans: a person reads the whole plan, or nobody is asked.
 
-use holdpoint_protocol::{EventBody, ResponseDraft};
-use holdpoint_scripted_model::{PLAN_FILE, Script, call, say};
+use holdstead_protocol::{EventBody, ResponseDraft};
+use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::json;
 
 use super::{Outcome, error, result};

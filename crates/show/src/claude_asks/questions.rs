@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
-use holdpoint_protocol::ResponseDraft;
-use holdpoint_scripted_model::{Script, call, say};
+use holdstead_protocol::ResponseDraft;
+use holdstead_scripted_model::{Script, call, say};
 use serde_json::{Value, json};
 
 use super::{Outcome, error, result};

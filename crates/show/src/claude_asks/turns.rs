@@ -1,8 +1,8 @@
 //! A person stops the turn.
 
-use holdpoint_protocol::api::{Interaction, Interrupted};
-use holdpoint_protocol::{AskState, Closing, ResponseDraft};
-use holdpoint_scripted_model::{Script, call};
+use holdstead_protocol::api::{Interaction, Interrupted};
+use holdstead_protocol::{AskState, Closing, ResponseDraft};
+use holdstead_scripted_model::{Script, call};
 use serde_json::json;
 
 use super::{Outcome, error, text};

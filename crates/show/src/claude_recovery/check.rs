@@ -1,7 +1,7 @@
 //! What must hold in every cell.
 
-use holdpoint_protocol::{AskState, Decider, Delivery, EventBody, StopReason};
-use holdpoint_scripted_model::Told;
+use holdstead_protocol::{AskState, Decider, Delivery, EventBody, StopReason};
+use holdstead_scripted_model::Told;
 
 use super::cell::{Cell, Kind, Step};
 use super::play::{History, LABEL, RAN};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use holdpoint_client::Http;
-use holdpoint_protocol::api::{Interaction, InteractionPage};
-use holdpoint_protocol::transport::{EventFeed, Transport as _};
-use holdpoint_protocol::{AskState, Delivery, Event, EventBody, ResponseDraft, Seq};
-use holdpoint_scripted_model::{Script, Told, call, say};
+use holdstead_client::Http;
+use holdstead_protocol::api::{Interaction, InteractionPage};
+use holdstead_protocol::transport::{EventFeed, Transport as _};
+use holdstead_protocol::{AskState, Delivery, Event, EventBody, ResponseDraft, Seq};
+use holdstead_scripted_model::{Script, Told, call, say};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -102,7 +102,7 @@ fn script(cell: Cell) -> Script {
     let reply = || [say("Let me see."), call.clone()];
     match cell.step {
         Step::Acknowledged => {
-            let thinking = [say("Hm."), holdpoint_scripted_model::Part::Hold(GATE.to_owned())];
+            let thinking = [say("Hm."), holdstead_scripted_model::Part::Hold(GATE.to_owned())];
             Script::new().reply(reply()).reply(thinking)
         }
         Step::Announced | Step::Shown | Step::Open | Step::Answered | Step::Delivering | Step::Running => {
@@ -176,7 +176,7 @@ impl Player {
     async fn until_delivery(&mut self, wanted: impl Fn(&Delivery) -> bool) -> Result<()> {
         self.until(|event| {
             let EventBody::InteractionUpdate(update) = event else { return false };
-            matches!(&update.change, holdpoint_protocol::AskChange::Delivery { delivery } if wanted(delivery))
+            matches!(&update.change, holdstead_protocol::AskChange::Delivery { delivery } if wanted(delivery))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! The matrix, as it was played.
 
-use holdpoint_protocol::{Delivery, StopReason};
+use holdstead_protocol::{Delivery, StopReason};
 
 use super::cell::Cell;
 use super::check::{Judged, Way};

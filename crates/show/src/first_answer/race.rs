@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use holdpoint_protocol::api::{Interaction, Receipt};
-use holdpoint_protocol::{Code, Decider, Problem, ResponseDraft};
+use holdstead_protocol::api::{Interaction, Receipt};
+use holdstead_protocol::{Code, Decider, Problem, ResponseDraft};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -83,7 +83,7 @@ impl Race {
     /// The program that asked gets the winner's decision.
     pub(crate) fn check_fetched(&self, fetched: &Interaction) -> Result<()> {
         let response = fetched.response.as_ref().ok_or("the program that asked got no response")?;
-        let action = holdpoint_core::Action::of(&response.response).as_str();
+        let action = holdstead_core::Action::of(&response.response).as_str();
         ensure!(
             is_person(&response.decider, self.winner) && action == self.action,
             "{} won with {}, and the program that asked got {response:?}",

@@ -1,7 +1,7 @@
 //! Ten asks of one agent are open at once and answered in any order.
 
-use holdpoint_protocol::api::Interaction;
-use holdpoint_protocol::{AskBody, ResponseDraft};
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{AskBody, ResponseDraft};
 use rand::seq::SliceRandom as _;
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdpoint_core::{Command, Request, Respond, digest};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Request, Respond, digest};
+use holdstead_protocol::{
     AskBody, Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
     Presentation, PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
 };
-use holdpoint_store::{AskFilter, AskQuery, Journal};
+use holdstead_store::{AskFilter, AskQuery, Journal};
 use serde_json::{Map, json};
 
 use crate::{Result, ensure};
@@ -51,7 +51,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     pub(crate) async fn new(url: &str, asks: usize) -> Result<Self> {
-        let journal = holdpoint_store::open(url).await?;
+        let journal = holdstead_store::open(url).await?;
         let loaded: Vec<_> = stream::iter(0..asks / ASKS_PER_SESSION)
             .map(|number| one_session(journal.as_ref(), number))
             .buffer_unordered(AT_ONCE)

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use holdpoint_core::Command;
-use holdpoint_protocol::{InteractionId, Origin, Seq, Timestamp};
-use holdpoint_store::{AskFilter, AskQuery};
+use holdstead_core::Command;
+use holdstead_protocol::{InteractionId, Origin, Seq, Timestamp};
+use holdstead_store::{AskFilter, AskQuery};
 use rand::seq::IndexedRandom as _;
 
 use super::load::{Loaded, approval, owner, request};

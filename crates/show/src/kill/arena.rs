@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holdpoint_client::Http;
-use holdpoint_protocol::{AskChange, Delivery, Event, EventBody};
+use holdstead_client::Http;
+use holdstead_protocol::{AskChange, Delivery, Event, EventBody};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_client::Http;
-use holdpoint_protocol::transport::Transport as _;
-use holdpoint_protocol::{Event, Seq, SessionId};
+use holdstead_client::Http;
+use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{Event, Seq, SessionId};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 

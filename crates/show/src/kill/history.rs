@@ -10,7 +10,7 @@ mod events;
 pub(super) mod tests;
 
 pub(crate) use agent::{End, ends, in_doubt};
-use holdpoint_protocol::{
+use holdstead_protocol::{
     Event, EventId, InteractionId, PromptId, ResponseDraft, Seq, Timestamp, ToolCallId,
 };
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{InteractionRequest, ResponseDraft};
+use holdstead_protocol::{InteractionRequest, ResponseDraft};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_protocol::api::{OpenSession, Respond};
-use holdpoint_protocol::transport::{Transport as _, TransportError};
-use holdpoint_protocol::{
+use holdstead_protocol::api::{OpenSession, Respond};
+use holdstead_protocol::transport::{Transport as _, TransportError};
+use holdstead_protocol::{
     Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, SessionId, StopReason,
     TurnId,
 };

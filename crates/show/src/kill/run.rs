@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use holdpoint_client::Http;
-use holdpoint_protocol::{Event, EventBody, Timestamp, ToolCallId};
+use holdstead_client::Http;
+use holdstead_protocol::{Event, EventBody, Timestamp, ToolCallId};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use holdpoint_protocol::{AskChange, Delivery, EventBody, InteractionId, Seq, Timestamp};
+use holdstead_protocol::{AskChange, Delivery, EventBody, InteractionId, Seq, Timestamp};
 
 use super::history::History;
 
@@ -65,7 +65,7 @@ pub(crate) fn hits(history: &History, deaths: &[Timestamp]) -> Vec<Hit> {
 #[derive(Debug)]
 struct Way {
     hit: Hit,
-    turn: Option<holdpoint_protocol::TurnId>,
+    turn: Option<holdstead_protocol::TurnId>,
     moved: Timestamp,
     /// Unknown or undeliverable, or its turn ended: nothing more happens to it.
     over: bool,

@@ -1,4 +1,4 @@
-//! Any client that starts its servers itself: `holdpoint mcp` on standard input and output.
+//! Any client that starts its servers itself: `holdstead mcp` on standard input and output.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
         input.write_all(format!("{message}\n").as_bytes()).await?;
     }
     let greeted = next(&mut output).await?;
-    ensure!(greeted["result"]["serverInfo"]["name"] == "holdpoint", "it was greeted with {greeted}");
+    ensure!(greeted["result"]["serverInfo"]["name"] == "holdstead", "it was greeted with {greeted}");
     let asked = open_ask(&stage.person, "ask_user").await?;
     ensure!(asked.session_title.as_deref() == Some("an editor"), "{:?}", asked.session_title);
     stage.gateway.kill_now().await?;

@@ -5,8 +5,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use holdpoint_protocol::ResponseDraft;
-use holdpoint_scripted_model::{INTERACTION_ID, Part, Script, Told, call};
+use holdstead_protocol::ResponseDraft;
+use holdstead_scripted_model::{INTERACTION_ID, Part, Script, Told, call};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
     let script = Script::new()
         .reply([call(
-            "mcp_holdpoint_request_approval",
+            "mcp_holdstead_request_approval",
             json!({"action": "Deploy", "input": {"to": "production"}}),
         )])
         .reply([
             Part::Hold(GATE.to_owned()),
-            call("mcp_holdpoint_await_answer", json!({"interaction_id": INTERACTION_ID})),
+            call("mcp_holdstead_await_answer", json!({"interaction_id": INTERACTION_ID})),
         ]);
     stage.model.script(NAME, script);
     let token = stage.gateway.token("gemini", TokenFor::Guest).await?;
@@ -45,7 +45,7 @@ pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
     let settings = json!({
         "privacy": {"usageStatisticsEnabled": false},
         "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "mcpServers": {"holdpoint": server},
+        "mcpServers": {"holdstead": server},
     });
     std::fs::write(home.join(".gemini/settings.json"), settings.to_string())?;
     let mut command = Command::new(program);

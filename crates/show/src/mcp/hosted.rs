@@ -1,14 +1,14 @@
 //! The real Claude Code, hosted: our tools are there by themselves.
 
-use holdpoint_protocol::{AskState, EventBody, ResponseDraft};
-use holdpoint_scripted_model::{Script, Told, call};
+use holdstead_protocol::{AskState, EventBody, ResponseDraft};
+use holdstead_scripted_model::{Script, Told, call};
 use serde_json::{Map, Value, json};
 
 use super::{Seen, asked_once};
 use crate::claude::{Scene, Stage};
 use crate::{Result, ensure, processes};
 
-pub(super) const ASK_USER: &str = "mcp__holdpoint__ask_user";
+pub(super) const ASK_USER: &str = "mcp__holdstead__ask_user";
 
 pub(super) fn answer(answer: &str) -> ResponseDraft {
     let answers = Map::from_iter([("answer".to_owned(), json!(answer))]);
@@ -27,7 +27,7 @@ pub(super) async fn question(stage: &Stage) -> Result<Seen> {
 
 pub(super) async fn approval(stage: &Stage) -> Result<Seen> {
     let input = json!({"action": "Deploy", "input": {"to": "production"}});
-    let script = Script::new().reply([call("mcp__holdpoint__request_approval", input)]);
+    let script = Script::new().reply([call("mcp__holdstead__request_approval", input)]);
     let scene = stage.play("mcp-approval", "default", script).await?;
     let ask = stage.person.open_ask(&scene.session, "approval").await?;
     let edited = json!({"action": "Deploy", "input": {"to": "staging"}});
@@ -96,7 +96,7 @@ async fn token_is_hidden(stage: &Stage, scene: &Scene) -> Result<String> {
     for process in processes::with_home(stage.home())? {
         let environment = std::fs::read(format!("/proc/{}/environ", process.pid))?;
         let mut variables = environment.split(|byte| *byte == 0);
-        let token = variables.find_map(|variable| variable.strip_prefix(b"HOLDPOINT_AGENT_TOKEN="));
+        let token = variables.find_map(|variable| variable.strip_prefix(b"HOLDSTEAD_AGENT_TOKEN="));
         let Some(token) = token.map(|token| String::from_utf8_lossy(token).into_owned()) else { continue };
         found += 1;
         let line =

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_agents::claude_code::ClaudeCodeDriver;
-use holdpoint_agents::host::Host;
-use holdpoint_gateway::{
+use holdstead_agents::claude_code::ClaudeCodeDriver;
+use holdstead_agents::host::Host;
+use holdstead_gateway::{
     Gateway, GatewayConfig, Interaction, InteractionError, Masks, SecretsKey, Tool, ToolContext, ToolFailure,
     ToolOutcome, ToolResponse,
 };
-use holdpoint_protocol::api::{Role, Session};
-use holdpoint_protocol::{OwnerId, Response, ResponseDraft, Scope};
-use holdpoint_scripted_model::{Script, Told, call};
-use holdpoint_server::ServerConfig;
+use holdstead_protocol::api::{Role, Session};
+use holdstead_protocol::{OwnerId, Response, ResponseDraft, Scope};
+use holdstead_scripted_model::{Script, Told, call};
+use holdstead_server::ServerConfig;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -76,15 +76,15 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         tools: vec![Arc::new(Refund)],
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
     };
-    let journal = holdpoint_store::open("sqlite::memory:").await?;
+    let journal = holdstead_store::open("sqlite::memory:").await?;
     let driver = ClaudeCodeDriver::new(host, claude.display().to_string());
     let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await?;
     let owner = OwnerId::new("ada")?;
     let token =
-        holdpoint_server::issue_token(gateway.journal().as_ref(), &owner, Role::Person, "ada", None).await?;
+        holdstead_server::issue_token(gateway.journal().as_ref(), &owner, Role::Person, "ada", None).await?;
     let serving = tokio::spawn({
         let gateway = gateway.clone();
-        async move { holdpoint_server::serve(listener, gateway, &ServerConfig::default()).await }
+        async move { holdstead_server::serve(listener, gateway, &ServerConfig::default()).await }
     });
     let seen = played(stage, &Client::new(&url, &token)?, &folder).await;
     gateway.stop().await;
@@ -94,7 +94,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
 
 async fn played(stage: &Stage, person: &Client, folder: &Path) -> Result<Seen> {
     let name = "mcp-registered";
-    stage.model.script(name, Script::new().reply([call("mcp__holdpoint__refund", json!({"order": "7"}))]));
+    stage.model.script(name, Script::new().reply([call("mcp__holdstead__refund", json!({"order": "7"}))]));
     let session: Session = person.post("/v1/sessions", &json!({"agent": "claude", "cwd": folder})).await?;
     let session = session.session_id.to_string();
     person.say(&session, &format!("Please go on.\nscript: {name}")).await?;

@@ -1,17 +1,17 @@
-//! A gateway with a tool of its own, as a process that can be killed: what somebody who embeds Holdpoint runs.
+//! A gateway with a tool of its own, as a process that can be killed: what somebody who embeds Holdstead runs.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdpoint_gateway::{
+use holdstead_gateway::{
     Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, Reprompt, SecretsKey, Tool,
     ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
-use holdpoint_protocol::api::Role;
-use holdpoint_protocol::{Field, FieldErrors, FieldKind, Form, OwnerId, Response, Surface, ToolCallId};
-use holdpoint_server::ServerConfig;
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{Field, FieldErrors, FieldKind, Form, OwnerId, Response, Surface, ToolCallId};
+use holdstead_server::ServerConfig;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -19,7 +19,7 @@ use crate::Result;
 
 /// Runs in `folder` until it is killed. `stuck`: the tool takes a response and never says what follows.
 pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
-    let journal = holdpoint_store::open(&format!("sqlite:{}", folder.join("journal.db").display())).await?;
+    let journal = holdstead_store::open(&format!("sqlite:{}", folder.join("journal.db").display())).await?;
     let email = Email { calls: folder.join("calls"), stuck };
     let config = GatewayConfig {
         hold: GatewayConfig::DEFAULT_HOLD,
@@ -32,7 +32,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     let owner = OwnerId::new("local")?;
     let person = Person { owner: owner.clone(), name: "form".to_owned(), surface: Surface::Api };
     let session = gateway.own_session(&person).await?;
-    let token = holdpoint_server::issue_token(journal.as_ref(), &owner, Role::Person, "ada", None).await?;
+    let token = holdstead_server::issue_token(journal.as_ref(), &owner, Role::Person, "ada", None).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
     println!("{}", json!({ "url": url, "token": token, "session": session }));
@@ -52,7 +52,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
             Err(error) => println!("{}", json!({ "error": error.to_string() })),
         }
     });
-    Ok(holdpoint_server::serve(listener, gateway, &ServerConfig::default()).await?)
+    Ok(holdstead_server::serve(listener, gateway, &ServerConfig::default()).await?)
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use holdpoint_protocol::Code;
+use holdstead_protocol::Code;
 use reqwest::Method;
 
 /// Any valid token may read these.

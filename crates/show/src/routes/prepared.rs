@@ -1,8 +1,8 @@
 //! A gateway with one of everything, so that a refusal is never merely "not found".
 
-use holdpoint_core::{Command, digest};
-use holdpoint_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
-use holdpoint_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened};
+use holdstead_core::{Command, digest};
+use holdstead_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
+use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened};
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
@@ -22,7 +22,7 @@ approve Bash {"command":"make three"}
 ask Store: Where? | SQLite | PostgreSQL
 end"#;
 /// Looks like a token and is none.
-const UNKNOWN: &str = "hp_0000000000000000000000000000000000000000000000000000000000000000";
+const UNKNOWN: &str = "hs_0000000000000000000000000000000000000000000000000000000000000000";
 /// Any sixteen bytes.
 const SOCKET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
@@ -116,10 +116,10 @@ impl Prepared {
             request = request.header(ACCEPT, "application/json, text/event-stream");
         }
         if wrong == Some(Wrong::Host) {
-            request = request.header(HOST, "holdpoint.example");
+            request = request.header(HOST, "holdstead.example");
         }
         if wrong == Some(Wrong::Origin) {
-            request = request.header(ORIGIN, "https://holdpoint.example");
+            request = request.header(ORIGIN, "https://holdstead.example");
         }
         let response = request.send().await?;
         let status = response.status();
@@ -194,7 +194,7 @@ impl Prepared {
 
 /// What no route makes: an always-grant, and a token that was revoked.
 async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str) -> Result<GrantId> {
-    let journal = holdpoint_store::open(store).await?;
+    let journal = holdstead_store::open(store).await?;
     let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
     let grant = Grant {
         grant_id: GrantId::from_answer(ask.request.interaction_id),

@@ -1,13 +1,13 @@
 //! Whoever changes the database by hand is found out.
 
-use holdpoint_protocol::{Seq, SessionId};
-use holdpoint_store::Fault;
+use holdstead_protocol::{Seq, SessionId};
+use holdstead_store::Fault;
 
 use crate::commands::{answer, ask, check_sound, message, open, question};
 use crate::fixture::Fixture;
 
 /// A journal of seven lines: 1 opened, 2 asked, 3 to 6 said, 7 answered.
-pub(crate) async fn journal_of_seven(fixture: &Fixture) -> (SessionId, holdpoint_protocol::InteractionId) {
+pub(crate) async fn journal_of_seven(fixture: &Fixture) -> (SessionId, holdstead_protocol::InteractionId) {
     let journal = &**fixture.journal();
     let session = open(journal, "audited").await;
     let request = question(session, "audited");

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use holdpoint_core::Command;
-use holdpoint_protocol::{Seq, SessionId};
-use holdpoint_store::{
+use holdstead_core::Command;
+use holdstead_protocol::{Seq, SessionId};
+use holdstead_store::{
     AuditKey, ChainReport, Checkpoint, Fault, Heads, Journal, Notary, PublicKey, StoreError, read_log,
     verify_export,
 };

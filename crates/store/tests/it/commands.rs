@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Command, Output, Request, Respond, digest};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Output, Request, Respond, digest};
+use holdstead_protocol::{
     AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin,
     OwnerId, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface,
     TextDelta, Timestamp, TurnId, UserMessage,
 };
-use holdpoint_store::Journal;
+use holdstead_store::Journal;
 use serde_json::{Map, Value, json};
 
 pub(crate) fn owner() -> OwnerId {

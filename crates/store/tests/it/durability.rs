@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use holdpoint_core::Command;
-use holdpoint_protocol::{EventBody, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
-use holdpoint_store::{AppendError, EVENT_LIMIT, Journal, StoreError};
+use holdstead_core::Command;
+use holdstead_protocol::{EventBody, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdstead_store::{AppendError, EVENT_LIMIT, Journal, StoreError};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -174,7 +174,7 @@ pub(crate) async fn bytes_survive_as_they_were(fixture: &Fixture) {
         tool_call_id: ToolCallId::new("toolu_1").expect("an id"),
         input,
     };
-    let outputs = vec![holdpoint_core::Output::ToolCallEnd(end.clone())];
+    let outputs = vec![holdstead_core::Output::ToolCallEnd(end.clone())];
     let appended = journal.append(session, Command::Record(outputs)).await.expect("appended");
     let events = check_sound(journal, session).await;
     assert_eq!(events[1], appended.events[0]);

@@ -1,8 +1,8 @@
 //! What was said can go; that it was said stays, and the chain still holds.
 
-use holdpoint_core::{Command, STATE_VERSION};
-use holdpoint_protocol::{AgentState, Seq, SessionId};
-use holdpoint_store::{AskFilter, AskQuery, EraseError, Fault, Heads, Journal, verify_export};
+use holdstead_core::{Command, STATE_VERSION};
+use holdstead_protocol::{AgentState, Seq, SessionId};
+use holdstead_store::{AskFilter, AskQuery, EraseError, Fault, Heads, Journal, verify_export};
 
 use crate::audit::journal_of_seven;
 use crate::checkpoints::Office;
@@ -17,7 +17,7 @@ pub(crate) async fn only_what_has_ended_is_erased(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "alive").await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::NotEnded)));
-    let resume = holdpoint_core::Resume { incarnation: holdpoint_protocol::Incarnation(1), pid: 1 };
+    let resume = holdstead_core::Resume { incarnation: holdstead_protocol::Incarnation(1), pid: 1 };
     journal.append(session, Command::Resume(resume)).await.expect("a process");
     end(journal, session).await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::StillGoing)));

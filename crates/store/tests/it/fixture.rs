@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use holdpoint_protocol::Seq;
-use holdpoint_store::backend::{Backend, Item, Patience, WriteError, Written, planned};
-use holdpoint_store::{Journal, PostgresJournal, SqliteJournal, SystemClock};
+use holdstead_protocol::Seq;
+use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written, planned};
+use holdstead_store::{Journal, PostgresJournal, SqliteJournal, SystemClock};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -39,14 +39,14 @@ impl Fixture {
 
     /// A schema of its own on the server that the environment names.
     pub(crate) async fn postgres() -> Self {
-        let server = std::env::var("HOLDPOINT_TEST_POSTGRES").unwrap_or_else(|_| {
+        let server = std::env::var("HOLDSTEAD_TEST_POSTGRES").unwrap_or_else(|_| {
             panic!(
                 "these tests need PostgreSQL: run `just test`, or \
-                 `scripts/postgres with cargo nextest run -p holdpoint-store`"
+                 `scripts/postgres with cargo nextest run -p holdstead-store`"
             )
         });
         let name = format!("test_{}", Uuid::now_v7().simple());
-        let pool = PgPool::connect(&server).await.expect("the server in HOLDPOINT_TEST_POSTGRES");
+        let pool = PgPool::connect(&server).await.expect("the server in HOLDSTEAD_TEST_POSTGRES");
         run_postgres(&pool, format!("CREATE SCHEMA {name}")).await;
         pool.close().await;
         let url = format!("{server}?options[search_path]={name}&application_name={name}");
@@ -64,7 +64,7 @@ impl Fixture {
         match &self.place {
             Place::Memory { .. } => Arc::clone(&self.journal),
             Place::File { url, .. } | Place::Postgres { url, .. } => {
-                holdpoint_store::open(url).await.expect("a second journal")
+                holdstead_store::open(url).await.expect("a second journal")
             }
         }
     }
@@ -92,7 +92,7 @@ impl Fixture {
         match &self.place {
             Place::Memory { .. } => None,
             Place::File { url, .. } | Place::Postgres { url, .. } => {
-                Some(holdpoint_store::open(url).await.expect("the same database"))
+                Some(holdstead_store::open(url).await.expect("the same database"))
             }
         }
     }
@@ -126,7 +126,7 @@ impl Fixture {
     /// Breaks every connection that the journal has, where there are connections to break.
     pub(crate) async fn break_connections(&self) {
         if let Place::Postgres { name, .. } = &self.place {
-            let server = std::env::var("HOLDPOINT_TEST_POSTGRES").expect("set");
+            let server = std::env::var("HOLDSTEAD_TEST_POSTGRES").expect("set");
             let pool = PgPool::connect(&server).await.expect("the server");
             let sql = format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"

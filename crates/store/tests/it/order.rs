@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use holdpoint_core::{Command, Output};
-use holdpoint_protocol::{Event, EventBody, Seq, Timestamp};
-use holdpoint_store::Journal;
+use holdstead_core::{Command, Output};
+use holdstead_protocol::{Event, EventBody, Seq, Timestamp};
+use holdstead_store::Journal;
 use tokio::task::JoinSet;
 
 use crate::commands::{check_sound, message, open, read_all, say, text_delta};

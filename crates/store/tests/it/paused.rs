@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_protocol::Timestamp;
-use holdpoint_store::{Clock, Journal, SqliteJournal};
+use holdstead_protocol::Timestamp;
+use holdstead_store::{Clock, Journal, SqliteJournal};
 use tokio::time::Instant;
 
 use crate::commands::{ask, closing_at, from_now, open, question};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{Command, Expire, ExpireCause, Resume};
-use holdpoint_protocol::{AgentState, Incarnation, OwnerId, Response, SessionId};
-use holdpoint_store::{AskFilter, AskQuery, Journal, SessionQuery};
+use holdstead_core::{Command, Expire, ExpireCause, Resume};
+use holdstead_protocol::{AgentState, Incarnation, OwnerId, Response, SessionId};
+use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery};
 
 use crate::commands::{
     answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question,

@@ -1,8 +1,8 @@
 //! Sealed secrets come and go.
 
-use holdpoint_core::Command;
-use holdpoint_protocol::{InteractionId, PromptId, SessionId};
-use holdpoint_store::{Journal, SealedSecret, SecretsOf};
+use holdstead_core::Command;
+use holdstead_protocol::{InteractionId, PromptId, SessionId};
+use holdstead_store::{Journal, SealedSecret, SecretsOf};
 
 use crate::commands::{from_now, open, owner};
 use crate::fixture::Fixture;

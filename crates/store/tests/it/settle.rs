@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use holdpoint_core::{Command, Rejection};
-use holdpoint_protocol::{
+use holdstead_core::{Command, Rejection};
+use holdstead_protocol::{
     AskState, Decider, EventBody, InteractionId, PromptId, SessionId, Settlement, Surface,
 };
-use holdpoint_store::{AppendError, Journal, StoreError};
+use holdstead_store::{AppendError, Journal, StoreError};
 use tokio::task::JoinSet;
 
 use crate::commands::{answer, ask, check_sound, message, open, owner, question};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_protocol::{SessionId, api::Role};
-use holdpoint_store::{LinkUse, LoginLinkRecord, TokenRecord};
+use holdstead_protocol::{SessionId, api::Role};
+use holdstead_store::{LinkUse, LoginLinkRecord, TokenRecord};
 use tokio::task::JoinSet;
 
 use crate::commands::{from_now, owner};

@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 export const shortApprove = <ThrowOnError extends boolean = false>(options: Options<ShortApproveData, ThrowOnError>) => (options.client ?? client).post<ShortApproveResponses, ShortApproveErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/api/sessions/{id}/approve',
@@ -35,7 +35,7 @@ export const shortApprove = <ThrowOnError extends boolean = false>(options: Opti
 export const shortDeny = <ThrowOnError extends boolean = false>(options: Options<ShortDenyData, ThrowOnError>) => (options.client ?? client).post<ShortDenyResponses, ShortDenyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/api/sessions/{id}/deny',
@@ -49,7 +49,7 @@ export const shortDeny = <ThrowOnError extends boolean = false>(options: Options
 export const shortEvents = <ThrowOnError extends boolean = false>(options: Options<ShortEventsData, ThrowOnError, ShortEventsResponse>) => (options.client ?? client).sse.get<ShortEventsResponses, ShortEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/api/sessions/{id}/events',
@@ -59,7 +59,7 @@ export const shortEvents = <ThrowOnError extends boolean = false>(options: Optio
 export const shortSubmitAnswers = <ThrowOnError extends boolean = false>(options: Options<ShortSubmitAnswersData, ThrowOnError>) => (options.client ?? client).post<ShortSubmitAnswersResponses, ShortSubmitAnswersErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/api/sessions/{id}/submit-answers',
@@ -76,7 +76,7 @@ export const shortSubmitAnswers = <ThrowOnError extends boolean = false>(options
 export const healthz = <ThrowOnError extends boolean = false>(options?: Options<HealthzData, ThrowOnError>) => (options?.client ?? client).get<HealthzResponses, HealthzErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/healthz',
@@ -90,7 +90,7 @@ export const healthz = <ThrowOnError extends boolean = false>(options?: Options<
 export const mcp = <ThrowOnError extends boolean = false>(options: Options<McpData, ThrowOnError>) => (options.client ?? client).post<McpResponses, McpErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/mcp',
@@ -104,7 +104,7 @@ export const mcp = <ThrowOnError extends boolean = false>(options: Options<McpDa
 export const openapi = <ThrowOnError extends boolean = false>(options?: Options<OpenapiData, ThrowOnError>) => (options?.client ?? client).get<OpenapiResponses, OpenapiErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/openapi.json',
@@ -117,7 +117,7 @@ export const openapi = <ThrowOnError extends boolean = false>(options?: Options<
 export const readyz = <ThrowOnError extends boolean = false>(options?: Options<ReadyzData, ThrowOnError>) => (options?.client ?? client).get<ReadyzResponses, ReadyzErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/readyz',
@@ -127,7 +127,7 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/agents',
@@ -137,7 +137,7 @@ export const listAgents = <ThrowOnError extends boolean = false>(options?: Optio
 export const listGrants = <ThrowOnError extends boolean = false>(options?: Options<ListGrantsData, ThrowOnError>) => (options?.client ?? client).get<ListGrantsResponses, ListGrantsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/grants',
@@ -147,7 +147,7 @@ export const listGrants = <ThrowOnError extends boolean = false>(options?: Optio
 export const revokeGrant = <ThrowOnError extends boolean = false>(options: Options<RevokeGrantData, ThrowOnError>) => (options.client ?? client).delete<RevokeGrantResponses, RevokeGrantErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/grants/{id}',
@@ -157,7 +157,7 @@ export const revokeGrant = <ThrowOnError extends boolean = false>(options: Optio
 export const setInteractionMode = <ThrowOnError extends boolean = false>(options: Options<SetInteractionModeData, ThrowOnError>) => (options.client ?? client).post<SetInteractionModeResponses, SetInteractionModeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interaction-mode',
@@ -171,7 +171,7 @@ export const setInteractionMode = <ThrowOnError extends boolean = false>(options
 export const listInteractions = <ThrowOnError extends boolean = false>(options?: Options<ListInteractionsData, ThrowOnError>) => (options?.client ?? client).get<ListInteractionsResponses, ListInteractionsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interactions',
@@ -181,7 +181,7 @@ export const listInteractions = <ThrowOnError extends boolean = false>(options?:
 export const ask = <ThrowOnError extends boolean = false>(options: Options<AskData, ThrowOnError>) => (options.client ?? client).post<AskResponses, AskErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interactions',
@@ -195,7 +195,7 @@ export const ask = <ThrowOnError extends boolean = false>(options: Options<AskDa
 export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Options<InboxEventsData, ThrowOnError, InboxEventsResponse>) => (options?.client ?? client).sse.get<InboxEventsResponses, InboxEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interactions/events',
@@ -205,7 +205,7 @@ export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Opti
 export const showInteraction = <ThrowOnError extends boolean = false>(options: Options<ShowInteractionData, ThrowOnError>) => (options.client ?? client).get<ShowInteractionResponses, ShowInteractionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interactions/{id}',
@@ -215,7 +215,7 @@ export const showInteraction = <ThrowOnError extends boolean = false>(options: O
 export const respond = <ThrowOnError extends boolean = false>(options: Options<RespondData, ThrowOnError>) => (options.client ?? client).post<RespondResponses, RespondErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/interactions/{id}/respond',
@@ -238,7 +238,7 @@ export const login = <ThrowOnError extends boolean = false>(options: Options<Log
 export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Options<MakeLoginLinkData, ThrowOnError>) => (options?.client ?? client).post<MakeLoginLinkResponses, MakeLoginLinkErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/login-links',
@@ -248,7 +248,7 @@ export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Op
 export const me = <ThrowOnError extends boolean = false>(options?: Options<MeData, ThrowOnError>) => (options?.client ?? client).get<MeResponses, MeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/me',
@@ -258,7 +258,7 @@ export const me = <ThrowOnError extends boolean = false>(options?: Options<MeDat
 export const listSessions = <ThrowOnError extends boolean = false>(options?: Options<ListSessionsData, ThrowOnError>) => (options?.client ?? client).get<ListSessionsResponses, ListSessionsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions',
@@ -268,7 +268,7 @@ export const listSessions = <ThrowOnError extends boolean = false>(options?: Opt
 export const openSession = <ThrowOnError extends boolean = false>(options: Options<OpenSessionData, ThrowOnError>) => (options.client ?? client).post<OpenSessionResponses, OpenSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions',
@@ -282,7 +282,7 @@ export const openSession = <ThrowOnError extends boolean = false>(options: Optio
 export const endSession = <ThrowOnError extends boolean = false>(options: Options<EndSessionData, ThrowOnError>) => (options.client ?? client).delete<EndSessionResponses, EndSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}',
@@ -292,7 +292,7 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
 export const showSession = <ThrowOnError extends boolean = false>(options: Options<ShowSessionData, ThrowOnError>) => (options.client ?? client).get<ShowSessionResponses, ShowSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}',
@@ -302,7 +302,7 @@ export const showSession = <ThrowOnError extends boolean = false>(options: Optio
 export const eraseSession = <ThrowOnError extends boolean = false>(options: Options<EraseSessionData, ThrowOnError>) => (options.client ?? client).post<EraseSessionResponses, EraseSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}/erase',
@@ -312,7 +312,7 @@ export const eraseSession = <ThrowOnError extends boolean = false>(options: Opti
 export const sessionEvents = <ThrowOnError extends boolean = false>(options: Options<SessionEventsData, ThrowOnError>) => (options.client ?? client).get<SessionEventsResponses, SessionEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}/events',
@@ -322,7 +322,7 @@ export const sessionEvents = <ThrowOnError extends boolean = false>(options: Opt
 export const interruptSession = <ThrowOnError extends boolean = false>(options: Options<InterruptSessionData, ThrowOnError>) => (options.client ?? client).post<InterruptSessionResponses, InterruptSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}/interrupt',
@@ -332,7 +332,7 @@ export const interruptSession = <ThrowOnError extends boolean = false>(options: 
 export const sendMessage = <ThrowOnError extends boolean = false>(options: Options<SendMessageData, ThrowOnError>) => (options.client ?? client).post<SendMessageResponses, SendMessageErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/sessions/{id}/messages',
@@ -346,7 +346,7 @@ export const sendMessage = <ThrowOnError extends boolean = false>(options: Optio
 export const connectSocket = <ThrowOnError extends boolean = false>(options?: Options<ConnectSocketData, ThrowOnError>) => (options?.client ?? client).get<ConnectSocketResponses, ConnectSocketErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
-            name: 'holdpoint',
+            name: 'holdstead',
             type: 'apiKey'
         }],
     url: '/v1/ws',

@@ -1,6 +1,6 @@
 //! From text to steps.
 
-use holdpoint_protocol::{Form, Question};
+use holdstead_protocol::{Form, Question};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use holdpoint_protocol::{Field, FieldKind, Hold, HoldThen, QuestionOption};
+use holdstead_protocol::{Field, FieldKind, Hold, HoldThen, QuestionOption};
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdpoint_protocol::{Hold, HoldThen, Question, QuestionOption};
+use holdstead_protocol::{Hold, HoldThen, Question, QuestionOption};
 use serde_json::Value;
 
 use super::{Problem, Settings};

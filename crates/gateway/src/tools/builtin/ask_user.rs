@@ -1,7 +1,7 @@
 //! `ask_user`: one question, in a person's own words or by choice.
 
 use async_trait::async_trait;
-use holdpoint_protocol::{Question, QuestionOption, Response};
+use holdstead_protocol::{Question, QuestionOption, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `await_answer`: goes on waiting for what was asked before.
 
 use async_trait::async_trait;
-use holdpoint_protocol::InteractionId;
+use holdstead_protocol::InteractionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ mod show_form;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_protocol::InteractionId;
+use holdstead_protocol::InteractionId;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 

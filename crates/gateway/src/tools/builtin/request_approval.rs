@@ -1,7 +1,7 @@
 //! `request_approval`: may this be done?
 
 use async_trait::async_trait;
-use holdpoint_protocol::Response;
+use holdstead_protocol::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! `show_form`: several values at once, each checked before it comes back.
 
 use async_trait::async_trait;
-use holdpoint_core::form_from_schema;
-use holdpoint_protocol::{Field, FieldKind, Form, Response};
+use holdstead_core::form_from_schema;
+use holdstead_protocol::{Field, FieldKind, Form, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_protocol::{Delivery, EventBody, Response, Settlement, ToolCallId, ToolResult};
+use holdstead_protocol::{Delivery, EventBody, Response, Settlement, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
 use super::answers::{Ask, asks};
@@ -180,7 +180,7 @@ pub(crate) enum End {
 }
 
 /// How each ask ended, by its id.
-pub(crate) fn ends(history: &History) -> BTreeMap<holdpoint_protocol::InteractionId, End> {
+pub(crate) fn ends(history: &History) -> BTreeMap<holdstead_protocol::InteractionId, End> {
     let asks = asks(history);
     let end = |at: usize, ask: &Ask<'_>| match ask.delivery() {
         Some(Delivery::Acknowledged) if is_repeated(history, ask) => End::Exactly,

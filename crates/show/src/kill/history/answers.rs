@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskChange, Decider, Delivery, EventBody, InteractionId, InteractionRequest, InteractionResponse,
     PromptId, Response, ResponseDraft, Seq, Settlement, Timestamp,
 };

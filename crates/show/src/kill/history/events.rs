@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_protocol::{EventBody, Seq};
+use holdstead_protocol::{EventBody, Seq};
 
 use super::{Finding, Found, History, add};
 

@@ -1,6 +1,6 @@
 //! A history that is good, and one broken history for each thing that must never be.
 
-use holdpoint_protocol::{
+use holdstead_protocol::{
     AskBody, AskChange, Capabilities, Decider, Delivery, Done, Event, EventBody, EventId, Hold, HoldThen,
     Incarnation, InteractionId, InteractionRequest, InteractionResponse, InteractionUpdate, MessageId,
     Origin, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId, Settlement, StopReason,
@@ -71,7 +71,7 @@ impl World {
             parents: Vec::new(),
             tool_name: "Edit".into(),
             input: input(of_call),
-            input_digest: holdpoint_core::digest(&input(of_call)),
+            input_digest: holdstead_core::digest(&input(of_call)),
             body,
             agent_says: None,
             decision_reason: None,

@@ -1,0 +1,232 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use holdstead_protocol::PermissionMode;
+use holdstead_protocol::api::Role;
+
+use crate::answer_flags::AnswerFlags;
+
+/// Agents stop here and wait for you.
+#[derive(Debug, Parser)]
+#[command(name = "holdstead", version, disable_help_subcommand = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// One folder for settings, token and data, instead of those of your account
+    #[arg(long, global = true, env = "HOLDSTEAD_DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The journal: sqlite:FILE or postgres://…
+    #[arg(long, global = true)]
+    pub(crate) store: Option<String>,
+    /// The gateway to talk to, instead of the one on this machine
+    #[arg(long, global = true, env = "HOLDSTEAD_URL")]
+    pub(crate) url: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Try it: an agent that asks, in a page and in this terminal. No keys, no account
+    Demo(DemoFlags),
+    /// Start an agent in this folder, and answer what it asks
+    Run(RunFlags),
+    /// Run the gateway
+    Serve(ServeFlags),
+    /// Open the page in a browser
+    Open {
+        /// Print the link only
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// What agents are doing
+    Sessions,
+    /// What waits for you
+    Inbox,
+    /// Approve, deny or reply
+    Answer(AnswerFlags),
+    /// See asks and answers as they come, or one session's whole journal
+    Watch {
+        /// A session
+        session: Option<String>,
+    },
+    /// Make a token for a screen, a program or an agent
+    Token {
+        #[arg(long, value_enum)]
+        role: RoleFlag,
+        /// Whose it is: this name stands behind its answers and asks
+        #[arg(long)]
+        name: String,
+        /// The one session an agent's token belongs to
+        #[arg(long)]
+        session: Option<String>,
+    },
+    /// The tools that reach you, on standard input and output, for an agent that speaks MCP
+    Mcp {
+        /// How long a call may wait before it says that nobody has answered yet, like 50s: less than the agent's limit
+        #[arg(long)]
+        wait: Option<String>,
+    },
+    /// Prove that nobody changed the journal, hand it to somebody else, or erase a session from it
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Check that everything is in order
+    Doctor,
+    /// Print the settings in force
+    Config,
+    /// The process that an agent runs under
+    #[command(hide = true, disable_help_flag = true)]
+    AgentHost {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// The agent of the demo
+    #[command(hide = true, disable_help_flag = true)]
+    ScriptedAgent {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Check every session, or one: its chain, what was signed, and what is stored beside it
+    Verify {
+        /// A session, by its id or the end of it
+        session: Option<String>,
+        /// Whose signatures count: a public key or a file with one, in place of this machine's own. May be repeated
+        #[arg(long)]
+        key: Vec<String>,
+        /// Check an export in place of the journal
+        #[arg(long, conflicts_with = "session")]
+        file: Option<PathBuf>,
+    },
+    /// Write all sessions, or one, as lines of JSON that anybody can check
+    Export {
+        /// A session, by its id or the end of it
+        session: Option<String>,
+        /// Where to, in place of the standard output
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// Sign where all journals stand now, without waiting for the gateway to do it
+    Checkpoint,
+    /// Drop what was said in an ended session. That it was said, and that you erased it, is kept
+    Erase {
+        /// The session, by its id or the end of it
+        session: String,
+    },
+    /// Print the public key that checks what this machine signed
+    Key,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeFlags {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Allow listening beyond this machine
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// Stop when the standard input ends: with whoever started it
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoFlags {
+    #[command(flatten)]
+    pub(crate) serve: ServeFlags,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunFlags {
+    /// Which agent: claude, or scripted
+    pub(crate) agent: String,
+    /// What it shall do. Left out: say it in the page
+    pub(crate) prompt: Option<String>,
+    /// What it may do unasked
+    #[arg(long, value_enum, default_value_t = ModeFlag::Default)]
+    pub(crate) mode: ModeFlag,
+    /// The model, by the agent's own name for it
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Words that are added to the agent's instructions
+    #[arg(long)]
+    pub(crate) system_prompt: Option<String>,
+    /// After how many turns of its model it stops
+    #[arg(long)]
+    pub(crate) max_turns: Option<u32>,
+    /// A tool that need not ask, by its whole name. May be repeated
+    #[arg(long = "allow", value_name = "TOOL")]
+    pub(crate) allowed_tools: Vec<String>,
+    /// The agent's program, in place of the configured one
+    #[arg(long)]
+    pub(crate) program: Option<String>,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ModeFlag {
+    /// Whatever is not read-only asks
+    Default,
+    /// Edits of files in the folder do not ask
+    AcceptEdits,
+    /// It only plans, and asks before it begins
+    Plan,
+    /// Nothing asks but questions; the journal says so at each call
+    Auto,
+}
+
+impl From<ModeFlag> for PermissionMode {
+    fn from(flag: ModeFlag) -> Self {
+        match flag {
+            ModeFlag::Default => Self::Default,
+            ModeFlag::AcceptEdits => Self::AcceptEdits,
+            ModeFlag::Plan => Self::Plan,
+            ModeFlag::Auto => Self::Auto,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RoleFlag {
+    /// May answer
+    Person,
+    /// May look
+    Viewer,
+    /// May ask in its own session, never answer
+    Agent,
+    /// Hosts agents elsewhere, never answers
+    Runner,
+    /// Manages everything
+    Admin,
+}
+
+impl From<RoleFlag> for Role {
+    fn from(flag: RoleFlag) -> Self {
+        match flag {
+            RoleFlag::Person => Self::Person,
+            RoleFlag::Viewer => Self::Viewer,
+            RoleFlag::Agent => Self::Agent,
+            RoleFlag::Runner => Self::Runner,
+            RoleFlag::Admin => Self::Admin,
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Answer one ask: by flags, or by being asked in the terminal.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use holdstead_client::Http;
+use holdstead_protocol::api::{Interaction, Receipt};
+use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{AskBody, AskState, Delivery, Field, FieldKind, Question, ResponseDraft, Scope};
+use serde_json::Value;
+
+use super::{find_ask, print_json, respond};
+use crate::answer_flags::{AnswerFlags, submit};
+use crate::cli::Common;
+use crate::connect::connect;
+use crate::failure::Failure;
+use crate::text::{safe_block, safe_line};
+use crate::{unseen, words};
+
+/// How long we wait for the agent to say that it has the answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Failure> {
+    let client = connect(common)?;
+    let ask = find_ask(&client, &flags.id).await?;
+    let response = match flags.response(&ask.request)? {
+        Some(response) => response,
+        None if common.json || !std::io::stdin().is_terminal() => {
+            return Err(Failure::Usage(
+                "Say what to answer: --approve, --deny \"…\", --set NAME=VALUE or --decline".to_owned(),
+            ));
+        }
+        None => {
+            show(&ask);
+            match ask_person(&ask, &mut std::io::stdin().lock().lines())? {
+                Some(response) => response,
+                None => {
+                    println!("Nothing was decided.");
+                    return Ok(());
+                }
+            }
+        }
+    };
+    let receipt = respond(&client, &ask, response).await?;
+    let after = confirmed(&client, &ask).await?;
+    if common.json {
+        return print_json(&after);
+    }
+    println!("{}", receipt_words(&receipt, &after));
+    Ok(())
+}
+
+/// The ask after the agent confirmed it, or after a while.
+pub(super) async fn confirmed(client: &Http, ask: &Interaction) -> Result<Interaction, Failure> {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let now = client.interaction(ask.request.interaction_id).await?;
+        let over = now.delivery.as_ref().is_none_or(Delivery::is_final);
+        if over || tokio::time::Instant::now() >= deadline {
+            return Ok(now);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+pub(super) fn receipt_words(receipt: &Receipt, after: &Interaction) -> String {
+    if receipt.late {
+        return "✓ Too late to settle it: your answer goes to the agent as a message.".to_owned();
+    }
+    let did = match &after.state {
+        AskState::Settled { settlement } => capital(words::settled(*settlement)),
+        AskState::Open | AskState::Submitted { .. } | AskState::Queued | AskState::Closed { .. } => {
+            "Sent".to_owned()
+        }
+    };
+    format!("✓ {did}, {}", words::delivery(after.delivery.as_ref()))
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The whole ask, raw.
+pub(super) fn show(ask: &Interaction) {
+    let request = &ask.request;
+    println!("{}", words::headline(request));
+    match &request.body {
+        AskBody::Approval { preview, .. } => {
+            let input = serde_json::to_string_pretty(&request.input).unwrap_or_default();
+            println!("{}", safe_block(&input));
+            if let Some(preview) = preview {
+                println!("{}", safe_block(preview));
+            }
+        }
+        AskBody::Question { questions } => questions.iter().for_each(show_question),
+        AskBody::Form { form } => {
+            for field in &form.fields {
+                let mark = if field.required { " (required)" } else { "" };
+                let note = field.description.as_deref().map(|words| format!(" – {}", safe_line(words)));
+                println!("  {}{mark}{}", safe_line(&field.label), note.unwrap_or_default());
+                if let Some(hint) = hint(&field.kind) {
+                    println!("     {hint}");
+                }
+            }
+        }
+    }
+    if let Some(says) = &request.agent_says {
+        println!("Agent says: \"{}\"", safe_line(says));
+    }
+    if let Some(reason) = &request.decision_reason {
+        println!("Asked because: {}", safe_line(reason));
+    }
+    if let Some(error) = &request.error {
+        println!("Asked again ({}): {}", request.attempt, safe_line(error));
+    }
+    if request.may_have_run {
+        println!("! An approval of this very call may already have run.");
+    }
+    println!("{}", words::no_answer(request));
+}
+
+/// What may be chosen, by the values that are sent, or what it must look like.
+fn hint(kind: &FieldKind) -> Option<String> {
+    match kind {
+        FieldKind::Select { options }
+        | FieldKind::Radio { options }
+        | FieldKind::Multiselect { options, .. } => {
+            let values: Vec<String> = options.iter().map(|option| safe_line(&option.value)).collect();
+            Some(format!("one of: {}", values.join(", ")))
+        }
+        FieldKind::Checkbox {} => Some("yes or no".to_owned()),
+        FieldKind::Date { .. } => Some("a day like 2026-01-31".to_owned()),
+        FieldKind::Text { format, .. } => format.map(|format| format.words().to_owned()),
+        FieldKind::Textarea { .. } | FieldKind::Number { .. } | FieldKind::Secret {} => None,
+    }
+}
+
+fn show_question(question: &Question) {
+    println!("[{}] {}", safe_line(&question.header), safe_line(&question.question));
+    for (index, option) in question.options.iter().enumerate() {
+        println!("  {}. {}", index + 1, safe_line(&option.label));
+        if let Some(words) = &option.description {
+            println!("     {}", safe_line(words));
+        }
+    }
+}
+
+/// What the person says, line by line. Nothing is the default: an empty line asks again, `q` leaves.
+pub(super) fn ask_person(
+    ask: &Interaction,
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<ResponseDraft>, Failure> {
+    match &ask.request.body {
+        AskBody::Approval { .. } => approval(ask, lines),
+        AskBody::Question { questions } => {
+            let mut pairs = Vec::new();
+            for question in questions {
+                if question.secret {
+                    let Some(secret) = secret_prompt(&question.header, lines)? else { return Ok(None) };
+                    pairs.push(format!("{}={secret}", question.id));
+                    continue;
+                }
+                let words = if question.multi_select {
+                    "numbers with commas, or your own words"
+                } else {
+                    "a number, or your own words"
+                };
+                let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+                let words = format!("{} ({words}; q leaves): ", safe_line(&question.header));
+                let line = loop {
+                    let Some(line) = prompt(&words, lines)? else { return Ok(None) };
+                    // A slip of the finger is not what somebody wants to say.
+                    let Some(number) = beyond(&labels, &line) else { break line };
+                    println!(
+                        "There is no option {number}. To answer with the number itself, put words around it."
+                    );
+                };
+                let values = chosen(&labels, question.multi_select, &line);
+                pairs.extend(values.into_iter().map(|value| format!("{}={value}", question.id)));
+            }
+            submit(&ask.request, &pairs).map(Some)
+        }
+        AskBody::Form { form } => {
+            let mut pairs = Vec::new();
+            for field in &form.fields {
+                match fill(field, lines)? {
+                    Filled::Left => return Ok(None),
+                    Filled::Nothing => {}
+                    Filled::With(value) => pairs.push(format!("{}={value}", field.id)),
+                }
+            }
+            submit(&ask.request, &pairs).map(Some)
+        }
+    }
+}
+
+/// What a person did about one field.
+enum Filled {
+    With(String),
+    /// An empty line: the default, if there is one.
+    Nothing,
+    Left,
+}
+
+fn fill(field: &Field, lines: &mut dyn Iterator<Item = std::io::Result<String>>) -> Result<Filled, Failure> {
+    if matches!(field.kind, FieldKind::Secret {}) && field.required {
+        return Ok(secret_prompt(&field.label, lines)?.map_or(Filled::Left, Filled::With));
+    }
+    let default = field.default.as_ref().map(|value| format!(" [{}]", plain(value))).unwrap_or_default();
+    let words = format!("{}{default} (q leaves): ", safe_line(&field.label));
+    // Only a field that must be filled, and has nothing to fall back on, is asked for again.
+    if field.required && field.default.is_none() {
+        return Ok(prompt(&words, lines)?.map_or(Filled::Left, Filled::With));
+    }
+    print!("{words}");
+    flush();
+    let line = match field.kind {
+        FieldKind::Secret {} => unseen::line(lines),
+        FieldKind::Text { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Number { .. }
+        | FieldKind::Select { .. }
+        | FieldKind::Multiselect { .. }
+        | FieldKind::Checkbox {}
+        | FieldKind::Radio { .. }
+        | FieldKind::Date { .. } => lines.next(),
+    };
+    match line.transpose().map_err(terminal)? {
+        None => Ok(Filled::Left),
+        Some(line) if line.trim() == "q" => Ok(Filled::Left),
+        Some(line) if line.trim().is_empty() => Ok(Filled::Nothing),
+        Some(line) => Ok(Filled::With(line.trim().to_owned())),
+    }
+}
+
+fn approval(
+    ask: &Interaction,
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<ResponseDraft>, Failure> {
+    let capabilities = ask.request.capabilities;
+    let mut choices = "[a]pprove once [d]eny".to_owned();
+    if capabilities.edit_input {
+        choices.push_str(" [e]dit");
+    }
+    if capabilities.scopes {
+        choices.push_str(" [r]emember for this session");
+    }
+    loop {
+        let Some(line) = prompt(&format!("{choices} (no default; q leaves): "), lines)? else {
+            return Ok(None);
+        };
+        match line.as_str() {
+            "a" => return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: None })),
+            "r" if capabilities.scopes => {
+                return Ok(Some(ResponseDraft::Approve { scope: Some(Scope::Session), edited_input: None }));
+            }
+            "d" => {
+                print!("What should it do instead? The agent reads this word for word (empty is fine): ");
+                flush();
+                let reason = lines.next().transpose().map_err(terminal)?.unwrap_or_default();
+                return Ok(Some(ResponseDraft::Deny { reason: Some(reason) }));
+            }
+            "e" if capabilities.edit_input => {
+                let Some(json) = prompt("The new input, as JSON on one line: ", lines)? else {
+                    return Ok(None);
+                };
+                match serde_json::from_str(&json) {
+                    Ok(edited) => {
+                        return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: Some(edited) }));
+                    }
+                    Err(error) => println!("That is not JSON: {error}"),
+                }
+            }
+            _ => println!("Type a, d, e or r."),
+        }
+    }
+}
+
+/// A line with something in it, or nothing if the person leaves.
+fn prompt(
+    words: &str,
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<String>, Failure> {
+    loop {
+        print!("{words}");
+        flush();
+        match lines.next().transpose().map_err(terminal)? {
+            None => return Ok(None),
+            Some(line) if line.trim() == "q" => return Ok(None),
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => return Ok(Some(line.trim().to_owned())),
+        }
+    }
+}
+
+/// A secret, as it was typed; it is not shown.
+fn secret_prompt(
+    name: &str,
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<String>, Failure> {
+    loop {
+        print!("{} (not shown; q leaves): ", safe_line(name));
+        flush();
+        match unseen::line(lines).transpose().map_err(terminal)? {
+            None => return Ok(None),
+            Some(line) if line == "q" => return Ok(None),
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => return Ok(Some(line)),
+        }
+    }
+}
+
+/// The first of these numbers that is no option's, where all of them are numbers.
+fn beyond(labels: &[&str], line: &str) -> Option<usize> {
+    if labels.is_empty() || labels.contains(&line) {
+        return None;
+    }
+    let numbers: Option<Vec<usize>> = line.split(',').map(|part| part.trim().parse().ok()).collect();
+    numbers?.into_iter().find(|number| !(1..=labels.len()).contains(number))
+}
+
+/// The labels behind the numbers, or the words as they are.
+fn chosen(labels: &[&str], many: bool, line: &str) -> Vec<String> {
+    let label = |text: &str| {
+        let index: usize = text.trim().parse().ok()?;
+        labels.get(index.checked_sub(1)?).map(|label| (*label).to_owned())
+    };
+    if many {
+        let picked: Option<Vec<String>> = line.split(',').map(label).collect();
+        if let Some(picked) = picked {
+            return picked;
+        }
+    }
+    vec![label(line).unwrap_or_else(|| line.to_owned())]
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| safe_line(&value.to_string()), safe_line)
+}
+
+fn flush() {
+    // A terminal that is gone will show itself at the next read.
+    drop(std::io::stdout().flush());
+}
+
+fn terminal(source: std::io::Error) -> Failure {
+    Failure::Io { what: "read from the terminal".to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_an_option_is_asked_again_and_words_are_words() {
+        let labels = ["SQLite", "PostgreSQL", "7"];
+        for (line, number) in [
+            ("4", Some(4)),
+            ("0", Some(0)),
+            ("1, 9", Some(9)),
+            ("1,2", None),
+            ("7", None),
+            ("7 shards", None),
+        ] {
+            assert_eq!(beyond(&labels, line), number, "{line}");
+        }
+        assert_eq!(beyond(&[], "4"), None, "without options a number is an answer");
+    }
+}

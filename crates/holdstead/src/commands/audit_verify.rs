@@ -1,0 +1,162 @@
+//! Prove that nobody changed the journal, or an export of it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use holdstead_protocol::SessionId;
+use holdstead_store::{
+    AuditKey, ChainReport, Checkpoint, Fault, Journal, PublicKey, StoreError, read_log, verify_export,
+};
+use serde::Serialize;
+
+use super::audit::Chosen;
+use super::print_json;
+use crate::cli::Common;
+use crate::failure::Failure;
+use crate::places::Places;
+
+/// What was looked at, and what is wrong with it.
+#[derive(Debug, Default, Serialize)]
+struct Verified {
+    sessions: u64,
+    events: u64,
+    checkpoints: u64,
+    /// Events behind the last checkpoint of their session.
+    unsigned: u64,
+    /// Checkpoints outside the database that it was compared with; an export has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<u64>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<SessionId>,
+    words: String,
+}
+
+/// The keys that were named, or this machine's own.
+pub(super) fn keys(places: &Places, named: &[String]) -> Result<Vec<PublicKey>, Failure> {
+    if named.is_empty() {
+        return Ok(places.audit_key()?.iter().map(AuditKey::public).collect());
+    }
+    named.iter().map(|name| one_key(name)).collect()
+}
+
+fn one_key(name: &str) -> Result<PublicKey, Failure> {
+    if let Ok(key) = name.parse() {
+        return Ok(key);
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|source| Failure::Io { what: format!("read the key `{name}`"), source })?;
+    let key = text.parse().or_else(|_| AuditKey::from_secret_text(&text).map(|key| key.public()));
+    key.map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}
+
+pub(super) async fn journal(
+    common: &Common,
+    places: &Places,
+    journal: &dyn Journal,
+    keys: &[PublicKey],
+    session: Option<&str>,
+) -> Result<(), Failure> {
+    let mut chosen = Chosen::new(journal, session).await?;
+    let mut verified = Verified { kept: Some(0), ..Verified::default() };
+    loop {
+        let page = chosen.next(journal).await?;
+        if page.is_empty() {
+            break;
+        }
+        for session in page {
+            match journal.audit(session, keys).await {
+                Ok(report) => verified.add(report),
+                Err(StoreError::Corrupt { what }) => verified.find(session, what),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    // What was signed is also kept where whoever changes the database does not reach.
+    for (number, line) in read_log(&places.checkpoints_file())? {
+        match line {
+            Ok(kept) if !chosen.includes(kept.session) => {}
+            Ok(kept) => {
+                verified.kept = verified.kept.map(|kept| kept + 1);
+                if let Some(fault) = against(journal, keys, &kept).await? {
+                    verified.find(kept.session, format!("{fault} (line {number} of checkpoints.log)"));
+                }
+            }
+            Err(error) => {
+                verified.findings.push(Finding { session: None, words: format!("{error} (line {number})") });
+            }
+        }
+    }
+    verified.print(common)
+}
+
+async fn against(
+    journal: &dyn Journal,
+    keys: &[PublicKey],
+    kept: &Checkpoint,
+) -> Result<Option<Fault>, Failure> {
+    // The same row in the database was checked there.
+    let Some(fault) = journal.contradiction(kept).await? else { return Ok(None) };
+    let Checkpoint { number, seq, key, .. } = *kept;
+    Ok(Some(match (kept.is_signed(), keys.contains(&key)) {
+        (true, true) => fault,
+        (true, false) => Fault::UnknownKey { number, seq, key },
+        (false, _) => Fault::CheckpointChanged { number, seq },
+    }))
+}
+
+pub(super) fn file(common: &Common, keys: &[PublicKey], path: &Path) -> Result<(), Failure> {
+    let io = |source| Failure::Io { what: format!("read {}", path.display()), source };
+    let lines = BufReader::new(File::open(path).map_err(io)?);
+    let mut verified = Verified::default();
+    verify_export(lines, keys, |report| verified.add(report))?;
+    verified.print(common)
+}
+
+impl Verified {
+    fn add(&mut self, report: ChainReport) {
+        self.sessions += 1;
+        self.events += report.events;
+        self.checkpoints += report.checkpoints;
+        self.unsigned += report.events - report.signed.0;
+        if let Some(fault) = report.fault {
+            self.find(report.session, fault.to_string());
+        }
+    }
+
+    fn find(&mut self, session: SessionId, words: String) {
+        self.findings.push(Finding { session: Some(session), words });
+    }
+
+    fn print(&self, common: &Common) -> Result<(), Failure> {
+        if common.json {
+            print_json(self)?;
+        } else {
+            for finding in &self.findings {
+                let session = finding.session.map(|session| format!("{session}: ")).unwrap_or_default();
+                println!("✕ {session}{}", finding.words);
+            }
+            let kept = match self.kept {
+                None => String::new(),
+                Some(0) => "; none kept outside the database to compare with".to_owned(),
+                Some(kept) => format!("; {kept} kept outside the database compared with it"),
+            };
+            let signed = match self.unsigned {
+                0 => "Every event is signed.".to_owned(),
+                some => format!("{some} events came after the last checkpoint and are not signed yet."),
+            };
+            let Self { sessions, events, checkpoints, .. } = self;
+            println!("Sessions: {sessions}, events: {events}, checkpoints: {checkpoints}{kept}. {signed}");
+        }
+        match self.findings.len() {
+            0 => Ok(()),
+            1 => Err(Failure::Unhealthy("1 finding: this is not what was written.".to_owned())),
+            many => Err(Failure::Unhealthy(format!("{many} findings: this is not what was written."))),
+        }
+    }
+}

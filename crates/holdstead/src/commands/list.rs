@@ -1,0 +1,99 @@
+//! What waits, and what agents are doing.
+
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{AgentState, Timestamp};
+
+use super::print_json;
+use crate::cli::Common;
+use crate::connect::connect;
+use crate::failure::Failure;
+use crate::text::{safe_line, shortened};
+use crate::words;
+
+/// How much of an ask a row shows. Nobody approves from a row.
+const ASK_WIDTH: usize = 72;
+
+pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
+    let client = connect(common)?;
+    let asks = client.whole_inbox().await?;
+    if common.json {
+        return print_json(&asks);
+    }
+    if asks.is_empty() {
+        let sessions = client.sessions().await?.sessions;
+        let working = sessions.iter().filter(|session| session.state == AgentState::Running).count();
+        println!("{}", nothing_waits(working));
+        return Ok(());
+    }
+    let now = now();
+    println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
+    for ask in &asks {
+        println!("{}", row(ask, now));
+    }
+    if let Some(first) = asks.first() {
+        println!("Next: holdstead answer {}", first.request.interaction_id.short());
+    }
+    Ok(())
+}
+
+fn nothing_waits(working: usize) -> String {
+    match working {
+        0 => "Nothing waits for you.".to_owned(),
+        1 => "Nothing waits for you. 1 agent is working.".to_owned(),
+        many => format!("Nothing waits for you. {many} agents are working."),
+    }
+}
+
+pub(super) fn row(ask: &Interaction, now: Timestamp) -> String {
+    let session = ask.session_title.as_deref().unwrap_or(&ask.agent);
+    format!(
+        "{:<5} {:<4} {:<8} {:<12} {}",
+        ask.request.interaction_id.short(),
+        words::age(ask.opened_at, now),
+        words::state(ask),
+        shortened(&safe_line(session), 12),
+        shortened(&words::headline(&ask.request), ASK_WIDTH),
+    )
+}
+
+pub(super) async fn sessions(common: &Common) -> Result<(), Failure> {
+    let sessions = connect(common)?.sessions().await?.sessions;
+    if common.json {
+        return print_json(&sessions);
+    }
+    if sessions.is_empty() {
+        println!("No sessions yet. Try: holdstead demo");
+        return Ok(());
+    }
+    let now = now();
+    println!("{:<5} {:<4} {:<9} {:<5} {:<10} TITLE", "ID", "AGE", "STATE", "ASKS", "AGENT");
+    for session in &sessions {
+        println!(
+            "{:<5} {:<4} {:<9} {:<5} {:<10} {}",
+            session.session_id.short(),
+            words::age(session.opened_at, now),
+            agent(session.state),
+            session.open_asks,
+            shortened(&safe_line(&session.agent), 10),
+            safe_line(session.title.as_deref().or(session.cwd.as_deref()).unwrap_or("")),
+        );
+    }
+    Ok(())
+}
+
+const fn agent(state: AgentState) -> &'static str {
+    match state {
+        AgentState::Idle => "idle",
+        AgentState::Running => "running",
+        AgentState::Waiting => "waiting",
+        AgentState::Parking => "parking",
+        AgentState::Parked => "parked",
+        AgentState::Detached => "detached",
+        AgentState::Ended => "ended",
+    }
+}
+
+pub(super) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,219 @@
+//! The gateway's tools on standard input and output, for agents that start their MCP servers themselves.
+//!
+//! A bridge and nothing more: each line goes to the gateway's `/mcp`, and what comes back goes to the output. Calls have
+//! an id of their own, so a call that was cut off by a restart of the gateway is made again and finds what it asked.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, Write as _};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use holdstead_client::McpClient;
+use holdstead_protocol::api::Role;
+use holdstead_protocol::mcp::{CALL_ID, GIVE_UP};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::cli::Common;
+use crate::config::Config;
+use crate::connect;
+use crate::failure::Failure;
+use crate::places::Places;
+
+/// How long a gateway may be away before a call fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(250);
+/// The name of the token that is made for this command.
+const NAME: &str = "mcp";
+/// What JSON-RPC calls an error of the server.
+const INTERNAL_ERROR: i32 = -32603;
+const PARSE_ERROR: i32 = -32700;
+
+/// What both directions know.
+#[derive(Debug)]
+struct Bridge {
+    client: McpClient,
+    /// The client's name as an id, from the answer to its first message.
+    id: OnceLock<String>,
+    version: OnceLock<String>,
+    /// Calls that wait, by the client's name for the request.
+    waiting: Mutex<HashMap<String, Call>>,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// The id that it has for the gateway.
+    id: String,
+    task: AbortHandle,
+}
+
+pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failure> {
+    let token = match std::env::var("HOLDSTEAD_TOKEN") {
+        Ok(token) => token,
+        Err(_) => own_token(common).await?,
+    };
+    let url = connect::url(common)?;
+    let path = wait.map_or_else(|| "/mcp".to_owned(), |wait| format!("/mcp?wait={wait}"));
+    let client = McpClient::new(format!("{url}{path}"), token);
+    let bridge =
+        Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });
+    let mut input = lines();
+    while let Some(line) = input.recv().await {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+            let error = json!({"code": PARSE_ERROR, "message": "this line is not JSON"});
+            bridge.say(&json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string());
+            continue;
+        };
+        match message["method"].as_str() {
+            // What follows the introduction needs what comes back from it.
+            Some("initialize") => Arc::clone(&bridge).pass(message).await,
+            Some("tools/call") => bridge.call(message),
+            Some("notifications/cancelled") => drop(tokio::spawn(Arc::clone(&bridge).give_up(message))),
+            _ => drop(tokio::spawn(Arc::clone(&bridge).pass(message))),
+        }
+    }
+    // The agent is gone, and nobody hears what its calls come to.
+    Ok(())
+}
+
+/// A thread of its own waits for them: it must not keep us from ending.
+fn lines() -> mpsc::UnboundedReceiver<String> {
+    let (said, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if said.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+impl Bridge {
+    /// Calls wait side by side, each with an id of its own.
+    fn call(self: &Arc<Self>, mut message: Value) {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        if let Some(params) = message["params"].as_object_mut()
+            && let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut()
+        {
+            meta.insert(CALL_ID.to_owned(), id.as_str().into());
+        }
+        let (bridge, request) = (Arc::clone(self), message["id"].to_string());
+        // Held until it is in the list, from which its task takes it.
+        let mut waiting = self.waiting();
+        let task = tokio::spawn(async move {
+            let request = message["id"].to_string();
+            Arc::clone(&bridge).pass(message).await;
+            bridge.waiting().remove(&request);
+        });
+        waiting.insert(request, Call { id, task: task.abort_handle() });
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, Call>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent does not wait for this call any more: nobody needs to answer it. If the gateway is away just now, the ask
+    /// stays.
+    async fn give_up(self: Arc<Self>, cancelled: Value) {
+        let call = self.waiting().remove(&cancelled["params"]["requestId"].to_string());
+        let Some(Call { id, task }) = call else { return };
+        task.abort();
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": GIVE_UP, "params": {"callId": id}});
+        let version = self.version.get().map(String::as_str);
+        let _away = self.client.send(&message, self.id.get().map(String::as_str), version).await;
+    }
+
+    async fn pass(self: Arc<Self>, message: Value) {
+        let begin = Instant::now();
+        loop {
+            let why = match self.once(&message).await {
+                Ok(()) => return,
+                Err(why) => why,
+            };
+            // A notification that got lost is nothing that anybody waits for.
+            if message.get("id").is_none() {
+                return;
+            }
+            if begin.elapsed() > PATIENCE || !why.passes {
+                let error = json!({"code": INTERNAL_ERROR, "message": why.words});
+                self.say(&json!({"jsonrpc": "2.0", "id": message["id"], "error": error}).to_string());
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn once(&self, message: &Value) -> Result<(), Trouble> {
+        let version = self.version.get().map(String::as_str);
+        let mut answer = self.client.send(message, self.id.get().map(String::as_str), version).await?;
+        if let Some(id) = answer.session_id() {
+            let _first = self.id.set(id.to_owned());
+        }
+        let mut ended = message.get("id").is_none();
+        while let Some(line) = answer.next().await? {
+            let heard: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(version) = heard["result"]["protocolVersion"].as_str() {
+                let _first = self.version.set(version.to_owned());
+            }
+            ended |= heard.get("method").is_none();
+            self.say(&line);
+        }
+        if ended { Ok(()) } else { Err(Trouble { words: "the gateway went away".to_owned(), passes: true }) }
+    }
+
+    fn say(&self, line: &str) {
+        let mut output = std::io::stdout().lock();
+        // Nobody reads any more: then the input ends soon, too.
+        let _nobody = writeln!(output, "{line}").and_then(|()| output.flush());
+    }
+}
+
+/// Why a message was not answered, and whether trying again may help.
+#[derive(Debug)]
+struct Trouble {
+    words: String,
+    passes: bool,
+}
+
+impl From<holdstead_client::McpError> for Trouble {
+    fn from(error: holdstead_client::McpError) -> Self {
+        Self { words: error.to_string(), passes: error.may_pass() }
+    }
+}
+
+/// An agent's token, made with this machine's own rights and kept for the next time: it can ask and never answer.
+async fn own_token(common: &Common) -> Result<String, Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    places.make()?;
+    let config = Config::load(common, &places)?;
+    let journal = holdstead_store::open(&config.store).await?;
+    let token = match places.read_mcp_token() {
+        Some(token) => {
+            holdstead_server::register_token(
+                journal.as_ref(),
+                &token,
+                &config.owner,
+                Role::Agent,
+                NAME,
+                None,
+            )
+            .await?;
+            token
+        }
+        None => {
+            let token =
+                holdstead_server::issue_token(journal.as_ref(), &config.owner, Role::Agent, NAME, None)
+                    .await?;
+            places.write_mcp_token(&token)?;
+            token
+        }
+    };
+    journal.close().await;
+    Ok(token)
+}

@@ -1,0 +1,171 @@
+//! Run the gateway.
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdstead_agents::Driver;
+use holdstead_agents::claude_code::ClaudeCodeDriver;
+use holdstead_agents::host::Host;
+use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_gateway::{Gateway, GatewayConfig, Masks};
+use holdstead_protocol::api::Role;
+use holdstead_server::ServerConfig;
+use holdstead_store::{Heads, Journal};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::checkpoints;
+use crate::cli::{Common, ServeFlags};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::places::{Places, Running};
+
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
+
+pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Result<(), Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    places.make()?;
+    let config = Config::load(common, &places)?;
+    let listen = flags.listen.unwrap_or(config.listen);
+    if !listen.ip().is_loopback() && !flags.allow_remote && !config.allow_remote {
+        return Err(Failure::Usage(format!(
+            "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote."
+        )));
+    }
+    let _lock = lock(&places).await?;
+    let journal = holdstead_store::open(&config.store).await?;
+    journal.sign_with(places.notary()?);
+    ensure_token(&places, &config, journal.as_ref()).await?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|source| Failure::Io { what: format!("listen on {listen}"), source })?;
+    let address =
+        listener.local_addr().map_err(|source| Failure::Io { what: "listen".to_owned(), source })?;
+    let url = format!("http://{address}");
+    places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
+
+    let hold = config.hold()?;
+    let gateway_config = GatewayConfig {
+        hold,
+        secrets_key: places.secrets_key()?,
+        masks,
+        tools: Vec::new(),
+        mcp_url: Some(mcp_url(address)),
+    };
+    let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
+    let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
+    let link = holdstead_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
+    let link = format!("{url}/login#{}", link.code);
+    if common.json {
+        super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
+    } else {
+        println!("Holdstead listens on {url}");
+        println!("Open it (works once, for 10 minutes): {link}");
+        println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
+    }
+    let server_config = ServerConfig { allowed_hosts: config.allowed_hosts, ..ServerConfig::default() };
+    let server = holdstead_server::serve(listener, gateway.clone(), &server_config);
+    let stop = async {
+        tokio::select! {
+            () = wait_for_signal() => {}
+            () = stdin_ended(), if flags.until_stdin_ends => {}
+        }
+        gateway.stop().await;
+    };
+    let (served, ()) = tokio::join!(server, stop);
+    drop(signing.await);
+    checkpoints::sign(journal.as_ref(), Heads::Changed).await;
+    journal.close().await;
+    served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
+}
+
+/// Where the agents that we host find our tools. They are told that nobody answered yet before they would give up, which
+/// is after five minutes.
+fn mcp_url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        // It listens there, too.
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    format!("http://{}/mcp?wait=270s", SocketAddr::new(ip, address.port()))
+}
+
+/// Two gateways on one folder would both believe that the other's agents are dead.
+///
+/// A gateway that was killed may have left a process that was about to become an agent: it lets go of the lock when
+/// it does, so the lock is worth a few tries.
+async fn lock(places: &Places) -> Result<File, Failure> {
+    let path = places.lock_file();
+    let io = |source| Failure::Io { what: format!("lock {}", path.display()), source };
+    let file = File::create(&path).map_err(io)?;
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+            Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+        }
+    }
+    let at = places.running().map(|running| format!(" at {}", running.url)).unwrap_or_default();
+    Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdstead open")))
+}
+
+/// The token of this machine's own person.
+async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -> Result<(), Failure> {
+    let (owner, name) = (&config.owner, config.name.as_str());
+    match places.read_token() {
+        Some(secret) => {
+            holdstead_server::register_token(journal, &secret, owner, Role::Person, name, None).await?;
+            Ok(())
+        }
+        None => {
+            let secret = holdstead_server::issue_token(journal, owner, Role::Person, name, None).await?;
+            places.write_token(&secret)
+        }
+    }
+}
+
+fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
+    let program = program.to_string_lossy().into_owned();
+    let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let command = vec![program, "scripted-agent".to_owned()];
+    let state: PathBuf = places.scripted_state();
+    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone());
+    Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
+}
+
+/// A thread of its own waits for it: it must not keep us from ending.
+async fn stdin_ended() {
+    let (ended, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        // An error is an end, too.
+        drop(std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()));
+        let _nobody_may_wait = ended.send(());
+    });
+    drop(told.await);
+}
+
+pub(super) async fn wait_for_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a way to be told to stop there is nothing to do but run.
+    if interrupt.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,135 @@
+//! See asks and answers as they come.
+
+use holdstead_client::{Frame, Http};
+use holdstead_protocol::api::{InboxUpsert, Interaction};
+use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId};
+use serde::Deserialize;
+
+use super::list::{now, row};
+use crate::cli::Common;
+use crate::connect::connect;
+use crate::failure::Failure;
+use crate::text::{safe_block, safe_line, shortened};
+use crate::words;
+
+pub(super) async fn run(common: &Common, session: Option<&str>) -> Result<(), Failure> {
+    let client = connect(common)?;
+    match session {
+        None => inbox(common, &client).await,
+        Some(given) => {
+            let session = find(&client, given).await?;
+            let mut frames = client.session_stream(session, Seq::START).await?;
+            while let Some(frame) = frames.next_frame().await? {
+                print_event(&frame, common.json)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn find(client: &Http, given: &str) -> Result<SessionId, Failure> {
+    if let Ok(id) = given.parse() {
+        return Ok(id);
+    }
+    let sessions = client.sessions().await?.sessions;
+    let found = sessions.iter().find(|session| session.session_id.to_string().ends_with(given));
+    found
+        .map(|session| session.session_id)
+        .ok_or_else(|| Failure::Usage(format!("No session ends in `{given}`. See: holdstead sessions")))
+}
+
+#[derive(Deserialize)]
+struct Snapshot {
+    interactions: Vec<Interaction>,
+}
+
+async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
+    if !common.json {
+        println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
+    }
+    let mut frames = client.inbox_stream().await?;
+    while let Some(frame) = frames.next_frame().await? {
+        if common.json {
+            println!("{}", frame.data);
+            continue;
+        }
+        match frame.name.as_str() {
+            "snapshot" => {
+                let snapshot: Snapshot = parse(&frame)?;
+                snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, now())));
+            }
+            "upsert" => {
+                let upsert: InboxUpsert = parse(&frame)?;
+                println!("{}", changed(&client.interaction(upsert.interaction_id).await?));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The row of an ask, and who decided if somebody has.
+fn changed(ask: &Interaction) -> String {
+    match &ask.response {
+        Some(response) if ask.state != AskState::Open => {
+            format!("{}   {}", row(ask, now()), words::decider(&response.decider))
+        }
+        Some(_) | None => row(ask, now()),
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(frame: &Frame) -> Result<T, Failure> {
+    serde_json::from_str(&frame.data).map_err(|error| Failure::Strange(error.to_string()))
+}
+
+fn print_event(frame: &Frame, json: bool) -> Result<(), Failure> {
+    if frame.name == "resume" {
+        return Ok(());
+    }
+    if json {
+        println!("{}", frame.data);
+        return Ok(());
+    }
+    let event: Event = parse(frame)?;
+    println!("{:>5}  {:<20} {}", event.seq, event.body.event_type().as_str(), gist(&event.body)?);
+    Ok(())
+}
+
+/// What an event says, in one line.
+fn gist(body: &EventBody) -> Result<String, Failure> {
+    Ok(match body {
+        EventBody::UserMessage(message) => safe_line(&message.text),
+        EventBody::TextDelta(delta) => safe_block(&delta.text).replace('\n', " "),
+        EventBody::ThinkingDelta(delta) => safe_line(&delta.text),
+        EventBody::ToolCallStart(start) => safe_line(&start.tool_name),
+        EventBody::InteractionRequest(request) => words::headline(request),
+        EventBody::InteractionResponse(response) => {
+            format!(
+                "{} – {}",
+                words::decider(&response.decider),
+                shortened(&short_json(&response.response)?, 120)
+            )
+        }
+        EventBody::Error(error) => safe_line(&error.message),
+        EventBody::SessionOpened(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::InteractionUpdate(_)
+        | EventBody::InteractionClosed(_)
+        | EventBody::LateAnswer(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::SessionStatus(_)
+        | EventBody::Done(_) => {
+            let data = body.data_bytes().map_err(|error| Failure::Strange(error.to_string()))?;
+            shortened(&safe_line(&String::from_utf8_lossy(&data)), 160)
+        }
+    })
+}
+
+fn short_json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Strange(error.to_string()))?;
+    Ok(safe_line(&text))
+}

@@ -1,0 +1,87 @@
+//! The binary: starts the gateway, and is the terminal's way to it.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
+
+mod answer_flags;
+mod checkpoints;
+mod cli;
+mod commands;
+mod config;
+mod connect;
+mod failure;
+mod log;
+mod places;
+mod text;
+mod unseen;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+use failure::Failure;
+use holdstead_gateway::Masks;
+
+const OVERVIEW: &str = "\
+Agents stop here and wait for you.
+  demo            try it: no keys, no account
+  run claude      Claude Code in this folder; answer it here or in the page
+  inbox           what waits for you
+  answer <id>     approve, deny or reply
+  watch           see asks and answers as they come
+  open sessions serve token mcp audit doctor config
+All take --json. More: holdstead help <command>";
+
+fn main() -> ExitCode {
+    end_quietly_where_nobody_reads();
+    let cli = Cli::parse();
+    let Some(command) = cli.command else {
+        println!("{OVERVIEW}");
+        return ExitCode::SUCCESS;
+    };
+    // Agents and their hosts are processes of their own, and need no runtime of ours.
+    if let Command::ScriptedAgent { args } = command {
+        return holdstead_agents::scripted::run(args);
+    }
+    if let Command::AgentHost { args } = command {
+        return holdstead_agents::host::run(args);
+    }
+    let json = cli.common.json;
+    match run(cli.common, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if json {
+                let exit_code = failure.exit_code();
+                eprintln!("{}", serde_json::json!({ "error": failure.to_string(), "exitCode": exit_code }));
+            } else {
+                eprintln!("✕ {failure}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// `holdstead inbox | head`: that the reader had enough is no failure.
+fn end_quietly_where_nobody_reads() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let words = panic.payload_as_str().unwrap_or_default();
+        if words.starts_with("failed printing to std") && words.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        usual(panic);
+    }));
+}
+
+fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
+    let masks = Masks::default();
+    tracing_subscriber::fmt()
+        .with_writer(log::masked(&masks))
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("HOLDSTEAD_LOG").unwrap_or_else(|_| "warn".into()),
+        )
+        .init();
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|source| Failure::Io { what: "start".to_owned(), source })?;
+    runtime.block_on(commands::run(common, command, masks))
+}

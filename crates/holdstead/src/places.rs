@@ -1,0 +1,216 @@
+//! Where things lie on this machine.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use holdstead_gateway::SecretsKey;
+use holdstead_store::{AuditKey, Notary};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// The two folders: what a person writes, and what the gateway writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    config: PathBuf,
+    data: PathBuf,
+}
+
+/// Where a running gateway says how it is reached.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Running {
+    pub(crate) url: String,
+    pub(crate) pid: u32,
+}
+
+impl Places {
+    /// One folder for both, or those of this desktop.
+    pub(crate) fn new(dir: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(dir) = dir {
+            return Ok(Self { config: dir.to_owned(), data: dir.to_owned() });
+        }
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let place = |variable: &str, below: &str| {
+            let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+            set.or_else(|| Some(home.as_ref()?.join(below))).map(|path| path.join("holdstead"))
+        };
+        let config = place("XDG_CONFIG_HOME", ".config");
+        let data = place("XDG_DATA_HOME", ".local/share");
+        match (config, data) {
+            (Some(config), Some(data)) => Ok(Self { config, data }),
+            _ => {
+                Err(Failure::Usage("There is no home folder. Say where to keep things: --dir DIR".to_owned()))
+            }
+        }
+    }
+
+    pub(crate) fn make(&self) -> Result<(), Failure> {
+        for dir in [&self.config, &self.data] {
+            std::fs::create_dir_all(dir).and_then(|()| set_mode(dir, 0o700)).map_err(|source| {
+                Failure::Io { what: format!("make the folder {}", dir.display()), source }
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    pub(crate) fn token_file(&self) -> PathBuf {
+        self.config.join("token")
+    }
+
+    pub(crate) fn database(&self) -> String {
+        format!("sqlite:{}", self.data.join("holdstead.db").display())
+    }
+
+    /// Where the scripted agent keeps its conversations.
+    pub(crate) fn scripted_state(&self) -> PathBuf {
+        self.data.join("scripted")
+    }
+
+    /// What was signed, beside the database and not in it.
+    pub(crate) fn checkpoints_file(&self) -> PathBuf {
+        self.data.join("checkpoints.log")
+    }
+
+    fn audit_key_file(&self) -> PathBuf {
+        self.config.join("audit.key")
+    }
+
+    /// The key that signs, if this machine has one.
+    pub(crate) fn audit_key(&self) -> Result<Option<AuditKey>, Failure> {
+        let path = self.audit_key_file();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => AuditKey::from_secret_text(&text)
+                .map(Some)
+                .map_err(|error| Failure::Config(format!("{}: {error}", path.display()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Failure::Io { what: format!("read {}", path.display()), source }),
+        }
+    }
+
+    /// Signs with this machine's key, which is made if there is none.
+    pub(crate) fn notary(&self) -> Result<Notary, Failure> {
+        let path = self.audit_key_file();
+        let io = |source| Failure::Io { what: format!("write the key to {}", path.display()), source };
+        let key = match self.audit_key()? {
+            Some(key) => key,
+            None => {
+                let key = AuditKey::generate();
+                // Never over another one: what it signed could not be checked any more.
+                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
+                key
+            }
+        };
+        Ok(Notary::new(key, self.checkpoints_file()))
+    }
+
+    /// What secret answers are sealed with: this machine's key, which is made if there is none.
+    pub(crate) fn secrets_key(&self) -> Result<SecretsKey, Failure> {
+        let path = self.config.join("secrets.key");
+        let io =
+            |source| Failure::Io { what: format!("read or write the key in {}", path.display()), source };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => SecretsKey::from_secret_text(&text)
+                .map_err(|error| Failure::Config(format!("{}: {error}", path.display()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let key = SecretsKey::generate();
+                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
+                Ok(key)
+            }
+            Err(source) => Err(io(source)),
+        }
+    }
+
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        self.data.join("gateway.lock")
+    }
+
+    fn running_file(&self) -> PathBuf {
+        self.data.join("gateway.json")
+    }
+
+    pub(crate) fn read_token(&self) -> Option<String> {
+        read_secret(&self.token_file())
+    }
+
+    fn mcp_token_file(&self) -> PathBuf {
+        self.config.join("mcp-token")
+    }
+
+    /// The token with which agents that we do not host ask.
+    pub(crate) fn read_mcp_token(&self) -> Option<String> {
+        read_secret(&self.mcp_token_file())
+    }
+
+    /// Readable by its owner only, from the first byte.
+    pub(crate) fn write_token(&self, token: &str) -> Result<(), Failure> {
+        write_secret(&self.token_file(), token)
+    }
+
+    pub(crate) fn write_mcp_token(&self, token: &str) -> Result<(), Failure> {
+        write_secret(&self.mcp_token_file(), token)
+    }
+
+    pub(crate) fn running(&self) -> Option<Running> {
+        serde_json::from_slice(&std::fs::read(self.running_file()).ok()?).ok()
+    }
+
+    pub(crate) fn write_running(&self, running: &Running) -> Result<(), Failure> {
+        let path = self.running_file();
+        let text = serde_json::to_string(running).map_err(|error| Failure::Strange(error.to_string()))?;
+        write_private(&path, &text)
+            .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+    }
+}
+
+fn read_secret(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let token = text.trim();
+    (!token.is_empty()).then(|| token.to_owned())
+}
+
+fn write_secret(path: &Path, token: &str) -> Result<(), Failure> {
+    write_private(path, token)
+        .map_err(|source| Failure::Io { what: format!("write the token to {}", path.display()), source })
+}
+
+fn private() -> std::fs::OpenOptions {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = private().create(true).truncate(true).open(path)?;
+    set_mode(path, 0o600)?;
+    writeln!(file, "{text}")
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_path: &Path, _mode: u32) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Whether others on this machine could read the token.
+#[cfg(unix)]
+pub(crate) fn readable_by_others(path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(std::fs::metadata(path)?.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn readable_by_others(_path: &Path) -> std::io::Result<bool> {
+    Ok(false)
+}

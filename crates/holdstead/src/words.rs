@@ -1,0 +1,136 @@
+//! Asks, receipts and ages in the words a terminal shows.
+
+use std::time::Duration;
+
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{
+    AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, Settlement, Surface,
+    Timestamp, Winner,
+};
+use serde_json::Value;
+
+use crate::text::safe_line;
+
+/// What is asked, in one line.
+pub(crate) fn headline(request: &InteractionRequest) -> String {
+    match &request.body {
+        AskBody::Approval { .. } => doing(&request.tool_name, &request.input),
+        AskBody::Question { questions } => match questions.as_slice() {
+            [one] => safe_line(&one.question),
+            many => {
+                let headers: Vec<String> = many.iter().map(|question| safe_line(&question.header)).collect();
+                format!("{} questions: {}", many.len(), headers.join(", "))
+            }
+        },
+        AskBody::Form { form } => {
+            let title = form.title.as_deref().unwrap_or("Fill in a form");
+            safe_line(title)
+        }
+    }
+}
+
+/// What a tool would do.
+fn doing(tool: &str, input: &Value) -> String {
+    let words = |key: &str| input.get(key).and_then(Value::as_str).map(safe_line);
+    if let Some(command) = words("command") {
+        return format!("Run {command}");
+    }
+    if let Some(path) = words("file_path") {
+        return format!("{} {path}", safe_line(tool));
+    }
+    format!("{} {}", safe_line(tool), safe_line(&input.to_string()))
+}
+
+/// One word for where an ask stands.
+pub(crate) fn state(interaction: &Interaction) -> &'static str {
+    match &interaction.state {
+        AskState::Open if interaction.parked => "parked",
+        AskState::Open => "waiting",
+        AskState::Submitted { .. } => "sent",
+        AskState::Queued => "queued",
+        AskState::Settled { settlement } => settled(*settlement),
+        AskState::Closed { closing: Closing::Expired } => "expired",
+        AskState::Closed { closing: Closing::Cancelled } => "cancelled",
+        AskState::Closed { closing: Closing::AnsweredLate } => "answered late",
+    }
+}
+
+pub(crate) const fn settled(settlement: Settlement) -> &'static str {
+    match settlement {
+        Settlement::Approved => "approved",
+        Settlement::Denied => "denied",
+        Settlement::Answered => "answered",
+        Settlement::Declined => "declined",
+    }
+}
+
+/// How far the answer has come.
+pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
+    match delivery {
+        Some(Delivery::Acknowledged) => "agent has it",
+        Some(Delivery::Accepted | Delivery::Delivering { .. } | Delivery::Delivered { .. }) => {
+            "sent, not confirmed"
+        }
+        Some(Delivery::Unknown { .. }) => "the agent died meanwhile: it may or may not have it",
+        Some(Delivery::Undeliverable { .. }) => "it could not reach the agent any more",
+        None => "kept",
+    }
+}
+
+/// What happens if nobody answers.
+pub(crate) fn no_answer(request: &InteractionRequest) -> String {
+    let after = duration(Duration::from_millis(request.hold.after_ms));
+    match request.hold.then {
+        HoldThen::Park if request.can_park => format!("No answer: parks after {after}. Nothing runs."),
+        HoldThen::Park | HoldThen::Wait => "No answer: it waits. Nothing runs.".to_owned(),
+        HoldThen::Deny => format!("No answer: told so after {after}. Nothing runs."),
+        HoldThen::Defer => format!("No answer: queued after {after}. Nothing runs."),
+    }
+}
+
+/// Who was faster.
+pub(crate) fn winner(winner: &Winner) -> String {
+    let who = decider(&winner.decider);
+    let did = match winner.action.as_str() {
+        "approve" => "approved",
+        "deny" => "denied",
+        "cancel" => "declined",
+        _ => "answered",
+    };
+    format!("{who} {did} this first. Nothing of yours was sent.")
+}
+
+pub(crate) fn decider(decider: &Decider) -> String {
+    match decider {
+        Decider::Person { name, surface } => format!("{} {}", safe_line(name), on(*surface)),
+        Decider::Grant { .. } => "A remembered approval".to_owned(),
+        Decider::Rule { name } => format!("The rule \"{}\"", safe_line(name)),
+        Decider::Earlier { .. } => "An earlier answer to the same call".to_owned(),
+    }
+}
+
+const fn on(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Web => "in the browser",
+        Surface::Terminal => "in a terminal",
+        Surface::Push => "on a notification",
+        Surface::Chat => "in a chat",
+        Surface::AgentTerminal => "in the agent's terminal",
+        Surface::Api => "over the API",
+    }
+}
+
+/// How long ago, in the largest unit.
+pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
+    duration(now.since(since))
+}
+
+fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,265 @@
+//! The binary as a person in a terminal and a script meet it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) fn holdstead(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdstead"));
+    command.arg("--dir").arg(dir).env_remove("HOLDSTEAD_URL").env_remove("HOLDSTEAD_TOKEN");
+    command
+}
+
+pub(crate) struct Gateway {
+    child: Child,
+    dir: TempDir,
+}
+
+impl Gateway {
+    pub(crate) fn start() -> Self {
+        let dir = TempDir::new().expect("a folder");
+        let child = serve(dir.path());
+        Self { child, dir }
+    }
+
+    pub(crate) fn folder(&self) -> std::path::PathBuf {
+        self.dir.path().to_owned()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        holdstead(self.dir.path()).args(args).stdin(Stdio::null()).output().expect("it runs")
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let output = self.run(&[args, &["--json"]].concat());
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// Opens an ask as a program would, and returns its short id.
+    pub(crate) fn ask(&self, key: &str, ask: Value) -> String {
+        let url = self.json(&["open", "--no-open"])["link"].as_str().expect("a link").to_owned();
+        let url = url.split("/login").next().expect("an address").to_owned();
+        let token = self.json(&["token", "--role", "agent", "--name", "ci"])["token"]
+            .as_str()
+            .expect("a token")
+            .to_owned();
+        let mut call = ask;
+        call["key"] = json!(key);
+        call["toolName"] = json!("deploy");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let asked: Value = runtime.block_on(async {
+            let http = reqwest::Client::new();
+            let response =
+                http.post(format!("{url}/v1/interactions")).bearer_auth(token).json(&call).send().await;
+            response.expect("an answer").json().await.expect("JSON")
+        });
+        let id = asked["request"]["interactionId"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        id[id.len() - 4..].to_owned()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // It may be gone already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn serve(dir: &Path) -> Child {
+    let mut child = holdstead(dir)
+        .args(["serve", "--listen", "127.0.0.1:0", "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+    let said: Value = serde_json::from_str(&line).expect("JSON");
+    assert!(said["url"].as_str().expect("an address").starts_with("http://127.0.0.1:"));
+    child
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn approval() -> Value {
+    json!({"kind": "approval", "input": {"command": "rm -rf dist && npm run build"}})
+}
+
+fn questions() -> Value {
+    let question = |id: &str| json!({"id": id.to_lowercase(), "header": id, "question": format!("Which {id}?"), "options": [{"label": "A"}, {"label": "B"}]});
+    json!({"kind": "question", "questions": [question("Store"), question("Deploy")]})
+}
+
+#[test]
+fn an_ask_is_listed_and_answered_and_a_second_answer_loses() {
+    let gateway = Gateway::start();
+    assert!(text(&gateway.run(&["inbox"]).stdout).starts_with("Nothing waits for you."));
+    let id = gateway.ask("k1", approval());
+    let inbox = text(&gateway.run(&["inbox"]).stdout);
+    assert!(inbox.contains(&id) && inbox.contains("Run rm -rf dist && npm run build"), "{inbox}");
+    assert!(inbox.ends_with(&format!("Next: holdstead answer {id}\n")), "{inbox}");
+    let whole = gateway.json(&["inbox"])[0]["request"]["interactionId"].as_str().expect("an id").to_owned();
+
+    let answered = gateway.run(&["answer", &id, "--deny", "use pnpm"]);
+    assert!(answered.status.success(), "{}", text(&answered.stderr));
+    assert!(text(&answered.stdout).starts_with("✓ Denied"), "{}", text(&answered.stdout));
+    let lost = gateway.run(&["answer", &whole, "--approve"]);
+    assert_eq!(lost.status.code(), Some(3));
+    assert!(text(&lost.stderr).contains("in a terminal denied this first"), "{}", text(&lost.stderr));
+}
+
+#[test]
+fn a_missing_or_blank_answer_is_not_sent() {
+    let gateway = Gateway::start();
+    let id = gateway.ask("k1", questions());
+    let partial = gateway.run(&["answer", &id, "--set", "Store=A"]);
+    assert_eq!(partial.status.code(), Some(5));
+    assert_eq!(text(&partial.stderr), "✕ Not sent: Deploy has no answer. Add --set Deploy=…\n");
+    let blank = gateway.run(&["answer", &id, "--set", "Store=A", "--set", "Deploy="]);
+    assert_eq!(blank.status.code(), Some(5));
+    let nothing = gateway.run(&["answer", &id]);
+    assert_eq!(nothing.status.code(), Some(2), "without a terminal nothing is assumed");
+    let done = gateway.run(&["answer", &id, "--set", "Store=A", "--set", "Deploy=my own words"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(gateway.run(&["answer", &id, "--decline"]).status.code(), Some(2), "it is not open any more");
+}
+
+#[test]
+fn an_option_is_meant_however_it_is_written_and_a_script_can_read_what_failed() {
+    let gateway = Gateway::start();
+    let id = gateway.ask("k", questions());
+    let refused = gateway.run(&["answer", &id, "--set", "store=a", "--json"]);
+    let why: Value = serde_json::from_slice(&refused.stderr).expect("JSON");
+    assert_eq!(why["exitCode"], 5);
+    assert!(why["error"].as_str().expect("words").contains("Deploy has no answer"), "{why}");
+    let answered = gateway.json(&["answer", &id, "--set", "store=a", "--set", "deploy=my own words"]);
+    let answers = &answered["response"]["answers"];
+    assert_eq!(answers[0]["labels"], json!(["A"]), "{answers}");
+    assert_eq!(answers[1]["other"], "my own words", "{answers}");
+}
+
+#[test]
+fn the_doctor_does_not_mind_that_nothing_was_started_yet() {
+    let dir = TempDir::new().expect("a folder");
+    let output = holdstead(dir.path()).arg("doctor").output().expect("it runs");
+    assert!(text(&output.stdout).contains("! storage  nothing is kept yet"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_secret_is_read_from_standard_input_and_never_from_the_command() {
+    let gateway = Gateway::start();
+    let field = json!({"id": "token", "label": "Token", "type": "secret", "required": true});
+    let id = gateway.ask("k", json!({"kind": "form", "form": {"fields": [field]}}));
+    let open = gateway.run(&["answer", &id, "--set", "token=hunter2"]);
+    assert_eq!(open.status.code(), Some(2), "{}", text(&open.stderr));
+    let mut child = holdstead(&gateway.folder())
+        .args(["answer", &id, "--set", "token=-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("its input").write_all(b"hunter2\n").expect("it reads");
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success());
+    let answered: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(answered["response"]["input"], json!({"token": "(secret)"}));
+}
+
+#[test]
+fn an_expired_approval_is_dead() {
+    let gateway = Gateway::start();
+    let mut ask = approval();
+    ask["timeoutMs"] = json!(1);
+    gateway.ask("k1", ask);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    // The one timer closes it; until then an answer is too late all the same.
+    while !text(&gateway.run(&["inbox"]).stdout).starts_with("Nothing") {
+        assert!(Instant::now() < deadline, "the ask never expired");
+    }
+}
+
+#[test]
+fn asks_survive_a_killed_gateway() {
+    let mut gateway = Gateway::start();
+    let id = gateway.ask("k1", approval());
+    let before = gateway.json(&["inbox"]);
+    gateway.child.kill().expect("it dies");
+    gateway.child.wait().expect("it is gone");
+    let down = gateway.run(&["inbox"]);
+    assert_eq!(down.status.code(), Some(1));
+    assert!(text(&down.stderr).contains("Start one: holdstead serve"), "{}", text(&down.stderr));
+    gateway.child = serve(gateway.dir.path());
+    assert_eq!(gateway.json(&["inbox"]), before);
+    assert!(gateway.run(&["answer", &id, "--approve"]).status.success());
+}
+
+#[test]
+fn two_gateways_do_not_share_a_folder() {
+    let gateway = Gateway::start();
+    let second = gateway.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(
+        text(&second.stderr).contains("A gateway runs here already at http://127.0.0.1:"),
+        "{}",
+        text(&second.stderr)
+    );
+}
+
+#[test]
+fn listening_beyond_this_machine_must_be_said() {
+    let dir = TempDir::new().expect("a folder");
+    let output = holdstead(dir.path()).args(["serve", "--listen", "0.0.0.0:0"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--allow-remote"), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_finds_a_token_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let gateway = Gateway::start();
+    let well = gateway.run(&["doctor"]);
+    assert!(well.status.success(), "{}", text(&well.stdout));
+    let token = gateway.dir.path().join("token");
+    assert_eq!(std::fs::metadata(&token).expect("a token").permissions().mode() & 0o777, 0o600);
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).expect("it can be set");
+    let ill = gateway.run(&["doctor"]);
+    assert_eq!(ill.status.code(), Some(1));
+    assert!(text(&ill.stdout).contains("✕ token    readable by others: chmod 600"), "{}", text(&ill.stdout));
+}
+
+#[test]
+fn a_reader_that_had_enough_is_no_failure() {
+    let dir = TempDir::new().expect("a folder");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        holdstead(dir.path()).arg("config").stdout(writer).stderr(Stdio::piped()).output().expect("it runs");
+    assert!(output.status.success(), "{}", output.status);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn settings_come_from_file_and_environment_and_a_typo_is_named() {
+    let dir = TempDir::new().expect("a folder");
+    std::fs::write(dir.path().join("config.toml"), "name = \"ana\"\n").expect("it can be written");
+    let output = holdstead(dir.path())
+        .args(["config", "--json"])
+        .env("HOLDSTEAD_HOLD_AFTER", "5s")
+        .output()
+        .expect("it runs");
+    let config: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&config["name"], &config["hold"]["after"]), (&json!("ana"), &json!("5s")));
+    std::fs::write(dir.path().join("config.toml"), "nmae = \"ana\"\n").expect("it can be written");
+    let output = holdstead(dir.path()).args(["config"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nmae"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,97 @@
+//! The bridge from standard input, as an agent that starts its MCP servers itself meets it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::cli::{Gateway, holdstead};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Bridge {
+    child: Child,
+    input: ChildStdin,
+    said: mpsc::Receiver<Value>,
+}
+
+impl Bridge {
+    fn start(gateway: &Gateway) -> Self {
+        let mut child = holdstead(&gateway.folder())
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let input = child.stdin.take().expect("an input");
+        let output = BufReader::new(child.stdout.take().expect("an output"));
+        let (heard, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if heard.send(serde_json::from_str(&line).expect("JSON")).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut bridge = Self { child, input, said };
+        bridge.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "editor", "version": "1"}}}));
+        assert_eq!(bridge.hear()["result"]["serverInfo"]["name"], "holdstead");
+        bridge
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").expect("it listens");
+    }
+
+    fn ask(&mut self, id: u32, question: &str) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "ask_user", "arguments": {"question": question}}}));
+    }
+
+    fn hear(&self) -> Value {
+        self.said.recv_timeout(PATIENCE).expect("it answers")
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // It may be gone already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The ids of what waits, once it is so many.
+fn inbox(gateway: &Gateway, count: usize) -> Vec<Value> {
+    let begin = Instant::now();
+    loop {
+        let inbox = gateway.json(&["inbox"]);
+        let asks = inbox.as_array().expect("a list");
+        if asks.len() == count {
+            return asks.clone();
+        }
+        assert!(begin.elapsed() < PATIENCE, "{count} asks were expected: {inbox}");
+    }
+}
+
+#[test]
+fn a_cancelled_call_is_withdrawn_and_the_others_are_answered() {
+    let gateway = Gateway::start();
+    let mut bridge = Bridge::start(&gateway);
+    bridge.ask(1, "Which colour?");
+    inbox(&gateway, 1);
+    bridge.ask(2, "Which size?");
+    inbox(&gateway, 2);
+    bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1, "reason": "the person pressed stop"}}));
+    let left = inbox(&gateway, 1);
+    assert_eq!(left[0]["request"]["questions"][0]["question"], "Which size?");
+    let id = left[0]["request"]["interactionId"].as_str().expect("an id");
+    gateway.json(&["answer", &id[id.len() - 4..], "--set", "answer=large"]);
+    let told = bridge.hear();
+    assert_eq!(told["id"], 2, "a cancelled call gets no answer: {told}");
+    assert_eq!(told["result"]["structuredContent"], json!({"ok": true, "answer": "large"}));
+}
