@@ -263,7 +263,7 @@ pub struct Ask {
     pub parents: Vec<String>,
     /// It can be parked at this ask.
     pub can_park: bool,
-    pub leeway: Leeway,
+    pub may_allow: MayAllow,
     /// What its wire can carry for this ask, if that is not what it usually can.
     pub capabilities: Option<Capabilities>,
     /// A hold of its own, instead of the configured one.
@@ -276,7 +276,7 @@ pub struct Ask {
 
 /// What may allow a call without asking a person now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Leeway {
+pub enum MayAllow {
     /// Nothing.
     PersonOnly,
     /// A grant, or the session's permission mode.

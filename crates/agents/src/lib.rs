@@ -11,6 +11,6 @@ mod process;
 pub mod scripted;
 
 pub use driver::{
-    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway,
+    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, MayAllow,
     Outgoing, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer, WriteError,
 };

@@ -42,23 +42,23 @@ pub(crate) struct Spawn {
 /// One agent's language. It may remember what was said before.
 pub(crate) trait Wire: Send + std::fmt::Debug {
     /// What is said before anything else.
-    fn open(&mut self) -> Vec<Said> {
+    fn open(&mut self) -> Vec<Effect> {
         Vec::new()
     }
 
     /// What a line of the agent means.
-    fn hear(&mut self, line: &str) -> Vec<Said>;
+    fn hear(&mut self, line: &str) -> Vec<Effect>;
 
     /// How this is said to the agent.
-    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said>;
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect>;
 }
 
 /// What follows from what was said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum Effect {
     Event(AgentEvent),
     /// A line for the agent.
-    Line(String),
+    Write(String),
     /// It goes now, because it was told to park.
     Parked,
     /// It has nothing more to do, and goes when its input ends.
@@ -242,13 +242,13 @@ async fn write_lines(
     }
 }
 
-async fn say(stdin: &mut ChildStdin, talk: &Talk, said: Vec<Said>) -> Result<(), WriteError> {
+async fn say(stdin: &mut ChildStdin, talk: &Talk, said: Vec<Effect>) -> Result<(), WriteError> {
     for said in said {
         match said {
-            Said::Line(line) => write_line(stdin, line).await?,
-            Said::Event(event) => talk.events.send(event).await.map_err(|_| WriteError)?,
+            Effect::Write(line) => write_line(stdin, line).await?,
+            Effect::Event(event) => talk.events.send(event).await.map_err(|_| WriteError)?,
             // Only the agent itself can say that it goes.
-            Said::Parked | Said::End => {}
+            Effect::Parked | Effect::End => {}
         }
     }
     Ok(())
@@ -279,17 +279,17 @@ async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<b
             Ok(Some(Line::TooLong)) => {
                 let message =
                     format!("the agent wrote a line of more than {LINE_LIMIT} bytes; it was skipped");
-                vec![Said::Event(AgentEvent::Error { message })]
+                vec![Effect::Event(AgentEvent::Error { message })]
             }
             Ok(None) | Err(_) => return parked,
         };
         for said in said {
             match said {
-                Said::Parked => parked = true,
+                Effect::Parked => parked = true,
                 // If nobody writes any more, its end is on its way.
-                Said::End => drop(talk.replies.send(Reply::Goodbye)),
-                Said::Line(line) => drop(talk.replies.send(Reply::Line(line))),
-                Said::Event(event) => {
+                Effect::End => drop(talk.replies.send(Reply::Goodbye)),
+                Effect::Write(line) => drop(talk.replies.send(Reply::Line(line))),
+                Effect::Event(event) => {
                     if talk.events.send(event).await.is_err() {
                         return parked;
                     }

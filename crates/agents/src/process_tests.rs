@@ -5,17 +5,17 @@ use super::*;
 struct Plain;
 
 impl Wire for Plain {
-    fn hear(&mut self, line: &str) -> Vec<Said> {
+    fn hear(&mut self, line: &str) -> Vec<Effect> {
         match line {
-            "parked" => vec![Said::Parked],
-            "echo" => vec![Said::Line("echo".to_owned())],
-            _ => vec![Said::Event(AgentEvent::Text { text: line.to_owned(), parents: Vec::new() })],
+            "parked" => vec![Effect::Parked],
+            "echo" => vec![Effect::Write("echo".to_owned())],
+            _ => vec![Effect::Event(AgentEvent::Text { text: line.to_owned(), parents: Vec::new() })],
         }
     }
 
-    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said> {
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
         let line = if let Outgoing::Message { text } = outgoing { text.clone() } else { String::new() };
-        vec![Said::Line(line)]
+        vec![Effect::Write(line)]
     }
 }
 

@@ -9,7 +9,7 @@ use holdstead_protocol::{
 };
 
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Session, State, Unheard};
+use crate::{Ask, AskSpec, Session, State, UnconfirmedResult};
 
 /// Takes one event into the state.
 pub fn fold(state: &mut State, event: &Event) {
@@ -47,7 +47,7 @@ pub fn fold(state: &mut State, event: &Event) {
         }
         EventBody::SessionStatus(status) => session.status(status),
         EventBody::ToolResult(result) => {
-            session.unheard.remove(&result.tool_call_id);
+            session.unconfirmed_results.remove(&result.tool_call_id);
         }
         EventBody::Done(done) => session.done(done),
         EventBody::SessionOpened(_)
@@ -67,7 +67,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         alive: None,
         pid: None,
         incarnations: 0,
-        comes_back: false,
+        resumes_at_call: false,
         agent_ref: None,
         turn: None,
         pending: Vec::new(),
@@ -76,7 +76,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         blocking: BTreeSet::new(),
         undelivered: BTreeSet::new(),
         submitted: BTreeSet::new(),
-        unheard: BTreeMap::new(),
+        unconfirmed_results: BTreeMap::new(),
         may_have_run: BTreeSet::new(),
         asks: BTreeMap::new(),
     }
@@ -152,8 +152,9 @@ impl Session {
             ask.delivery = Some(Delivery::Accepted);
         });
         let Some(ask) = self.asks.get(&id) else { return };
-        if let Some((call, asked_in)) = ask.unheard() {
-            self.unheard.insert(call, Unheard { interaction_id: id, asked_in, turn_id: ask.turn_id });
+        if let Some((call, asked_in)) = ask.awaits_confirmation() {
+            self.unconfirmed_results
+                .insert(call, UnconfirmedResult { interaction_id: id, asked_in, turn_id: ask.turn_id });
         }
     }
 
@@ -165,7 +166,7 @@ impl Session {
             self.may_have_run.insert(ask.input_digest.clone());
         }
         if let Delivery::Delivering { .. } = delivery {
-            self.comes_back = false;
+            self.resumes_at_call = false;
         }
         self.change(id, seq, |ask| ask.delivery = Some(delivery.clone()));
     }
@@ -180,7 +181,7 @@ impl Session {
             seq,
             at,
         };
-        self.unheard.retain(|_, one| one.interaction_id != late.interaction_id);
+        self.unconfirmed_results.retain(|_, one| one.interaction_id != late.interaction_id);
         self.change(late.interaction_id, seq, |ask| match ask.state {
             // It was in time, and is only told again.
             AskState::Settled { .. } => {}
@@ -194,10 +195,10 @@ impl Session {
     fn status(&mut self, status: &SessionStatus) {
         self.agent = status.agent;
         if status.agent == AgentState::Parked {
-            self.comes_back = true;
+            self.resumes_at_call = true;
         }
         if status.agent == AgentState::Ended {
-            self.unheard.clear();
+            self.unconfirmed_results.clear();
         }
         if let Some(agent_ref) = &status.agent_ref {
             self.agent_ref = Some(agent_ref.clone());
@@ -224,12 +225,12 @@ impl Session {
     fn done(&mut self, done: &Done) {
         if self.turn == Some(done.turn_id) {
             self.turn = None;
-            self.comes_back = false;
+            self.resumes_at_call = false;
         }
         match done.reason {
             // It went away, and may not have heard what its tools were told.
             StopReason::Failed => {}
-            StopReason::Completed | StopReason::Interrupted => self.unheard.clear(),
+            StopReason::Completed | StopReason::Interrupted => self.unconfirmed_results.clear(),
         }
         // Nobody waits for an answer that may not have arrived any more.
         let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
@@ -257,7 +258,7 @@ impl Session {
     fn refresh(&mut self, id: InteractionId) {
         let Some(ask) = self.asks.get(&id) else { return };
         let undelivered =
-            ask.is_untold() || ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+            ask.needs_delivery() || ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
         put(&mut self.live, id, ask.is_live());
         put(&mut self.blocking, id, ask.is_blocking());
         put(&mut self.undelivered, id, undelivered);

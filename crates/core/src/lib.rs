@@ -35,4 +35,4 @@ pub use rejection::Rejection;
 pub use schema::form_from_schema;
 pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use spec::AskSpec;
-pub use state::{Action, Ask, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, Unheard};
+pub use state::{Action, Ask, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, UnconfirmedResult};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 5;
+pub const STATE_VERSION: u32 = 6;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Session {
     /// How many processes there were.
     pub incarnations: u32,
     /// It was parked, and nothing was written to it since: whatever becomes of its process, it comes back to its call.
-    pub comes_back: bool,
+    pub resumes_at_call: bool,
     /// The agent's own name for the conversation.
     pub agent_ref: Option<String>,
     pub turn: Option<TurnId>,
@@ -51,7 +51,7 @@ pub struct Session {
     /// Asks whose tool has a response and has not said yet what follows.
     pub submitted: BTreeSet<InteractionId>,
     /// Answers that a tool has, and the agent that called it has not shown to have: by its call.
-    pub unheard: BTreeMap<ToolCallId, Unheard>,
+    pub unconfirmed_results: BTreeMap<ToolCallId, UnconfirmedResult>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
     /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.
@@ -69,7 +69,7 @@ pub struct PendingTurn {
 
 /// An answer on its way from a tool to the agent that called it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unheard {
+pub struct UnconfirmedResult {
     pub interaction_id: InteractionId,
     /// The life of the agent that called.
     pub asked_in: Incarnation,
@@ -179,7 +179,7 @@ impl Ask {
 
     /// What was decided is still to be told to a hosted agent: nobody told it yet, or it may not have heard. An
     /// approval that may have arrived is never told again.
-    pub fn is_untold(&self) -> bool {
+    pub fn needs_delivery(&self) -> bool {
         if self.origin != Origin::Agent {
             return false;
         }
@@ -199,7 +199,7 @@ impl Ask {
 
     /// What was decided has to get from its tool to an agent. An approval is never told twice, and a secret is not kept
     /// for that.
-    pub(crate) fn unheard(&self) -> Option<(ToolCallId, Incarnation)> {
+    pub(crate) fn awaits_confirmation(&self) -> Option<(ToolCallId, Incarnation)> {
         let by_person =
             matches!(self.responses.last(), Some(ResponseRecord { decider: Decider::Person { .. }, .. }));
         let approved = self.state == AskState::Settled { settlement: Settlement::Approved };
@@ -221,9 +221,9 @@ impl Ask {
 
 impl Session {
     /// Answers of tools whose caller is gone, with its process or with its turn.
-    pub fn cut_off(&self) -> impl Iterator<Item = InteractionId> {
-        let gone = |one: &&Unheard| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
-        self.unheard.values().filter(gone).map(|one| one.interaction_id)
+    pub fn orphaned_answers(&self) -> impl Iterator<Item = InteractionId> {
+        let gone = |one: &&UnconfirmedResult| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
+        self.unconfirmed_results.values().filter(gone).map(|one| one.interaction_id)
     }
 }
 

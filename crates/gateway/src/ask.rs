@@ -43,7 +43,7 @@ impl Gateway {
             Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
             None => None,
         };
-        let (body, capabilities) = shown(call.body, &call.tool_name, &call.input)?;
+        let (body, capabilities) = ask_body(call.body, &call.tool_name, &call.input)?;
         let errors = call.field_errors.into_iter().map(|(field, why)| (field, Value::from(why)));
         let request = InteractionRequest {
             interaction_id: InteractionId::derive(session, &format!("key\n{}", call.key)),
@@ -129,7 +129,7 @@ impl Gateway {
 }
 
 /// What a caller's ask shows, and what it can be given back.
-fn shown(body: AskCallBody, tool_name: &str, input: &Value) -> Result<(AskBody, Capabilities), Rejection> {
+fn ask_body(body: AskCallBody, tool_name: &str, input: &Value) -> Result<(AskBody, Capabilities), Rejection> {
     let plain = Capabilities { reason: true, edit_input: false, scopes: false };
     match body {
         AskCallBody::Approval { preview, editable, scopes } => {

@@ -161,15 +161,15 @@ impl Gateway {
 
     pub async fn session(&self, owner: &OwnerId, id: SessionId) -> Result<SessionView, GatewayError> {
         let record = self.record(owner, id).await?;
-        Ok(self.shown(record))
+        Ok(self.with_audience(record))
     }
 
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionView>, GatewayError> {
         let records = self.inner.journal.sessions(query).await?;
-        Ok(records.into_iter().map(|record| self.shown(record)).collect())
+        Ok(records.into_iter().map(|record| self.with_audience(record)).collect())
     }
 
-    fn shown(&self, record: SessionRecord) -> SessionView {
+    fn with_audience(&self, record: SessionRecord) -> SessionView {
         let audience = self.inner.presence.audience(&record.owner, record.id);
         view::session(record, audience)
     }
@@ -402,7 +402,7 @@ impl Gateway {
         for record in self.inner.journal.unfinished().await? {
             for id in &record.state.submitted {
                 if let Some(ask) = self.inner.journal.ask(*id).await? {
-                    self.take_up(ask, record.owner.clone());
+                    self.spawn_handler(ask, record.owner.clone());
                 }
             }
             self.with_task(record.id, SessionHandle::wake);

@@ -61,7 +61,7 @@ pub(crate) fn concerns_host(body: &EventBody, session: &Session) -> bool {
         EventBody::InteractionUpdate(update) => match update.change {
             AskChange::Queued { .. } => of_agent(&update.interaction_id),
             // Its tool knows, and the agent that called it is gone.
-            AskChange::Settled { .. } => session.cut_off().any(|id| id == update.interaction_id),
+            AskChange::Settled { .. } => session.orphaned_answers().any(|id| id == update.interaction_id),
             AskChange::Delivery { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {

@@ -62,7 +62,7 @@ impl Gateway {
             .await?;
         }
         if let AskState::Submitted { .. } = receipt.state {
-            self.take_up(ask, person.owner.clone());
+            self.spawn_handler(ask, person.owner.clone());
         }
         Ok(receipt)
     }

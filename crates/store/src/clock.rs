@@ -31,7 +31,7 @@ impl fmt::Debug for dyn Clock {
 ///
 /// SQLite works on a thread of its own. To a runtime whose time is paused, waiting for that thread looks like
 /// having nothing to do, and it would jump to the next timer: an ask would expire while it is being written.
-pub(crate) async fn wide_awake<T>(call: impl Future<Output = T>) -> T {
+pub(crate) async fn keep_runtime_busy<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     std::future::poll_fn(|context| match call.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(value),

@@ -134,8 +134,8 @@ fn due_at(ask: &Ask) -> Option<Timestamp> {
 pub(crate) fn is_unfinished(session: &Session) -> bool {
     let unended =
         session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
-    let untold = !session.undelivered.is_empty() || session.cut_off().next().is_some();
-    session.alive.is_some() || untold || !session.submitted.is_empty() || unended
+    let undelivered = !session.undelivered.is_empty() || session.orphaned_answers().next().is_some();
+    session.alive.is_some() || undelivered || !session.submitted.is_empty() || unended
 }
 
 /// What a journal folds to, for a head whose state another version wrote.

@@ -14,7 +14,7 @@ use sqlx::sqlite::{
 use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
-use crate::clock::{Clock, SystemClock, wide_awake};
+use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::store::Store;
 use crate::{StoreError, rebuild, sqlite_write};
@@ -49,7 +49,7 @@ impl SqliteJournal {
         clock: Arc<dyn Clock>,
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
-        Ok(Self::start(wide_awake(Sqlite::connect(url, clock, true)).await?, between))
+        Ok(Self::start(keep_runtime_busy(Sqlite::connect(url, clock, true)).await?, between))
     }
 
     /// The connection that writes, for maintenance by hand.
@@ -99,7 +99,7 @@ impl Sqlite {
     }
 
     async fn awake<T>(&self, call: impl Future<Output = T> + Send) -> T {
-        if self.injected { wide_awake(call).await } else { call.await }
+        if self.injected { keep_runtime_busy(call).await } else { call.await }
     }
 }
 
@@ -219,11 +219,11 @@ impl Snapshot for SqliteSnapshot {
         let transaction = &mut *self.transaction;
         let call =
             async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(transaction).await?)) };
-        if self.injected { wide_awake(call).await } else { call.await }
+        if self.injected { keep_runtime_busy(call).await } else { call.await }
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let commit = self.transaction.commit();
-        Ok(if self.injected { wide_awake(commit).await } else { commit.await }?)
+        Ok(if self.injected { keep_runtime_busy(commit).await } else { commit.await }?)
     }
 }

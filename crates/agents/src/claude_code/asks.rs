@@ -9,8 +9,8 @@ use super::policy::{Verdict, is_own, verdict};
 use super::preview::preview;
 use super::questions;
 use super::wire::{self, HookInput, PermissionRequest};
-use crate::process::Said;
-use crate::{AgentEvent, Ask, Leeway};
+use crate::process::Effect;
+use crate::{AgentEvent, Ask, MayAllow};
 
 /// How long before the hook gives up we decide, in seconds.
 const HOOK_MARGIN: u64 = 5 * 60;
@@ -23,7 +23,7 @@ const NO_QUESTION: &str =
 
 impl Conversation {
     /// The hook: every call comes through here first.
-    pub(super) fn hook(&mut self, request_id: String, hook: HookInput) -> Vec<Said> {
+    pub(super) fn hook(&mut self, request_id: String, hook: HookInput) -> Vec<Effect> {
         let pass = |request_id: &str| vec![line(&wire::response(request_id, &convert::hook_pass()))];
         if hook.hook_event_name != "PreToolUse" {
             return pass(&request_id);
@@ -48,7 +48,7 @@ impl Conversation {
         }
         let id = hook.tool_use_id.unwrap_or_default();
         let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
-        let (body, leeway) = match self.shown(&found, &hook.tool_name, &hook.tool_input) {
+        let (body, may_allow) = match self.ask_body(&found, &hook.tool_name, &hook.tool_input) {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
@@ -59,14 +59,14 @@ impl Conversation {
         let asked = ask(Ask {
             tool_call_id,
             agent_says: words(&hook.tool_input, &hook.tool_name),
-            capabilities: (leeway == Leeway::PersonOnly).then_some(ONCE_AS_IT_IS),
+            capabilities: (may_allow == MayAllow::PersonOnly).then_some(ONCE_AS_IT_IS),
             tool_name: hook.tool_name,
             input: hook.tool_input,
             body,
             decision_reason: None,
             parents,
             can_park,
-            leeway,
+            may_allow,
             hold: None,
             timeout_ms: None,
             host_limit_ms: Some((HOOK_TIMEOUT - HOOK_MARGIN) * 1000),
@@ -75,31 +75,43 @@ impl Conversation {
     }
 
     /// What a person is shown, and what may decide in their place; or why there is nothing to show.
-    fn shown(&self, found: &Verdict, tool: &str, input: &Value) -> Result<(AskBody, Leeway), &'static str> {
+    fn ask_body(
+        &self,
+        found: &Verdict,
+        tool: &str,
+        input: &Value,
+    ) -> Result<(AskBody, MayAllow), &'static str> {
         match found {
             Verdict::Question => {
                 let questions = questions::questions(input);
                 if questions.is_empty() {
                     Err(NO_QUESTION)
                 } else {
-                    Ok((AskBody::Question { questions }, Leeway::PersonOnly))
+                    Ok((AskBody::Question { questions }, MayAllow::PersonOnly))
                 }
             }
             Verdict::Plan => {
                 let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
-                if plan.trim().is_empty() { Err(NO_PLAN) } else { Ok((approval(None), Leeway::PersonOnly)) }
+                if plan.trim().is_empty() { Err(NO_PLAN) } else { Ok((approval(None), MayAllow::PersonOnly)) }
             }
-            Verdict::Allowed => {
-                Ok((approval(preview(tool, input, self.read)), Leeway::Rule(format!("allowed tool {tool}"))))
-            }
+            Verdict::Allowed => Ok((
+                approval(preview(tool, input, self.read)),
+                MayAllow::Rule(format!("allowed tool {tool}")),
+            )),
             Verdict::Approval | Verdict::Pass => {
-                Ok((approval(preview(tool, input, self.read)), Leeway::Usual))
+                Ok((approval(preview(tool, input, self.read)), MayAllow::Usual))
             }
         }
     }
 
     /// Remembers a request until it is answered. In a subagent, it may come before the line with the call.
-    fn hold(&mut self, id: &str, name: &str, agent: Option<&str>, held: Held) -> (Option<Said>, Vec<String>) {
+    fn hold(
+        &mut self,
+        id: &str,
+        name: &str,
+        agent: Option<&str>,
+        held: Held,
+    ) -> (Option<Effect>, Vec<String>) {
         let parent = agent.and_then(|agent| self.subagents.get(agent).cloned());
         // Otherwise it is known, or it was parked in an earlier life and is known there.
         let begun = agent.and_then(|_| self.begin_call(parent.as_deref(), id, name));
@@ -110,7 +122,7 @@ impl Conversation {
     }
 
     /// The program's own request: for what passed the hook, or to make sure of what was decided there.
-    pub(super) fn permission(&mut self, request_id: String, request: PermissionRequest) -> Vec<Said> {
+    pub(super) fn permission(&mut self, request_id: String, request: PermissionRequest) -> Vec<Effect> {
         let refuse = |words: &str| {
             let answer =
                 convert::permission_answer(&Decision::Deny { words: words.to_owned() }, &Value::Null);
@@ -126,7 +138,7 @@ impl Conversation {
             return vec![line(&wire::response(&request_id, &answer))];
         }
         let found = verdict(&request.tool_name, &request.input, self.mode, "", &self.allowed);
-        let (body, leeway) = match self.shown(&found, &request.tool_name, &request.input) {
+        let (body, may_allow) = match self.ask_body(&found, &request.tool_name, &request.input) {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
@@ -141,8 +153,8 @@ impl Conversation {
             decision_reason: request.decision_reason.filter(|reason| !reason.is_empty()),
             parents,
             can_park: false,
-            capabilities: (leeway == Leeway::PersonOnly).then_some(ONCE_AS_IT_IS),
-            leeway,
+            capabilities: (may_allow == MayAllow::PersonOnly).then_some(ONCE_AS_IT_IS),
+            may_allow,
             hold: None,
             timeout_ms: None,
             host_limit_ms: None,
@@ -150,15 +162,15 @@ impl Conversation {
         begun.into_iter().chain([asked]).collect()
     }
 
-    pub(super) fn withdrawn(&mut self, request_id: &str) -> Vec<Said> {
+    pub(super) fn withdrawn(&mut self, request_id: &str) -> Vec<Effect> {
         let held = |call: &Call| call.held.as_ref().is_some_and(|held| held.request_id == request_id);
         let Some((id, call)) = self.calls.iter_mut().find(|(_, call)| held(call)) else { return Vec::new() };
         call.held = None;
         let id = ToolCallId::new(id.as_str()).ok();
-        id.map(|tool_call_id| Said::Event(AgentEvent::AskWithdrawn { tool_call_id })).into_iter().collect()
+        id.map(|tool_call_id| Effect::Event(AgentEvent::AskWithdrawn { tool_call_id })).into_iter().collect()
     }
 
-    pub(super) fn decide(&mut self, id: &str, decision: Decision) -> Vec<Said> {
+    pub(super) fn decide(&mut self, id: &str, decision: Decision) -> Vec<Effect> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         // Without a request that waits there is nobody to tell.
         let Some(held) = call.held.take() else { return Vec::new() };
@@ -170,11 +182,11 @@ impl Conversation {
         vec![line(&wire::response(&held.request_id, &answer))]
     }
 
-    pub(super) fn park(&mut self, tool_call_id: &ToolCallId) -> Vec<Said> {
+    pub(super) fn park(&mut self, tool_call_id: &ToolCallId) -> Vec<Effect> {
         let id = tool_call_id.as_str();
         let stays = |why: &str| {
             let tool_call_id = tool_call_id.clone();
-            vec![Said::Event(AgentEvent::CannotPark { tool_call_id, why: why.to_owned() })]
+            vec![Effect::Event(AgentEvent::CannotPark { tool_call_id, why: why.to_owned() })]
         };
         if !self.may_park(id) {
             return stays(OTHERS);
@@ -190,7 +202,7 @@ impl Conversation {
     }
 
     /// Parks what shall be parked and can be now. Whether it can is known when its message is complete.
-    pub(super) fn park_now(&mut self) -> Vec<Said> {
+    pub(super) fn park_now(&mut self) -> Vec<Effect> {
         let wanted = self.calls.iter().find(|(_, call)| call.held.as_ref().is_some_and(|held| held.park));
         let Some(id) = wanted.map(|(id, _)| id.clone()) else { return Vec::new() };
         let may = self.may_park(&id);
@@ -208,7 +220,9 @@ impl Conversation {
         }
         let why = OTHERS.to_owned();
         let id = ToolCallId::new(id).ok();
-        id.map(|tool_call_id| Said::Event(AgentEvent::CannotPark { tool_call_id, why })).into_iter().collect()
+        id.map(|tool_call_id| Effect::Event(AgentEvent::CannotPark { tool_call_id, why }))
+            .into_iter()
+            .collect()
     }
 
     /// Only the last call of a message that has no result yet can be parked: others would be lost. A call of an
@@ -238,7 +252,7 @@ fn words(input: &Value, tool: &str) -> Option<String> {
 }
 
 /// Nobody decided, and nobody will.
-pub(super) fn refusal(held: &Held, words: &str) -> Said {
+pub(super) fn refusal(held: &Held, words: &str) -> Effect {
     let answer = match held.via {
         Via::Hook => convert::hook_refusal(words),
         Via::Permission => {
@@ -248,6 +262,6 @@ pub(super) fn refusal(held: &Held, words: &str) -> Said {
     line(&wire::response(&held.request_id, &answer))
 }
 
-fn ask(ask: Ask) -> Said {
-    Said::Event(AgentEvent::Ask(Box::new(ask)))
+fn ask(ask: Ask) -> Effect {
+    Effect::Event(AgentEvent::Ask(Box::new(ask)))
 }

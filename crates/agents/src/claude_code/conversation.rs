@@ -9,7 +9,7 @@ use super::asks::refusal;
 use super::convert::{self, Decision, TurnEnd};
 use super::preview::ReadFile;
 use super::wire::{self, Block, ControlRequest, Delta, FromClaude, Requested, StreamEvent, TurnResult};
-use crate::process::{Said, Wire};
+use crate::process::{Effect, Wire};
 use crate::{AgentEvent, Outgoing};
 
 /// How long the program itself lets a hook wait, in seconds. After that it drops the call.
@@ -80,12 +80,12 @@ pub(super) enum Via {
 }
 
 impl Wire for Conversation {
-    fn open(&mut self) -> Vec<Said> {
+    fn open(&mut self) -> Vec<Effect> {
         let id = self.next_request();
         vec![line(&wire::initialize(&id, HOOK_TIMEOUT))]
     }
 
-    fn hear(&mut self, text: &str) -> Vec<Said> {
+    fn hear(&mut self, text: &str) -> Vec<Effect> {
         if text.trim().is_empty() {
             return Vec::new();
         }
@@ -131,7 +131,7 @@ impl Wire for Conversation {
         }
     }
 
-    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said> {
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
         match outgoing {
             Outgoing::Message { text } => {
                 self.interrupted = false;
@@ -180,17 +180,17 @@ impl Conversation {
         format!("holdstead-{}", self.requests)
     }
 
-    fn identified(&mut self, session: Option<String>) -> Vec<Said> {
+    fn identified(&mut self, session: Option<String>) -> Vec<Effect> {
         match session {
             Some(session) if self.session.as_ref() != Some(&session) => {
                 self.session = Some(session.clone());
-                vec![Said::Event(AgentEvent::Ready { agent_ref: session })]
+                vec![Effect::Event(AgentEvent::Ready { agent_ref: session })]
             }
             Some(_) | None => Vec::new(),
         }
     }
 
-    fn streamed(&mut self, parent: Option<String>, event: StreamEvent) -> Vec<Said> {
+    fn streamed(&mut self, parent: Option<String>, event: StreamEvent) -> Vec<Effect> {
         match event {
             StreamEvent::MessageStart { message } => {
                 self.streams.insert(parent, Stream { id: message.id, ..Stream::default() });
@@ -205,16 +205,16 @@ impl Conversation {
             StreamEvent::ContentBlockDelta { index, delta } => {
                 let parents = self.chain(parent.as_deref());
                 match delta {
-                    Delta::Text { text } => vec![Said::Event(AgentEvent::Text { text, parents })],
+                    Delta::Text { text } => vec![Effect::Event(AgentEvent::Text { text, parents })],
                     Delta::Thinking { thinking } => {
-                        vec![Said::Event(AgentEvent::Thinking { text: thinking, parents })]
+                        vec![Effect::Event(AgentEvent::Thinking { text: thinking, parents })]
                     }
                     Delta::InputJson { partial_json } => {
                         let calls = self.streams.get(&parent).map(|stream| stream.calls.as_slice());
                         let call = calls.unwrap_or_default().iter().find(|(at, _)| *at == index);
                         let id = call.and_then(|(_, id)| ToolCallId::new(id.as_str()).ok());
                         id.map(|tool_call_id| AgentEvent::ToolCallDelta { tool_call_id, text: partial_json })
-                            .map(Said::Event)
+                            .map(Effect::Event)
                             .into_iter()
                             .collect()
                     }
@@ -227,7 +227,7 @@ impl Conversation {
                 }
                 let mut said = self.park_now();
                 if parent.is_none() {
-                    said.push(Said::Event(AgentEvent::MessageEnd));
+                    said.push(Effect::Event(AgentEvent::MessageEnd));
                 }
                 said
             }
@@ -236,12 +236,12 @@ impl Conversation {
     }
 
     /// A piece of a message is complete. Its words are new only if they were not streamed.
-    fn finished_block(&mut self, parent: Option<&str>, block: Block, streamed: bool) -> Vec<Said> {
+    fn finished_block(&mut self, parent: Option<&str>, block: Block, streamed: bool) -> Vec<Effect> {
         let parents = self.chain(parent);
         match block {
-            Block::Text { text } if !streamed => vec![Said::Event(AgentEvent::Text { text, parents })],
+            Block::Text { text } if !streamed => vec![Effect::Event(AgentEvent::Text { text, parents })],
             Block::Thinking { thinking } if !streamed => {
-                vec![Said::Event(AgentEvent::Thinking { text: thinking, parents })]
+                vec![Effect::Event(AgentEvent::Thinking { text: thinking, parents })]
             }
             Block::ToolUse { id, name, input } => {
                 let mut said: Vec<_> = self.begin_call(parent, &id, &name).into_iter().collect();
@@ -251,7 +251,7 @@ impl Conversation {
                 if !std::mem::replace(&mut call.ended, true)
                     && let Ok(tool_call_id) = ToolCallId::new(id)
                 {
-                    said.push(Said::Event(AgentEvent::ToolCallEnd { tool_call_id, input }));
+                    said.push(Effect::Event(AgentEvent::ToolCallEnd { tool_call_id, input }));
                 }
                 said
             }
@@ -261,7 +261,7 @@ impl Conversation {
         }
     }
 
-    pub(super) fn begin_call(&mut self, parent: Option<&str>, id: &str, name: &str) -> Option<Said> {
+    pub(super) fn begin_call(&mut self, parent: Option<&str>, id: &str, name: &str) -> Option<Effect> {
         if self.calls.contains_key(id) {
             return None;
         }
@@ -269,7 +269,7 @@ impl Conversation {
         let call = Call { parent: parent.map(str::to_owned), label: name.to_owned(), ..Call::default() };
         self.calls.insert(id.to_owned(), call);
         let tool_call_id = ToolCallId::new(id).ok()?;
-        Some(Said::Event(AgentEvent::ToolCallStart { tool_call_id, tool_name: name.to_owned(), parents }))
+        Some(Effect::Event(AgentEvent::ToolCallStart { tool_call_id, tool_name: name.to_owned(), parents }))
     }
 
     /// The subagents that lead here, outermost first.
@@ -287,7 +287,7 @@ impl Conversation {
     }
 
     /// The model is told something: what a call led to.
-    fn told(&mut self, block: Block) -> Vec<Said> {
+    fn told(&mut self, block: Block) -> Vec<Effect> {
         let Block::ToolResult { tool_use_id, content, is_error } = block else { return Vec::new() };
         let call = self.calls.get_mut(&tool_use_id);
         let decided = call.is_some_and(|call| {
@@ -299,36 +299,36 @@ impl Conversation {
         let acknowledged = decided.then(|| AgentEvent::Acknowledged { tool_call_id: tool_call_id.clone() });
         let result =
             AgentEvent::ToolResult { tool_call_id, output: content, is_error: is_error.unwrap_or(false) };
-        acknowledged.into_iter().chain([result]).map(Said::Event).collect()
+        acknowledged.into_iter().chain([result]).map(Effect::Event).collect()
     }
 
-    fn turn_over(&mut self, result: TurnResult) -> Vec<Said> {
+    fn turn_over(&mut self, result: TurnResult) -> Vec<Effect> {
         if convert::is_forgotten(&result) {
-            return vec![Said::Event(AgentEvent::Forgotten)];
+            return vec![Effect::Event(AgentEvent::Forgotten)];
         }
         if std::mem::take(&mut self.leftover) && result.stop_reason.as_deref() != Some("tool_deferred") {
             return Vec::new();
         }
         let TurnEnd::Done { reason, words, usage } = convert::turn_end(result, self.interrupted) else {
             // It would wait for another message. If it is killed now, the call may be lost: it writes it down at its end.
-            return vec![Said::Parked, Said::End];
+            return vec![Effect::Parked, Effect::End];
         };
         // What a subagent in the background still asks would wait for nobody.
         let held = self.calls.drain().filter_map(|(_, call)| call.held);
         let refused: Vec<_> = held.map(|held| refusal(&held, TURN_ENDED)).collect();
         self.streams.clear();
-        let words = words.map(|message| Said::Event(AgentEvent::Error { message }));
-        let done = Said::Event(AgentEvent::TurnDone { reason, usage });
+        let words = words.map(|message| Effect::Event(AgentEvent::Error { message }));
+        let done = Effect::Event(AgentEvent::TurnDone { reason, usage });
         refused.into_iter().chain(words).chain([done]).collect()
     }
 }
 
-pub(super) fn error(message: &str) -> Said {
-    Said::Event(AgentEvent::Error { message: message.to_owned() })
+pub(super) fn error(message: &str) -> Effect {
+    Effect::Event(AgentEvent::Error { message: message.to_owned() })
 }
 
-pub(super) fn line(line: &Value) -> Said {
-    Said::Line(line.to_string())
+pub(super) fn line(line: &Value) -> Effect {
+    Effect::Write(line.to_string())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
 use super::*;
-use crate::{Ask, Leeway, Resolution};
+use crate::{Ask, MayAllow, Resolution};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code")
@@ -41,8 +41,8 @@ fn events(conversation: &mut Conversation, lines: &[(String, Value)]) -> Vec<Age
     let said = lines.iter().filter(|(dir, _)| dir == "agent->gateway");
     let said = said.flat_map(|(_, line)| conversation.hear(&line.to_string()));
     said.filter_map(|said| match said {
-        Said::Event(event) => Some(event),
-        Said::Line(_) | Said::Parked | Said::End => None,
+        Effect::Event(event) => Some(event),
+        Effect::Write(_) | Effect::Parked | Effect::End => None,
     })
     .collect()
 }
@@ -54,10 +54,10 @@ fn asks(heard: &[AgentEvent]) -> Vec<&Ask> {
         .collect()
 }
 
-fn told(said: &[Said]) -> Vec<Value> {
+fn told(said: &[Effect]) -> Vec<Value> {
     let lines = said.iter().filter_map(|said| match said {
-        Said::Line(line) => Some(serde_json::from_str(line).expect("what we say is JSON")),
-        Said::Event(_) | Said::Parked | Said::End => None,
+        Effect::Write(line) => Some(serde_json::from_str(line).expect("what we say is JSON")),
+        Effect::Event(_) | Effect::Parked | Effect::End => None,
     });
     lines.collect()
 }
@@ -124,7 +124,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
         decision_reason: None,
         parents: Vec::new(),
         can_park: true,
-        leeway: Leeway::PersonOnly,
+        may_allow: MayAllow::PersonOnly,
         capabilities: Some(ONCE_AS_IT_IS),
         hold: None,
         timeout_ms: None,
@@ -149,7 +149,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
     let stopped = first.hear(&first_life[stop].1.to_string());
     assert_eq!(told(&stopped), [recorded_answer(first_life, "hook_callback", 0)]);
     let result = first_life.iter().rfind(|(_, line)| line["type"] == "result").unwrap();
-    assert_eq!(first.hear(&result.1.to_string()), [Said::Parked, Said::End]);
+    assert_eq!(first.hear(&result.1.to_string()), [Effect::Parked, Effect::End]);
 
     let mut second = conversation(PermissionMode::Default);
     let hook =
@@ -218,7 +218,7 @@ fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
         decision_reason: None,
         parents: Vec::new(),
         can_park: false,
-        leeway: Leeway::Usual,
+        may_allow: MayAllow::Usual,
         capabilities: None,
         hold: None,
         timeout_ms: None,
@@ -228,7 +228,7 @@ fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
     let why = "it does not wait in its hook".to_owned();
     assert_eq!(
         talk.say(&Outgoing::Park { tool_call_id: id("toolu_01") }),
-        [Said::Event(AgentEvent::CannotPark { tool_call_id: id("toolu_01"), why })]
+        [Effect::Event(AgentEvent::CannotPark { tool_call_id: id("toolu_01"), why })]
     );
     // Allowed for the session, and still nothing of what the program suggested is sent back.
     let response = Response::Approve { scope: Scope::Session, edited_input: None };
@@ -246,7 +246,7 @@ fn two_calls_in_one_message_are_held_and_not_parked() {
     let why = OTHERS.to_owned();
     assert_eq!(
         talk.say(&Outgoing::Park { tool_call_id: tool_call_id.clone() }),
-        [Said::Event(AgentEvent::CannotPark { tool_call_id, why })]
+        [Effect::Event(AgentEvent::CannotPark { tool_call_id, why })]
     );
 }
 
@@ -298,7 +298,7 @@ fn a_whole_plan_is_asked_once_and_its_file_is_not() {
     let heard = events(&mut talk, &lines[..=asked]);
     let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
     assert!(ask.input["plan"].as_str().is_some_and(|plan| plan.starts_with('#')), "{:?}", ask.input);
-    assert_eq!((&ask.leeway, ask.capabilities), (&Leeway::PersonOnly, Some(ONCE_AS_IT_IS)));
+    assert_eq!((&ask.may_allow, ask.capabilities), (&MayAllow::PersonOnly, Some(ONCE_AS_IT_IS)));
     let approved = Response::Approve { scope: Scope::Once, edited_input: None };
     let call = ask.tool_call_id.as_str().to_owned();
     resolve(&mut talk, &call, settled(Settlement::Approved, approved, ask.input.clone()));
@@ -316,7 +316,7 @@ fn what_a_background_agent_asks_after_the_turn_is_refused_and_not_forgotten() {
          "tool_use_id": "t1", "agent_id": "a"}}});
     assert!(matches!(
         talk.hear(&hook.to_string())[..],
-        [Said::Event(AgentEvent::ToolCallStart { .. }), Said::Event(AgentEvent::Ask(_))]
+        [Effect::Event(AgentEvent::ToolCallStart { .. }), Effect::Event(AgentEvent::Ask(_))]
     ));
     let over = talk.hear(r#"{"type":"result","subtype":"success","stop_reason":"end_turn"}"#);
     let [line] = &told(&over)[..] else { panic!("{over:?}") };
@@ -344,7 +344,7 @@ fn what_cannot_be_asked_is_refused_and_shown() {
         let [answer] = &told(&said)[..] else { panic!("{said:?}") };
         let answer = answer["response"]["response"].to_string();
         assert!(answer.contains("deny") && !answer.contains("allow"), "{answer}");
-        assert!(matches!(said.last(), Some(Said::Event(AgentEvent::Error { .. }))), "{said:?}");
+        assert!(matches!(said.last(), Some(Effect::Event(AgentEvent::Error { .. }))), "{said:?}");
     }
 }
 
@@ -362,7 +362,7 @@ fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
             let line = line.to_string();
             let said = talk.hear(&line);
             let confused = said.iter().any(|said| {
-                matches!(said, Said::Event(AgentEvent::Error { message }) if message.contains("not understood"))
+                matches!(said, Effect::Event(AgentEvent::Error { message }) if message.contains("not understood"))
             });
             assert!(!confused, "{name}: {said:?}");
             let cut = (0..line.len()).step_by(line.len() / 7 + 1).filter(|end| line.is_char_boundary(*end));

@@ -4,8 +4,8 @@ use holdstead_protocol::AskBody;
 use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
-use crate::process::{Said, Wire};
-use crate::{AgentEvent, Ask, Leeway, Outgoing, Resolution};
+use crate::process::{Effect, Wire};
+use crate::{AgentEvent, Ask, MayAllow, Outgoing, Resolution};
 
 /// How much of a line that we do not understand is quoted.
 const QUOTED: usize = 200;
@@ -15,16 +15,16 @@ const QUOTED: usize = 200;
 pub(crate) struct ScriptedWire;
 
 impl Wire for ScriptedWire {
-    fn hear(&mut self, line: &str) -> Vec<Said> {
+    fn hear(&mut self, line: &str) -> Vec<Effect> {
         decode(line)
     }
 
-    fn say(&mut self, outgoing: &Outgoing) -> Vec<Said> {
-        vec![Said::Line(encode(outgoing))]
+    fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
+        vec![Effect::Write(encode(outgoing))]
     }
 }
 
-fn decode(line: &str) -> Vec<Said> {
+fn decode(line: &str) -> Vec<Effect> {
     if line.trim().is_empty() {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ fn decode(line: &str) -> Vec<Said> {
         Err(error) => {
             let quoted: String = line.chars().take(QUOTED).collect();
             let message = format!("the agent wrote a line that is not understood ({error}): {quoted}");
-            return vec![Said::Event(AgentEvent::Error { message })];
+            return vec![Effect::Event(AgentEvent::Error { message })];
         }
     };
     let event = match said {
@@ -52,12 +52,12 @@ fn decode(line: &str) -> Vec<Said> {
         FromAgent::Ask(ask) => AgentEvent::Ask(Box::new(asked(ask))),
         FromAgent::Withdrawn { call } => AgentEvent::AskWithdrawn { tool_call_id: call },
         FromAgent::Received { call } => AgentEvent::Acknowledged { tool_call_id: call },
-        FromAgent::Parked { call: _ } => return vec![Said::Parked],
+        FromAgent::Parked { call: _ } => return vec![Effect::Parked],
         FromAgent::CannotPark { call, why } => AgentEvent::CannotPark { tool_call_id: call, why },
         FromAgent::Done { reason } => AgentEvent::TurnDone { reason, usage: None },
         FromAgent::Error { message } => AgentEvent::Error { message },
     };
-    vec![Said::Event(event)]
+    vec![Effect::Event(event)]
 }
 
 fn asked(ask: WireAsk) -> Ask {
@@ -77,7 +77,7 @@ fn asked(ask: WireAsk) -> Ask {
         decision_reason: because,
         parents,
         can_park,
-        leeway: Leeway::Usual,
+        may_allow: MayAllow::Usual,
         capabilities: None,
         hold,
         timeout_ms,
@@ -133,11 +133,11 @@ mod tests {
             can_park: true,
             hold: Some(Hold { after_ms: 5000, then: HoldThen::Park }),
             timeout_ms: Some(30_000),
-            leeway: Leeway::Usual,
+            may_allow: MayAllow::Usual,
             capabilities: None,
             host_limit_ms: None,
         };
-        assert_eq!(decode(line), [Said::Event(AgentEvent::Ask(Box::new(ask)))]);
+        assert_eq!(decode(line), [Effect::Event(AgentEvent::Ask(Box::new(ask)))]);
     }
 
     #[test]
@@ -180,16 +180,16 @@ mod tests {
             (r#"{"type":"error","message":"m"}"#, AgentEvent::Error { message: "m".into() }),
         ];
         for (line, event) in cases {
-            assert_eq!(decode(line), [Said::Event(event)], "{line}");
+            assert_eq!(decode(line), [Effect::Event(event)], "{line}");
         }
-        assert_eq!(decode(r#"{"type":"parked","call":"call_1_1"}"#), [Said::Parked]);
+        assert_eq!(decode(r#"{"type":"parked","call":"call_1_1"}"#), [Effect::Parked]);
         assert_eq!(decode("  "), []);
     }
 
     #[test]
     fn no_line_is_left_without_a_meaning() {
         let good = r#"{"type":"ask","call":"c","tool":"T","input":{},"kind":"question","questions":[],"canPark":true}"#;
-        assert!(matches!(decode(good)[..], [Said::Event(AgentEvent::Ask(_))]));
+        assert!(matches!(decode(good)[..], [Effect::Event(AgentEvent::Ask(_))]));
         // Every beginning of a good line, and every good line with one byte changed.
         let cut = (1..good.len()).map(|end| good[..end].to_owned());
         let changed = (0..good.len()).flat_map(|at| {
@@ -207,7 +207,7 @@ mod tests {
             assert_eq!(decode(&line).len(), 1, "{line}");
         }
         let long = "x".repeat(10_000);
-        let [Said::Event(AgentEvent::Error { message })] = &decode(&long)[..] else { panic!("an error") };
+        let [Effect::Event(AgentEvent::Error { message })] = &decode(&long)[..] else { panic!("an error") };
         assert!(message.len() < 400);
     }
 

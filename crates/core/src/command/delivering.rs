@@ -23,7 +23,7 @@ pub(crate) fn decide(
     let ask = ask(session, interaction_id)?;
     // What may not have been heard is told again in another life of the agent.
     let in_this_life = ask.delivery == Some(Delivery::Unknown { incarnation });
-    if ask.is_untold() && !in_this_life {
+    if ask.needs_delivery() && !in_this_life {
         Ok(vec![delivery(interaction_id, ask, Delivery::Delivering { incarnation })])
     } else {
         Err(Rejection::NotDeliverable)

@@ -50,7 +50,7 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
         | AgentState::Waiting
         | AgentState::Parking
         | AgentState::Parked
-        | AgentState::Detached => match (session.turn, session.comes_back) {
+        | AgentState::Detached => match (session.turn, session.resumes_at_call) {
             (Some(_), true) => AgentState::Parked,
             (Some(_), false) => AgentState::Detached,
             (None, _) => AgentState::Idle,
@@ -72,8 +72,8 @@ fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<Even
         ask.origin == Origin::Agent && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
     });
     // What it was parked at closed meanwhile: it comes back to be told.
-    let comes_back = agent == AgentState::Parked && end.reason == StopReason::Failed;
-    if agent == AgentState::Ended || !session.blocking.is_empty() || answered || comes_back {
+    let resumes_at_call = agent == AgentState::Parked && end.reason == StopReason::Failed;
+    if agent == AgentState::Ended || !session.blocking.is_empty() || answered || resumes_at_call {
         return Vec::new();
     }
     let words = end.words.clone();

@@ -20,7 +20,7 @@ pub struct Retell {
 pub(crate) fn decide(session: &Session, command: &Retell) -> Result<Vec<EventBody>, Rejection> {
     still_open(session)?;
     let ask = ask(session, command.interaction_id)?;
-    if !session.cut_off().any(|id| id == command.interaction_id) {
+    if !session.orphaned_answers().any(|id| id == command.interaction_id) {
         return Ok(Vec::new());
     }
     let Some(ResponseRecord {

@@ -282,6 +282,6 @@ fn a_session_that_ended_has_nobody_to_tell() {
     let mut world = answered_tool(question(1), answer("SQLite"));
     world.ok(Command::End { name: "ana".to_owned() });
     world.ok(last_exit(1, false));
-    assert_eq!(world.session().cut_off().count(), 0);
+    assert_eq!(world.session().orphaned_answers().count(), 0);
     assert_eq!(world.rejected(retell(1)), Rejection::Ended);
 }

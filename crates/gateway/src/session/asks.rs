@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdstead_agents::{Ask, Leeway, Resolution};
+use holdstead_agents::{Ask, MayAllow, Resolution};
 use holdstead_core::{Command, Output, Request, Session, digest, offered_scopes};
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Digest, EventBody, InteractionId, InteractionRequest,
@@ -99,10 +99,10 @@ impl SessionTask {
             handler_state: None,
         };
         let by_mode = mode == PermissionMode::Auto && approval;
-        let (owner_grants, allowed_by) = match ask.leeway {
-            Leeway::PersonOnly => (Vec::new(), None),
-            Leeway::Usual => (owner_grants, by_mode.then(|| AUTO_RULE.to_owned())),
-            Leeway::Rule(name) => (owner_grants, Some(name)),
+        let (owner_grants, allowed_by) = match ask.may_allow {
+            MayAllow::PersonOnly => (Vec::new(), None),
+            MayAllow::Usual => (owner_grants, by_mode.then(|| AUTO_RULE.to_owned())),
+            MayAllow::Rule(name) => (owner_grants, Some(name)),
         };
         let host_limit = ask.host_limit_ms.map(Duration::from_millis);
         // The same call may have been asked, and be over, in an earlier life: then this is a new ask of it.
@@ -247,7 +247,7 @@ fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool)
 fn waits(ask: &holdstead_core::Ask, turn: Option<TurnId>) -> bool {
     match &ask.state {
         AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
-        AskState::Settled { .. } => ask.is_untold(),
+        AskState::Settled { .. } => ask.needs_delivery(),
         // Its time ran out while no process was there to be told.
         AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => ask.turn_id == turn,
         AskState::Closed { closing: Closing::Cancelled } => false,

@@ -19,7 +19,7 @@ pub(super) enum Over {
 }
 
 impl Over {
-    fn made(self, ask: &Ask) -> bool {
+    fn covers(self, ask: &Ask) -> bool {
         match self {
             Self::Life(incarnation) => ask.asked_in == Some(incarnation),
             Self::Turn(turn) => ask.turn_id == Some(turn),
@@ -34,7 +34,7 @@ impl SessionTask {
         for interaction_id in session.state.live {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
             let ask = &record.ask;
-            if ask.origin == Origin::Tool && ask.state == AskState::Open && over.made(ask) {
+            if ask.origin == Origin::Tool && ask.state == AskState::Open && over.covers(ask) {
                 self.unless_refused(Command::Queue { interaction_id, message: LEFT.to_owned() }).await?;
             }
         }
@@ -42,8 +42,8 @@ impl SessionTask {
     }
 
     /// Answers that were on their way from a tool to an agent that is gone.
-    pub(super) async fn tell_cut_off(&mut self, state: &Session) -> Result<(), GatewayError> {
-        for interaction_id in state.cut_off() {
+    pub(super) async fn retell_orphaned_answers(&mut self, state: &Session) -> Result<(), GatewayError> {
+        for interaction_id in state.orphaned_answers() {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
             let result = self.gateway.tool_result(&record).await?;
             let Some(said) = record.response else { continue };

@@ -22,12 +22,12 @@ impl SessionTask {
         if !record.state.blocking.is_empty() {
             return Ok(());
         }
-        let (turn, untold) = (record.state.turn, self.untold(&record.state).await?);
+        let (turn, undelivered_asks) = (record.state.turn, self.undelivered_asks(&record.state).await?);
         let anew = match turn {
             Some(turn) if self.forgotten => self.said_in(turn).await?,
             Some(_) | None => None,
         };
-        if untold.is_empty() && anew.is_none() {
+        if undelivered_asks.is_empty() && anew.is_none() {
             return self.fail_turn(turn, WENT_AWAY).await;
         }
         self.start(record, ResumeAt::NextMessage).await?;
@@ -35,7 +35,7 @@ impl SessionTask {
             return Ok(());
         };
         let (mut words, mut carried) = (Vec::from_iter(anew), Vec::new());
-        for mut record in untold {
+        for mut record in undelivered_asks {
             let Some(response) = &mut record.response else { continue };
             let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
                 Revealed::Whole => told_after_loss(&record.ask, &response.response),

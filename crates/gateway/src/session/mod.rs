@@ -119,7 +119,7 @@ impl SessionTask {
         if record.state.agent == AgentState::Ended {
             self.kill().await;
         }
-        self.tell_cut_off(&record.state).await?;
+        self.retell_orphaned_answers(&record.state).await?;
         if self.process.is_some() {
             self.resolve_asks(&record.state).await?;
             self.park_overdue().await?;

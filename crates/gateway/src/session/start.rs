@@ -48,10 +48,14 @@ impl SessionTask {
         if !asks_again {
             return self.start_after_loss(record).await;
         }
-        let untold = self.untold(&record.state).await?;
-        let answered = untold.iter().any(|ask| ask.ask.delivery == Some(Delivery::Accepted));
+        let undelivered_asks = self.undelivered_asks(&record.state).await?;
+        let answered = undelivered_asks.iter().any(|ask| ask.ask.delivery == Some(Delivery::Accepted));
         // Everything it had asked may have reached it. Then it would ask nothing, and wait for ever.
-        if reasks == Reasks::Any && record.state.blocking.is_empty() && !untold.is_empty() && !answered {
+        if reasks == Reasks::Any
+            && record.state.blocking.is_empty()
+            && !undelivered_asks.is_empty()
+            && !answered
+        {
             return self.fail_turn(record.state.turn, WENT_AWAY).await;
         }
         // Whatever it waited for is decided or closed: it is told so at the very same call. Otherwise it waits for a
@@ -139,13 +143,13 @@ impl SessionTask {
     }
 
     /// What was decided and the agent does not know.
-    pub(super) async fn untold(&mut self, state: &Session) -> Result<Vec<AskRecord>, GatewayError> {
-        let mut untold = Vec::new();
+    pub(super) async fn undelivered_asks(&mut self, state: &Session) -> Result<Vec<AskRecord>, GatewayError> {
+        let mut undelivered_asks = Vec::new();
         for id in &state.undelivered {
             let record = self.gateway.inner.journal.ask(*id).await?;
-            untold.extend(record.filter(|record| record.ask.is_untold()));
+            undelivered_asks.extend(record.filter(|record| record.ask.needs_delivery()));
         }
-        Ok(untold)
+        Ok(undelivered_asks)
     }
 }
 

@@ -127,26 +127,31 @@ impl Gateway {
     }
 
     /// Goes on with an ask whose tool has something to say, and whose caller may be gone.
-    pub(crate) fn take_up(&self, record: AskRecord, owner: OwnerId) {
+    pub(crate) fn spawn_handler(&self, record: AskRecord, owner: OwnerId) {
         let Some(state) = record.request.handler_state.clone() else { return };
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             let shutdown = gateway.shutdown_token();
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = gateway.went_on(&record, &state, owner) => {}
+                () = gateway.run_handler(&record, &state, owner) => {}
             }
         });
     }
 
-    async fn went_on(&self, record: &AskRecord, state: &Value, owner: OwnerId) {
+    async fn run_handler(&self, record: &AskRecord, state: &Value, owner: OwnerId) {
         let Some(_following) = self.inner.followed.begin(record.id) else { return };
-        if let Err(error) = self.go_on(record, state, owner).await {
+        if let Err(error) = self.call_handler(record, state, owner).await {
             tracing::warn!(ask = %record.id, %error, "a tool did not go on with its ask");
         }
     }
 
-    async fn go_on(&self, record: &AskRecord, state: &Value, owner: OwnerId) -> Result<(), InteractionError> {
+    async fn call_handler(
+        &self,
+        record: &AskRecord,
+        state: &Value,
+        owner: OwnerId,
+    ) -> Result<(), InteractionError> {
         let tool = self.tool(&record.request.tool_name)?;
         let Some(tool_call_id) = record.request.tool_call_id.clone() else { return Ok(()) };
         let context = ToolContext {

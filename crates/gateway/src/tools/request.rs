@@ -52,7 +52,7 @@ impl ToolContext {
         let id = request.interaction_id;
         let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
         self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None }))).await?;
-        self.somebody_must_be_there(id).await?;
+        self.require_audience(id).await?;
         self.follow(id, timeout, handler).await
     }
 
@@ -110,7 +110,7 @@ impl ToolContext {
     }
 
     /// A grant may have decided it; otherwise somebody has to.
-    async fn somebody_must_be_there(&self, id: InteractionId) -> Result<(), InteractionError> {
+    async fn require_audience(&self, id: InteractionId) -> Result<(), InteractionError> {
         let available = self.gateway.interaction_available(&self.owner, self.session);
         if available
             || self.when_nobody == WhenNobody::Wait

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, Leeway, Outgoing,
+    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, MayAllow, Outgoing,
     Reasks, Resolution, StartError,
 };
 use holdstead_gateway::Gateway;
@@ -193,7 +193,7 @@ pub(crate) fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
         can_park: true,
         hold: None,
         timeout_ms: None,
-        leeway: Leeway::Usual,
+        may_allow: MayAllow::Usual,
         capabilities: None,
         host_limit_ms: None,
     }
