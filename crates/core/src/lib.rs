@@ -5,6 +5,7 @@
 
 mod answers;
 mod approval;
+mod attention;
 mod command;
 mod digest;
 mod fold;
@@ -16,6 +17,7 @@ mod secret;
 mod spec;
 mod state;
 
+pub use attention::{closes_at, concerns_host, is_unfinished};
 pub use command::cancel::{Cancel, CancelScope};
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
 use holdstead_core::{Cancel, CancelScope, Command};
@@ -11,21 +11,19 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{
-    AgentState, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId,
-    SessionOpened, Surface, TurnId, UserMessage,
+    Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
+    Surface, TurnId, UserMessage,
 };
-use holdstead_store::{Appended, AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
+use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
-use crate::session::{SessionHandle, SessionTask};
+use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
-use crate::{
-    EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, hub, view,
-};
+use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, view};
 
 /// What the gateway needs to be told.
 #[derive(Debug, Clone)]
@@ -66,10 +64,11 @@ pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
     drivers: Vec<Arc<dyn Driver>>,
-    hub: Hub,
+    pub(crate) hub: Hub,
     presence: Arc<Presence>,
     pub(crate) followed: Followed,
-    sessions: Mutex<HashMap<SessionId, SessionHandle>>,
+    /// The tasks that run now: see the registry.
+    pub(crate) sessions: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Told when an ask with a deadline was opened.
     pub(crate) new_deadline: Notify,
     pub(crate) shutdown: CancellationToken,
@@ -334,79 +333,5 @@ impl Gateway {
             Err(GatewayError::NoSession) => Err(GatewayError::NoAsk),
             Err(error) => Err(error),
         }
-    }
-
-    /// Appends, and tells whoever watches once it is durable.
-    ///
-    /// The caller may stop waiting at any moment (a browser that closes takes its request with it); what is durable
-    /// is told to everybody else all the same.
-    pub(crate) async fn append(
-        &self,
-        session: SessionId,
-        command: Command,
-    ) -> Result<Appended, GatewayError> {
-        let pending = self.inner.journal.append(session, self.inner.masks().command(session, command));
-        let gateway = self.clone();
-        let told = self.inner.tasks.spawn(async move {
-            let appended = pending.await?;
-            gateway.published(session, &appended);
-            Ok(appended)
-        });
-        told.await.unwrap_or(Err(GatewayError::Closing))
-    }
-
-    /// Tells screens, the timer of deadlines and the session's task what is durable now.
-    pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
-        self.inner.hub.publish(session, appended);
-        self.forget_secrets(appended);
-        if appended.session.agent == AgentState::Ended {
-            self.inner.masks().forget(session);
-        }
-        let deadline = |event: &Event| matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some());
-        if appended.events.iter().any(deadline) {
-            self.inner.new_deadline.notify_one();
-        }
-        if appended.events.iter().any(|event| hub::concerns_host(&event.body, &appended.session)) {
-            self.with_task(session, SessionHandle::wake);
-        }
-    }
-
-    /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
-    /// about to go cannot miss it.
-    fn with_task(&self, session: SessionId, tell: impl FnOnce(&SessionHandle)) {
-        if self.inner.shutdown.is_cancelled() {
-            return;
-        }
-        let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = sessions.entry(session).or_insert_with(|| {
-            let (task, handle) = SessionTask::new(self.clone(), session);
-            self.inner.tasks.spawn(task.run());
-            handle
-        });
-        tell(handle);
-    }
-
-    /// A task with nothing left to do goes, unless somebody told it something meanwhile.
-    pub(crate) fn retire(&self, session: SessionId) -> bool {
-        let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let quiet = sessions.get(&session).is_none_or(SessionHandle::is_quiet);
-        if quiet {
-            sessions.remove(&session);
-        }
-        quiet
-    }
-
-    /// Takes up what an earlier gateway left: its agents' processes are gone, its asks are not.
-    async fn recover(&self) -> Result<(), GatewayError> {
-        self.sweep_secrets().await?;
-        for record in self.inner.journal.unfinished().await? {
-            for id in &record.state.submitted {
-                if let Some(ask) = self.inner.journal.ask(*id).await? {
-                    self.spawn_handler(ask, record.owner.clone());
-                }
-            }
-            self.with_task(record.id, SessionHandle::wake);
-        }
-        Ok(())
     }
 }

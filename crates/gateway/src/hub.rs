@@ -6,11 +6,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdstead_core::Session;
 use holdstead_protocol::api::InboxUpsert;
-use holdstead_protocol::{
-    AgentState, AskChange, Closing, Event, EventBody, InteractionId, Origin, OwnerId, SessionId,
-};
+use holdstead_protocol::{Event, OwnerId, SessionId};
 use holdstead_store::Appended;
 use tokio::sync::broadcast;
 
@@ -49,38 +46,6 @@ impl Hub {
                 });
             }
         }
-    }
-}
-
-/// Whether whoever hosts the session's agent has something to do about it.
-pub(crate) fn concerns_host(body: &EventBody, session: &Session) -> bool {
-    let of_agent = |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
-    match body {
-        EventBody::UserMessage(_) | EventBody::LateAnswer(_) | EventBody::Done(_) => true,
-        EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),
-        EventBody::InteractionUpdate(update) => match update.change {
-            AskChange::Queued { .. } => of_agent(&update.interaction_id),
-            // Its tool knows, and the agent that called it is gone.
-            AskChange::Settled { .. } => session.orphaned_answers().any(|id| id == update.interaction_id),
-            AskChange::Delivery { .. } => false,
-        },
-        EventBody::InteractionClosed(closed) => match closed.closing {
-            Closing::Expired => of_agent(&closed.interaction_id),
-            // The agent withdrew it, is being stopped, or was told before that the answer comes later.
-            Closing::Cancelled | Closing::AnsweredLate => false,
-        },
-        EventBody::SessionStatus(status) => status.agent == AgentState::Ended,
-        EventBody::SessionOpened(_)
-        | EventBody::TextDelta(_)
-        | EventBody::ThinkingDelta(_)
-        | EventBody::ToolCallStart(_)
-        | EventBody::ToolCallDelta(_)
-        | EventBody::ToolCallEnd(_)
-        | EventBody::ToolResult(_)
-        | EventBody::InteractionRequest(_)
-        | EventBody::GrantAdded(_)
-        | EventBody::GrantRevoked(_)
-        | EventBody::Error(_) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use holdstead_core::{Session, State, fold};
+use holdstead_core::{Session, State, fold, is_unfinished};
 use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
 
 use crate::chain;
@@ -165,7 +165,7 @@ impl Audit<'_> {
     /// What the lists are made from.
     fn is_opening(&self, row: &Row) -> bool {
         let expected = self.opened.as_ref().and_then(|(opened, at)| rows::opening_row(opened, *at).ok());
-        let unfinished = self.state.session().map(rows::is_unfinished);
+        let unfinished = self.state.session().map(is_unfinished);
         expected.is_some()
             && decode::opening_row(row).ok() == expected
             && row.flag("unfinished").ok() == unfinished

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use holdstead_core::{Session, State, fold};
+use holdstead_core::{Session, State, fold, is_unfinished};
 use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::audit::PAGE;
@@ -39,7 +39,9 @@ pub(crate) async fn erase(
         return Ok(earlier);
     }
     match record.state.agent {
-        AgentState::Ended if rows::is_unfinished(&record.state) => return Err(EraseError::StillGoing),
+        AgentState::Ended if is_unfinished(&record.state) => {
+            return Err(EraseError::StillGoing);
+        }
         AgentState::Ended => {}
         AgentState::Idle
         | AgentState::Running

@@ -1,17 +1,10 @@
 //! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
 
-use std::time::Duration;
-
-use holdstead_core::{Ask, STATE_VERSION, Session, State, fold};
-use holdstead_protocol::{
-    AgentState, AskState, Event, InteractionId, Seq, SessionId, SessionOpened, Timestamp,
-};
+use holdstead_core::{Ask, STATE_VERSION, Session, State, closes_at, fold, is_unfinished};
+use holdstead_protocol::{Event, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::StoreError;
 use crate::chain::{self, Hash, Salt};
-
-/// How long a tool that handles its own timeout has before the ask is closed over its head.
-const HANDLER_GRACE: Duration = Duration::from_secs(60);
 
 /// The agent of an owner's own journal, which is no conversation and is not listed.
 const OWNER_JOURNAL: &str = "owner";
@@ -114,28 +107,11 @@ pub(crate) fn ask_row(
         owner: session.owner.as_str().to_owned(),
         live: ask.is_live(),
         opened_at: ask.opened_at,
-        due_at: due_at(ask),
+        due_at: closes_at(ask),
         request_seq: ask.request_seq,
         response_seq: ask.responses.last().map(|response| response.seq),
         doc: bytes(ask)?,
     })
-}
-
-/// When somebody must close the ask. One that its tool is deciding on closes by that decision alone.
-fn due_at(ask: &Ask) -> Option<Timestamp> {
-    let deadline = match ask.state {
-        AskState::Open | AskState::Queued => ask.deadline?,
-        AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => return None,
-    };
-    Some(if ask.has_handler { deadline.after(HANDLER_GRACE) } else { deadline })
-}
-
-/// Something must be looked after when a gateway starts. An ended session can still have a process to end.
-pub(crate) fn is_unfinished(session: &Session) -> bool {
-    let unended =
-        session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
-    let undelivered = !session.undelivered.is_empty() || session.orphaned_answers().next().is_some();
-    session.alive.is_some() || undelivered || !session.submitted.is_empty() || unended
 }
 
 /// What a journal folds to, for a head whose state another version wrote.

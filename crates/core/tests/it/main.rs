@@ -1,5 +1,6 @@
 //! Behaviour of the core through its public face: `decide` and `fold`.
 
+mod attention;
 mod delivery;
 mod properties;
 mod rules;

@@ -1,0 +1,62 @@
+//! What somebody must look at: which events wake the agent's host, which sessions a starting gateway takes up, when an
+//! ask is closed over its tool's head.
+
+use std::time::Duration;
+
+use holdstead_protocol::{
+    AgentState, AskChange, AskState, Closing, EventBody, InteractionId, Origin, Timestamp,
+};
+
+use crate::{Ask, Session};
+
+/// How long a tool that handles its own timeout has before the ask is closed over its head.
+const HANDLER_GRACE: Duration = Duration::from_secs(60);
+
+/// Whether whoever hosts the session's agent has something to do about it.
+pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
+    let of_agent = |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
+    match body {
+        EventBody::UserMessage(_) | EventBody::LateAnswer(_) | EventBody::Done(_) => true,
+        EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),
+        EventBody::InteractionUpdate(update) => match update.change {
+            AskChange::Queued { .. } => of_agent(&update.interaction_id),
+            // Its tool knows, and the agent that called it is gone.
+            AskChange::Settled { .. } => session.orphaned_answers().any(|id| id == update.interaction_id),
+            AskChange::Delivery { .. } => false,
+        },
+        EventBody::InteractionClosed(closed) => match closed.closing {
+            Closing::Expired => of_agent(&closed.interaction_id),
+            // The agent withdrew it, is being stopped, or was told before that the answer comes later.
+            Closing::Cancelled | Closing::AnsweredLate => false,
+        },
+        EventBody::SessionStatus(status) => status.agent == AgentState::Ended,
+        EventBody::SessionOpened(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::InteractionRequest(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::Error(_) => false,
+    }
+}
+
+/// Something must be looked after when a gateway starts. An ended session can still have a process to end.
+pub fn is_unfinished(session: &Session) -> bool {
+    let unended =
+        session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
+    let undelivered = !session.undelivered.is_empty() || session.orphaned_answers().next().is_some();
+    session.alive.is_some() || undelivered || !session.submitted.is_empty() || unended
+}
+
+/// When somebody must close the ask. One that its tool is deciding on closes by that decision alone.
+pub fn closes_at(ask: &Ask) -> Option<Timestamp> {
+    let deadline = match ask.state {
+        AskState::Open | AskState::Queued => ask.deadline?,
+        AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => return None,
+    };
+    Some(if ask.has_handler { deadline.after(HANDLER_GRACE) } else { deadline })
+}

@@ -1,0 +1,78 @@
+//! Which events wake the agent's host, and which sessions a starting gateway takes up.
+
+use std::time::Duration;
+
+use holdstead_core::{Cancel, CancelScope, Command, Exit, Finish, closes_at, concerns_host, is_unfinished};
+use holdstead_protocol::{Incarnation, InteractionRequest, Origin, StopReason};
+
+use crate::world::*;
+
+/// Whether any event of the command wakes the host.
+fn wakes(world: &mut World, command: Command) -> bool {
+    let events = world.ok(command);
+    events.iter().any(|event| concerns_host(event, world.session()))
+}
+
+fn delivering(n: u8) -> Command {
+    Command::Delivering { interaction_id: ask_id(n), incarnation: Incarnation(1) }
+}
+
+#[test]
+fn the_host_is_woken_for_what_it_must_tell_its_agent() {
+    let mut world = World::new();
+    assert!(!wakes(&mut world, open()));
+    assert!(wakes(&mut world, message(1)));
+    assert!(!wakes(&mut world, resume(1)));
+    assert!(!wakes(&mut world, Command::Begin { turn_id: turn(1) }));
+    assert!(!wakes(&mut world, ask(approval(1, 1))));
+    assert!(wakes(&mut world, respond(1, 1, "k", approve())));
+    assert!(!wakes(&mut world, delivering(1)));
+    assert!(!wakes(&mut world, Command::Acknowledge { interaction_id: ask_id(1) }));
+    world.ok(ask(question(2)));
+    let queue = Command::Queue { interaction_id: ask_id(2), message: "later".to_owned() };
+    assert!(wakes(&mut world, queue));
+    assert!(wakes(&mut world, respond(2, 1, "l", answer("SQLite"))), "a late answer is a message");
+    world.ok(ask(question(3)));
+    let withdrawn = Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(3)) });
+    assert!(!wakes(&mut world, withdrawn), "the agent withdrew it itself");
+    assert!(wakes(&mut world, Command::End { name: "ana".to_owned() }));
+}
+
+#[test]
+fn the_answer_of_a_program_is_nothing_to_the_host() {
+    let mut world = World::running();
+    let caller = InteractionRequest { origin: Origin::Caller, turn_id: None, ..question(1) };
+    world.ok(ask(caller));
+    assert!(!wakes(&mut world, respond(1, 1, "k", answer("SQLite"))));
+}
+
+#[test]
+fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
+    let mut world = World::new();
+    world.ok(open());
+    assert!(!is_unfinished(world.session()));
+    world.ok(message(1));
+    assert!(is_unfinished(world.session()), "a message waits");
+    world.ok(resume(1));
+    world.ok(Command::Begin { turn_id: turn(1) });
+    assert!(is_unfinished(world.session()), "a turn is under way");
+    world.ok(Command::Finish(Finish { turn_id: turn(1), reason: StopReason::Completed, usage: None }));
+    assert!(is_unfinished(world.session()), "its process has to be seen gone");
+    let exit = Exit { incarnation: Incarnation(1), parked: false, message: None, turn_end: None };
+    world.ok(Command::Exit(exit));
+    assert!(!is_unfinished(world.session()));
+}
+
+#[test]
+fn a_tool_has_a_minute_to_handle_its_own_timeout() {
+    let mut world = World::running();
+    let deadline = world.now.after(Duration::from_secs(10));
+    world.ok(ask(InteractionRequest { deadline: Some(deadline), ..question(1) }));
+    world.ok(ask(InteractionRequest { deadline: Some(deadline), ..form(2) }));
+    world.ok(ask(question(3)));
+    assert_eq!(closes_at(world.ask(1)), Some(deadline));
+    assert_eq!(closes_at(world.ask(2)), Some(deadline.after(Duration::from_secs(60))));
+    assert_eq!(closes_at(world.ask(3)), None);
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert_eq!(closes_at(world.ask(1)), None, "it is decided");
+}
