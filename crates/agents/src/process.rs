@@ -7,7 +7,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use holdstead_protocol::json::{self, Flaw};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::{Notify, mpsc, watch};
@@ -46,11 +48,48 @@ pub(crate) trait Wire: Send + std::fmt::Debug {
         Vec::new()
     }
 
-    /// What a line of the agent means.
-    fn hear(&mut self, line: &str) -> Vec<Effect>;
+    /// What a line of the agent means. All agents' lines are read here, by the same limits.
+    fn hear(&mut self, line: &str) -> Vec<Effect> {
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        match json::read_flawed(line.as_bytes()) {
+            Ok((value, flaw)) => {
+                let dropped = flaw.as_ref().filter(|flaw| flaw.drops());
+                let told = dropped
+                    .map(|flaw| error(format!("A part of what the agent wrote is not shown here: {flaw}.")));
+                told.into_iter().chain(self.heard(value, flaw.as_ref())).collect()
+            }
+            Err(bad) => vec![not_understood(line, &bad)],
+        }
+    }
+
+    /// What a line means that is JSON. With a flaw it is not what the agent wrote: nothing in it is decided on, and
+    /// whatever waits for an answer is told why.
+    fn heard(&mut self, line: Value, flaw: Option<&Flaw>) -> Vec<Effect>;
 
     /// How this is said to the agent.
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect>;
+}
+
+/// How much of a line that we do not understand is quoted.
+const QUOTED: usize = 200;
+
+pub(crate) fn not_understood(line: &str, why: &dyn std::fmt::Display) -> Effect {
+    let quoted: String = line.chars().take(QUOTED).collect();
+    error(format!("The agent wrote a line that is not understood ({why}): {quoted}"))
+}
+
+/// For an agent that asked what no person can be shown.
+pub(crate) fn cannot_be_shown(flaw: &Flaw) -> String {
+    format!(
+        "This call cannot be shown to a person as it is: {flaw}. Nobody was asked, nothing was decided and nothing ran. \
+         Write it without that and call again."
+    )
+}
+
+fn error(message: String) -> Effect {
+    Effect::Event(AgentEvent::Error { message })
 }
 
 /// What follows from what was said.
@@ -279,7 +318,7 @@ async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<b
             Ok(Some(Line::TooLong)) => {
                 let message =
                     format!("the agent wrote a line of more than {LINE_LIMIT} bytes; it was skipped");
-                vec![Effect::Event(AgentEvent::Error { message })]
+                vec![error(message)]
             }
             Ok(None) | Err(_) => return parked,
         };

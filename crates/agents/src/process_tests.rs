@@ -13,6 +13,10 @@ impl Wire for Plain {
         }
     }
 
+    fn heard(&mut self, _line: Value, _flaw: Option<&Flaw>) -> Vec<Effect> {
+        Vec::new()
+    }
+
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
         let line = if let Outgoing::Message { text } = outgoing { text.clone() } else { String::new() };
         vec![Effect::Write(line)]

@@ -8,6 +8,7 @@ mod ask;
 mod event;
 mod grant;
 mod ids;
+pub mod json;
 pub mod mcp;
 mod problem;
 mod response;

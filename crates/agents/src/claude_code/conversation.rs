@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
+use holdstead_protocol::json::Flaw;
 use holdstead_protocol::{PermissionMode, ToolCallId};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::asks::refusal;
 use super::convert::{self, Decision, TurnEnd};
 use super::preview::ReadFile;
 use super::wire::{self, Block, ControlRequest, Delta, FromClaude, Requested, StreamEvent, TurnResult};
-use crate::process::{Effect, Wire};
+use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
 use crate::{AgentEvent, Outgoing};
 
 /// How long the program itself lets a hook wait, in seconds. After that it drops the call.
 pub(super) const HOOK_TIMEOUT: u64 = 24 * 60 * 60;
-/// How much of a line that we do not understand is quoted.
-const QUOTED: usize = 200;
 const TURN_ENDED: &str =
     "The turn ended before anybody answered, so nothing was decided. Ask again in the next turn.";
 
@@ -85,11 +85,11 @@ impl Wire for Conversation {
         vec![line(&wire::initialize(&id, HOOK_TIMEOUT))]
     }
 
-    fn hear(&mut self, text: &str) -> Vec<Effect> {
-        if text.trim().is_empty() {
-            return Vec::new();
-        }
-        match serde_json::from_str(text) {
+    fn heard(&mut self, said: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
+        match FromClaude::deserialize(&said) {
+            Ok(FromClaude::ControlRequest(ControlRequest { request_id, request })) if flaw.is_some() => {
+                flaw.map_or_else(Vec::new, |flaw| unfit(&request_id, &request, flaw))
+            }
             Ok(FromClaude::System(system)) if system.subtype == "init" => self.identified(system.session_id),
             Ok(FromClaude::System(system)) if system.subtype == "task_started" => {
                 self.subagents.extend(system.task_id.zip(system.tool_use_id));
@@ -125,8 +125,11 @@ impl Wire for Conversation {
             },
             Ok(FromClaude::ControlCancelRequest { request_id }) => self.withdrawn(&request_id),
             Err(problem) => {
-                let quoted: String = text.chars().take(QUOTED).collect();
-                vec![error(&format!("Claude Code wrote a line that is not understood ({problem}): {quoted}"))]
+                // Whatever waits for an answer gets one: a request that nobody answers hangs for a day.
+                let waits = said["request_id"].as_str().filter(|_| said["type"] == "control_request");
+                let words = format!("this request is not understood here: {problem}");
+                let refused = waits.map(|id| line(&wire::error_response(id, &words)));
+                refused.into_iter().chain([not_understood(&said.to_string(), &problem)]).collect()
             }
         }
     }
@@ -321,6 +324,20 @@ impl Conversation {
         let done = Effect::Event(AgentEvent::TurnDone { reason, usage });
         refused.into_iter().chain(words).chain([done]).collect()
     }
+}
+
+/// Refuses a request whose input is not what a person would be shown.
+fn unfit(request_id: &str, request: &Requested, flaw: &Flaw) -> Vec<Effect> {
+    let words = cannot_be_shown(flaw);
+    let (tool, answer) = match request {
+        Requested::HookCallback { input } => (input.tool_name.as_str(), convert::hook_refusal(&words)),
+        Requested::CanUseTool(asked) => {
+            let deny = Decision::Deny { words: words.clone() };
+            (asked.tool_name.as_str(), convert::permission_answer(&deny, &Value::Null))
+        }
+        Requested::Other => return vec![line(&wire::error_response(request_id, &words))],
+    };
+    vec![line(&wire::response(request_id, &answer)), error(&format!("{tool}: {words}"))]
 }
 
 pub(super) fn error(message: &str) -> Effect {

@@ -349,6 +349,49 @@ fn what_cannot_be_asked_is_refused_and_shown() {
 }
 
 #[test]
+fn a_call_that_cannot_be_shown_as_it_is_is_refused_in_words() {
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for (input, part) in [
+        (r#"{"command":"rm \ud800"}"#, "half a character"),
+        (deep.as_str(), "64 deep"),
+        (r#"{"$serde_json::private::RawValue":"1"}"#, "$serde_json::private::RawValue"),
+        (r#"{"command":"ls","command":"rm"}"#, "`command` stands twice"),
+        (r#"{"limit":18446744073709551617}"#, "cannot be kept exactly"),
+    ] {
+        let hook = format!(
+            r#"{{"type":"control_request","request_id":"r","request":{{"subtype":"hook_callback","input":
+               {{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{input}}}}}}}"#
+        );
+        let permission = format!(
+            r#"{{"type":"control_request","request_id":"r","request":
+               {{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t","input":{input}}}}}"#
+        );
+        for line in [hook, permission] {
+            let said = conversation(PermissionMode::Default).hear(&line);
+            let [answer] = &told(&said)[..] else { panic!("{said:?}") };
+            let answer = answer["response"]["response"].to_string();
+            assert!(answer.contains("deny") && answer.contains(part), "{answer}");
+            assert!(!said.iter().any(|said| matches!(said, Effect::Event(AgentEvent::Ask(_)))));
+        }
+    }
+    // A request that makes no sense at all is answered as well: nothing waits for a day.
+    let odd =
+        r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":7}}"#;
+    let said = conversation(PermissionMode::Default).hear(odd);
+    assert_eq!(told(&said)[0]["response"]["subtype"], "error");
+}
+
+#[test]
+fn half_a_character_in_what_a_tool_gave_back_is_shown_as_such() {
+    let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"a\ud83d"}]}}"#;
+    let said = conversation(PermissionMode::Default).hear(line);
+    assert!(
+        matches!(&said[..], [Effect::Event(AgentEvent::ToolResult { output, .. })] if output == "a\u{fffd}"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
     let mut recordings = 0;
     for entry in std::fs::read_dir(fixtures()).unwrap() {

@@ -1,5 +1,6 @@
 //! Claude Code's questions and their answers. The model writes them, so odd shapes come: they are put right here.
 
+use holdstead_protocol::json;
 use holdstead_protocol::{Answer, Question, QuestionOption};
 use serde_json::{Map, Value, json};
 
@@ -27,7 +28,7 @@ fn raw_questions(input: &Value) -> Vec<Value> {
 /// A JSON text inside a string is what it says.
 fn unwrapped(value: &Value) -> Value {
     match value {
-        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),
+        Value::String(text) => json::read(text.as_bytes()).unwrap_or_else(|_| value.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.clone(),
     }
 }

@@ -1,22 +1,21 @@
 //! Between the scripted agent's lines and ours. Pure, and total: every line means something.
 
 use holdstead_protocol::AskBody;
+use holdstead_protocol::json::Flaw;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
-use crate::process::{Effect, Wire};
+use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
 use crate::{AgentEvent, Ask, MayAllow, Outgoing, Resolution};
-
-/// How much of a line that we do not understand is quoted.
-const QUOTED: usize = 200;
 
 /// Its lines say all there is to know: nothing needs to be remembered.
 #[derive(Debug)]
 pub(crate) struct ScriptedWire;
 
 impl Wire for ScriptedWire {
-    fn hear(&mut self, line: &str) -> Vec<Effect> {
-        decode(line)
+    fn heard(&mut self, line: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
+        decode(line, flaw)
     }
 
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
@@ -24,18 +23,16 @@ impl Wire for ScriptedWire {
     }
 }
 
-fn decode(line: &str) -> Vec<Effect> {
-    if line.trim().is_empty() {
-        return Vec::new();
-    }
-    let said = match serde_json::from_str(line) {
+fn decode(line: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
+    let said = match FromAgent::deserialize(&line) {
         Ok(said) => said,
-        Err(error) => {
-            let quoted: String = line.chars().take(QUOTED).collect();
-            let message = format!("the agent wrote a line that is not understood ({error}): {quoted}");
-            return vec![Effect::Event(AgentEvent::Error { message })];
-        }
+        Err(error) => return vec![not_understood(&line.to_string(), &error)],
     };
+    if let (FromAgent::Ask(ask), Some(flaw)) = (&said, flaw) {
+        let resolution = Resolution::Closed { message: cannot_be_shown(flaw) };
+        let refused = Outgoing::Resolve { tool_call_id: ask.call.clone(), resolution };
+        return vec![Effect::Write(encode(&refused))];
+    }
     let event = match said {
         FromAgent::Ready { conversation } => AgentEvent::Ready { agent_ref: conversation },
         FromAgent::Text { text, parents } => AgentEvent::Text { text, parents },
@@ -115,6 +112,31 @@ mod tests {
 
     fn call(id: &str) -> ToolCallId {
         ToolCallId::new(id).unwrap()
+    }
+
+    fn decode(line: &str) -> Vec<Effect> {
+        ScriptedWire.hear(line)
+    }
+
+    #[test]
+    fn an_ask_that_cannot_be_shown_as_it_is_is_told_in_words() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for (input, part) in [
+            (r#"{"command":"rm \ud800"}"#.replace("\\\\", "\\"), "half a character"),
+            (deep, "64 deep"),
+            (r#"{"$serde_json::private::RawValue":"1"}"#.to_owned(), "$serde_json::private::RawValue"),
+            (r#"{"a":1,"a":2}"#.to_owned(), "`a` stands twice"),
+        ] {
+            let line = format!(
+                r#"{{"type":"ask","call":"c1","tool":"Bash","input":{input},"kind":"approval","canPark":true}}"#
+            );
+            let said = decode(&line);
+            let Some(Effect::Write(told)) = said.last() else { panic!("{part}: {said:?}") };
+            let told: Value = serde_json::from_str(told).unwrap();
+            assert_eq!(told["call"], "c1");
+            assert!(told.to_string().contains(part), "{told}");
+            assert!(!said.iter().any(|said| matches!(said, Effect::Event(AgentEvent::Ask(_)))));
+        }
     }
 
     #[test]

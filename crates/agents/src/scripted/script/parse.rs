@@ -158,7 +158,12 @@ impl<'a> Parser<'a> {
             let lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
             lines.map(|(line, text)| at(line, pieces::question(text))).collect::<Result<_, _>>()?
         } else if rest.starts_with('{') {
-            let given: Result<Given, _> = serde_json::from_str(rest);
+            let (value, tail) = at(line, pieces::json(rest))?;
+            if !tail.is_empty() {
+                let allowed = "nothing";
+                return at(line, Err(Problem::AfterJson { found: tail.to_owned(), allowed }));
+            }
+            let given: Result<Given, _> = serde_json::from_value(value);
             at(line, given.map_err(|error| Problem::BadJson(error.to_string())))?.questions
         } else {
             vec![at(line, pieces::question(rest))?]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use holdstead_protocol::json::read_first;
 use holdstead_protocol::{Hold, HoldThen, Question, QuestionOption};
 use serde_json::Value;
 
@@ -60,12 +61,8 @@ pub(super) fn settings(text: &str) -> Result<(Settings, &str), Problem> {
 
 /// The JSON value that the text starts with, and what follows.
 pub(super) fn json(text: &str) -> Result<(Value, &str), Problem> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let value = values
-        .next()
-        .ok_or_else(|| Problem::BadJson("there is none".to_owned()))?
-        .map_err(|error| Problem::BadJson(error.to_string()))?;
-    Ok((value, text[values.byte_offset()..].trim()))
+    let (value, rest) = read_first(text).map_err(|bad| Problem::BadJson(bad.to_string()))?;
+    Ok((value, rest.trim()))
 }
 
 /// `because WHY says TEXT`, each of them optional.
