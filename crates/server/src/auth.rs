@@ -16,6 +16,7 @@ use holdstead_protocol::{OwnerId, SessionId, Surface};
 use holdstead_store::token_hash;
 
 use crate::App;
+use crate::connections::RequestSeat;
 use crate::problem::ApiError;
 
 /// The name of the browser's cookie.
@@ -139,6 +140,9 @@ impl FromRequestParts<App> for Caller {
         let journal = app.gateway.journal();
         let hash = token_hash(&secret);
         app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
+        if parts.extensions.get::<RequestSeat>().is_some_and(|seat| !seat.count(hash)) {
+            return Err(ApiError::TooManyAtOnce);
+        }
         let record = journal.token(&hash).await?.ok_or(ApiError::NoToken)?;
         let expired = match record.expires_at {
             Some(expiry) => journal.now().await? >= expiry,

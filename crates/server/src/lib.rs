@@ -4,6 +4,7 @@
 //! decides nothing: it translates between HTTP and the gateway.
 
 mod auth;
+mod connections;
 mod guard;
 mod limit;
 mod mcp;
@@ -22,6 +23,7 @@ use holdstead_gateway::Gateway;
 use tokio::net::TcpListener;
 
 pub use auth::COOKIE;
+pub use connections::ConnectionBounds;
 pub use limit::RateLimit;
 pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
 
@@ -39,6 +41,8 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<String>,
     /// What one token may send.
     pub rate_limit: RateLimit,
+    /// How many connections there may be, and for how long they may keep us waiting.
+    pub connections: ConnectionBounds,
 }
 
 #[derive(Debug, Clone)]
@@ -77,5 +81,6 @@ pub async fn serve(listener: TcpListener, gateway: Gateway, config: &ServerConfi
     rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
     let shutdown = gateway.shutdown_token();
     let router = router(gateway, config, listener.local_addr()?);
-    axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await
+    connections::serve(listener, router, config.connections, shutdown).await;
+    Ok(())
 }

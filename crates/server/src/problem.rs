@@ -21,6 +21,8 @@ pub(crate) enum ApiError {
     TooLarge,
     /// Too many requests; how long to wait.
     TooMany(Duration),
+    /// Too many of them at once.
+    TooManyAtOnce,
     NotFound,
     MethodNotAllowed,
     LinkUsed(Timestamp),
@@ -104,6 +106,10 @@ impl ApiError {
             Self::BadRequest(why) => refusal(Code::BadRequest, why),
             Self::TooLarge => refusal(Code::TooLarge, "The body is larger than 1 MiB."),
             Self::TooMany(_) => refusal(Code::TooMany, "Too many requests with this token. Wait a moment."),
+            Self::TooManyAtOnce => refusal(
+                Code::TooMany,
+                "This token has too many requests and streams open at once. Close some, then try again.",
+            ),
             Self::NotFound => refusal(Code::NotFound, "There is nothing here."),
             Self::MethodNotAllowed => {
                 refusal(Code::MethodNotAllowed, "This address does not take this method.")

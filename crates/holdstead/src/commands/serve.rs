@@ -37,6 +37,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         )));
     }
     let _lock = lock(&places).await?;
+    take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
     journal.sign_with(places.notary()?);
     ensure_token(&places, &config, journal.as_ref()).await?;
@@ -81,6 +82,16 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
     served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
+}
+
+/// Connections, agents and the journal all cost files, and the usual limit of a shell is far below what is allowed.
+fn take_all_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, ?limit, "the limit of open files stays as it is");
+    }
 }
 
 /// Where the agents that we host find our tools. They are told that nobody answered yet before they would give up, which

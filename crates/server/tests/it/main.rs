@@ -2,6 +2,7 @@
 
 mod answering;
 mod asking;
+mod connections;
 mod document;
 mod erasing;
 mod gate;

@@ -1,0 +1,195 @@
+//! The accept loop: how many connections there may be, and for how long they may keep us waiting.
+//!
+//! A connection costs a file, and there are few of them. Whoever has sent no request, or none since its last one was
+//! answered, can be let go without a loss; so those give way when places run out, the oldest first. Those with a
+//! request under way stay.
+
+mod paced;
+mod seats;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::{BoxError, Router};
+use futures_util::StreamExt as _;
+use hyper::body::Incoming;
+use hyper::service::Service as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use paced::Paced;
+use seats::{Occupied, Seat, Seats};
+
+/// In every request's extensions: its place among the connections.
+pub(crate) use seats::Occupied as RequestSeat;
+
+/// How many connections there may be, and how long each may keep us waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionBounds {
+    /// All of them.
+    pub total: usize,
+    /// Those that have not sent one whole request yet. One more, and the oldest of them goes.
+    pub unheard: usize,
+    /// Requests under way with one token, open streams among them.
+    pub per_token: usize,
+    /// How long a connection may take to send the head of a request, the time before its first byte included.
+    pub quiet: Duration,
+    /// How long the body of a request may take to arrive.
+    pub body: Duration,
+    /// How long a client may take nothing of what is there for it.
+    pub unread: Duration,
+}
+
+/// More than people and their screens need, and little enough for one machine.
+const MOST: usize = 10_000;
+
+impl Default for ConnectionBounds {
+    /// A part of the files that this process may have open: the journal and the agents need some as well.
+    fn default() -> Self {
+        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let files = files.map_or(MOST, |files| usize::try_from(files).unwrap_or(MOST));
+        let total = (files / 4 * 3).clamp(1, MOST);
+        Self {
+            total,
+            unheard: (total / 4).max(1),
+            per_token: (total / 2).max(1),
+            quiet: Duration::from_secs(30),
+            body: Duration::from_secs(30),
+            unread: Duration::from_secs(60),
+        }
+    }
+}
+
+/// After an error of `accept`: most of them mean that there is no file left, and trying again at once finds none.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Before a connection is let go for a newer one: its request may have arrived, and only not been read.
+const READ_FIRST: Duration = Duration::from_millis(1);
+
+/// Serves until `shutdown`, and then until every request under way has its answer.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    bounds: ConnectionBounds,
+    shutdown: CancellationToken,
+) {
+    let seats = Seats::new(bounds);
+    let service = TowerToHyperService::new(router);
+    let tasks = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            () = shutdown.cancelled() => break,
+            accepted = accept(&listener, &seats) => accepted,
+        };
+        match accepted {
+            Ok((stream, seat)) => {
+                tasks.spawn(connection(stream, seat, service.clone(), bounds, shutdown.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    tasks.close();
+    tasks.wait().await;
+}
+
+async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> std::io::Result<(TcpStream, Arc<Seat>)> {
+    loop {
+        let (stream, _) = listener.accept().await?;
+        if seats.is_short() {
+            tokio::time::sleep(READ_FIRST).await;
+        }
+        if let Some(seat) = seats.take() {
+            return Ok((stream, seat));
+        }
+        // Every connection has a request under way. This one is closed: it can come back, and hangs otherwise.
+        tracing::warn!("all places for connections are in use: one was turned away");
+    }
+}
+
+type Routes = TowerToHyperService<Router>;
+
+async fn connection(
+    stream: TcpStream,
+    seat: Arc<Seat>,
+    routes: Routes,
+    bounds: ConnectionBounds,
+    shutdown: CancellationToken,
+) {
+    let gives_way = seat.gives_way();
+    let io = TokioIo::new(Paced::new(stream, bounds.unread, Arc::clone(&seat)));
+    let answering = hyper::service::service_fn(move |request| {
+        let occupied = Occupied::new(Arc::clone(&seat));
+        answer(routes.clone(), request, occupied, bounds.body)
+    });
+    let serving = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.quiet)
+        .serve_connection(io, answering)
+        .with_upgrades();
+    tokio::pin!(serving);
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            result = serving.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                return;
+            }
+            () = gives_way.cancelled() => return,
+            () = shutdown.cancelled(), if !stopping => {
+                stopping = true;
+                serving.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+async fn answer(
+    routes: Routes,
+    request: hyper::Request<Incoming>,
+    occupied: Occupied,
+    patience: Duration,
+) -> Result<Response, Infallible> {
+    let mut request: Request = request.map(|body| timed(body, patience));
+    request.extensions_mut().insert(occupied.clone());
+    let response = routes.call(request).await?;
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        // From here on the connection is a socket's.
+        occupied.for_good();
+        return Ok(response);
+    }
+    Ok(response.map(|body| seats::until_sent(body, occupied)))
+}
+
+/// A body that has to arrive in time. One that is there already, or empty, costs nothing.
+fn timed(body: Incoming, patience: Duration) -> Body {
+    if hyper::body::Body::is_end_stream(&body) {
+        return Body::empty();
+    }
+    let deadline = Instant::now() + patience;
+    let parts =
+        futures_util::stream::unfold(Some(Body::new(body).into_data_stream()), move |rest| async move {
+            let mut rest = rest?;
+            match tokio::time::timeout_at(deadline, rest.next()).await {
+                Ok(part) => Some((part?.map_err(BoxError::from), Some(rest))),
+                Err(_) => {
+                    let words = format!("the body did not arrive within {} s", patience.as_secs());
+                    Some((Err(words.into()), None))
+                }
+            }
+        });
+    Body::from_stream(parts)
+}
