@@ -3,14 +3,21 @@
 //! Screens, terminals and programs send answers in many spellings. They are normalised here, once, so that a
 //! driver never has to guess what a person meant. A blank answer is no answer.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{Answer, FieldErrors, Question};
 use serde_json::{Map, Value};
+
+use crate::shape;
 
 /// Every question's answer in the order asked, or what is wrong with each.
 pub(crate) fn normalise(
     questions: &[Question],
     given: &Map<String, Value>,
 ) -> Result<Vec<Answer>, FieldErrors> {
+    if let Some(why) = shape::too_many_keys(given, questions.len(), "questions") {
+        return Err(FieldErrors::from([("answers".to_owned(), why)]));
+    }
     let mut errors = FieldErrors::new();
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     for (key, value) in given {
@@ -42,11 +49,15 @@ pub(crate) fn flaw(questions: &[Question]) -> Option<String> {
     if questions.is_empty() {
         return Some("it has no questions".to_owned());
     }
+    if let Some(why) = shape::questions_flaw(questions) {
+        return Some(why);
+    }
+    let mut ids = BTreeSet::new();
     for (index, question) in questions.iter().enumerate() {
         if question.question.trim().is_empty() {
             return Some(format!("question {} has no words", index + 1));
         }
-        if question.id.is_empty() || questions[..index].iter().any(|earlier| earlier.id == question.id) {
+        if question.id.is_empty() || !ids.insert(&question.id) {
             return Some(format!("question id `{}` is empty or used twice", question.id));
         }
         if question.secret && (!question.options.is_empty() || question.multi_select || !question.allow_other)
@@ -89,29 +100,32 @@ fn read(question: &Question, value: &Value) -> Result<Answer, String> {
 
 /// For a multi-select: a JSON array inside a string, or labels joined by commas, is a list.
 fn split(question: &Question, text: &str) -> Vec<String> {
-    if is_label(question, text) {
+    let known = labels_of(question);
+    if known.contains(text) {
         return vec![text.to_owned()];
     }
     if let Ok(items) = serde_json::from_str::<Vec<String>>(text) {
         return items;
     }
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    if parts.len() > 1 && parts.iter().all(|part| is_label(question, part)) {
+    if parts.len() > 1 && parts.iter().all(|part| known.contains(part)) {
         return parts.into_iter().map(str::to_owned).collect();
     }
     vec![text.to_owned()]
 }
 
-fn is_label(question: &Question, text: &str) -> bool {
-    question.options.iter().any(|option| option.label == text)
+fn labels_of(question: &Question) -> BTreeSet<&str> {
+    question.options.iter().map(|option| option.label.as_str()).collect()
 }
 
 fn classify(question: &Question, parts: Vec<String>) -> Result<Answer, String> {
+    let known = labels_of(question);
+    let mut left = known.clone();
     let mut labels: Vec<String> = Vec::new();
     let mut other = None;
     for part in parts {
-        if is_label(question, &part) {
-            if !labels.contains(&part) {
+        if known.contains(part.as_str()) {
+            if left.remove(part.as_str()) {
                 labels.push(part);
             }
         } else if part.trim().is_empty() {

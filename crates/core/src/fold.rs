@@ -9,7 +9,7 @@ use holdstead_protocol::{
 };
 
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Session, State, UnconfirmedResult};
+use crate::{Ask, AskSpec, Session, State, UnconfirmedResult, shape};
 
 /// Takes one event into the state.
 pub fn fold(state: &mut State, event: &Event) {
@@ -73,6 +73,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         pending: Vec::new(),
         grants: BTreeMap::new(),
         live: BTreeSet::new(),
+        live_bytes: 0,
         blocking: BTreeSet::new(),
         undelivered: BTreeSet::new(),
         submitted: BTreeSet::new(),
@@ -86,6 +87,9 @@ impl Session {
     fn request(&mut self, request: &InteractionRequest, seq: Seq, at: Timestamp) {
         let id = request.interaction_id;
         let earlier = self.asks.remove(&id);
+        if let Some(earlier) = earlier.as_ref().filter(|_| self.live.remove(&id)) {
+            self.live_bytes = self.live_bytes.saturating_sub(earlier.bytes);
+        }
         let opened_at = earlier.as_ref().map_or(at, |ask| ask.opened_at);
         let responses = earlier.map(|ask| ask.responses).unwrap_or_default();
         self.asks.insert(
@@ -100,6 +104,7 @@ impl Session {
                 tool_name: request.tool_name.clone(),
                 input_digest: request.input_digest.clone(),
                 spec: AskSpec::of(&request.body),
+                bytes: shape::bytes(request),
                 state: AskState::Open,
                 delivery: None,
                 edited: false,
@@ -259,6 +264,11 @@ impl Session {
         let Some(ask) = self.asks.get(&id) else { return };
         let undelivered =
             ask.needs_delivery() || ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+        match (self.live.contains(&id), ask.is_live()) {
+            (false, true) => self.live_bytes += ask.bytes,
+            (true, false) => self.live_bytes = self.live_bytes.saturating_sub(ask.bytes),
+            (true, true) | (false, false) => {}
+        }
         put(&mut self.live, id, ask.is_live());
         put(&mut self.blocking, id, ask.is_blocking());
         put(&mut self.undelivered, id, undelivered);

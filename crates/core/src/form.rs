@@ -1,7 +1,11 @@
 //! Forms: values checked against their fields on the server, before anything is won.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{Field, FieldErrors, FieldKind, FieldOption, Form};
 use serde_json::{Map, Value};
+
+use crate::shape;
 
 mod format;
 
@@ -9,8 +13,12 @@ mod format;
 pub(crate) fn check(form: &Form, given: &Map<String, Value>) -> Result<Map<String, Value>, FieldErrors> {
     let mut errors = FieldErrors::new();
     let mut values = Map::new();
+    if let Some(why) = shape::too_many_keys(given, form.fields.len(), "fields") {
+        return Err(FieldErrors::from([("input".to_owned(), why)]));
+    }
+    let known: BTreeSet<&str> = form.fields.iter().map(|field| field.id.as_str()).collect();
     for key in given.keys() {
-        if !form.fields.iter().any(|field| field.id == *key) {
+        if !known.contains(key.as_str()) {
             errors.insert(key.clone(), "there is no such field".to_owned());
         }
     }
@@ -118,9 +126,11 @@ fn check_items(
     max: Option<u32>,
 ) -> Result<(), String> {
     let items = value.as_array().ok_or_else(|| "must be a list".to_owned())?;
-    for (index, item) in items.iter().enumerate() {
-        check_option(options, text(item)?)?;
-        if items[..index].contains(item) {
+    let mut left: BTreeSet<&str> = options.iter().map(|option| option.value.as_str()).collect();
+    for item in items {
+        let item = text(item)?;
+        if !left.remove(item) {
+            check_option(options, item)?;
             return Err("must not have a choice twice".to_owned());
         }
     }
@@ -154,8 +164,12 @@ pub(crate) fn flaw(form: &Form) -> Option<String> {
     if form.fields.is_empty() {
         return Some("the form has no fields".to_owned());
     }
-    for (index, field) in form.fields.iter().enumerate() {
-        if field.id.is_empty() || form.fields[..index].iter().any(|earlier| earlier.id == field.id) {
+    if let Some(why) = shape::form_flaw(form) {
+        return Some(why);
+    }
+    let mut ids = BTreeSet::new();
+    for field in &form.fields {
+        if field.id.is_empty() || !ids.insert(&field.id) {
             return Some(format!("field id `{}` is empty or used twice", field.id));
         }
         if let Some(why) = field_flaw(field) {
@@ -190,10 +204,8 @@ fn options_flaw(options: &[FieldOption]) -> Option<String> {
     if options.is_empty() {
         return Some("has no options".to_owned());
     }
-    let values = options.iter().map(|option| &option.value);
-    let twice =
-        values.enumerate().find(|(index, value)| options[..*index].iter().any(|one| one.value == **value));
-    twice.map(|(_, value)| format!("has the option `{value}` twice"))
+    let twice = shape::first_double(options.iter().map(|option| &option.value));
+    twice.map(|value| format!("has the option `{value}` twice"))
 }
 
 fn no_value<T: PartialOrd>(min: Option<T>, max: Option<T>) -> Option<String> {

@@ -14,6 +14,7 @@ mod policy;
 mod rejection;
 mod schema;
 mod secret;
+pub mod shape;
 mod spec;
 mod state;
 
@@ -36,5 +37,6 @@ pub use policy::offered_scopes;
 pub use rejection::Rejection;
 pub use schema::form_from_schema;
 pub use secret::{Secrets, conceal, is_concealed, reveal};
+pub use shape::Quota;
 pub use spec::AskSpec;
 pub use state::{Action, Ask, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, UnconfirmedResult};

@@ -16,6 +16,16 @@ pub enum Rejection {
     AskChanged,
     #[error("this ask cannot be shown: {why}")]
     BadAsk { why: String },
+    #[error(
+        "{open} asks of this session wait for a person already, which is as many as there may be: ask again when some \
+         are answered, or take some back"
+    )]
+    TooManyOpen { open: usize },
+    #[error(
+        "with this ask, {} MB would wait for a person in this session, and {} MB may: ask again when some of the \
+         {open} open asks are answered, or take some back", bytes.div_ceil(1024 * 1024), limit / (1024 * 1024)
+    )]
+    TooMuchOpen { open: usize, bytes: u64, limit: u64 },
     #[error("somebody else answered first")]
     Lost { winner: Box<Winner> },
     #[error("this ask was shown again since: answer the new prompt")]
@@ -54,6 +64,8 @@ pub enum Rejection {
     GrantExists,
     #[error("there is no such grant, or it was revoked")]
     UnknownGrant,
+    #[error("{waiting} messages wait for the agent already: send this one when it has taken some")]
+    TooManyMessages { waiting: usize },
     #[error("a message needs words")]
     EmptyMessage,
 }

@@ -3,6 +3,8 @@
 //! What a person would be asked otherwise than the schema says is refused, never dropped: a keyword that is not listed
 //! here would be a rule that nobody checks.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{Field, FieldKind, FieldOption, Form, TextFormat};
 use serde_json::{Map, Value};
 
@@ -25,8 +27,10 @@ fn convert(title: Option<String>, schema: &Value) -> Result<Form, String> {
     let properties =
         schema.get("properties").and_then(Value::as_object).ok_or("the schema has no `properties`")?;
     let required = match schema.get("required") {
-        None => Vec::new(),
-        Some(names) => texts(names).ok_or("`required` must be a list of property names")?,
+        None => BTreeSet::new(),
+        Some(names) => {
+            texts(names).map(BTreeSet::from_iter).ok_or("`required` must be a list of property names")?
+        }
     };
     if let Some(name) = required.iter().find(|name| !properties.contains_key(name.as_str())) {
         return Err(format!("`{name}` is required, and no property"));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 6;
+pub const STATE_VERSION: u32 = 7;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ pub struct Session {
     pub grants: BTreeMap<GrantId, Grant>,
     /// Asks that a person can still answer or a handler still decides.
     pub live: BTreeSet<InteractionId>,
+    /// What those show, in bytes.
+    pub live_bytes: u64,
     /// Those of them that keep the agent waiting.
     pub blocking: BTreeSet<InteractionId>,
     /// Settled asks whose delivery is not over, or may be tried again before the turn ends.
@@ -89,6 +91,8 @@ pub struct Ask {
     pub tool_name: String,
     pub input_digest: Digest,
     pub spec: AskSpec,
+    /// What it shows, in bytes.
+    pub bytes: u64,
     pub state: AskState,
     pub delivery: Option<Delivery>,
     /// It was approved with another input than the one asked about.

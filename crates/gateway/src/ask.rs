@@ -1,5 +1,7 @@
 //! Any program asks.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdstead_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
@@ -23,6 +25,25 @@ pub enum CallerAsk {
 
 /// The name under which a calling program's session is opened.
 pub(crate) const CALLER: &str = "caller";
+
+/// A name is for a person to read.
+const LONGEST_CLIENT_NAME: usize = 64;
+/// How many sessions under further names one token may open while this gateway runs.
+const CLIENTS: u32 = 8;
+
+/// How many sessions were opened for programs that share a token.
+#[derive(Debug, Default)]
+pub(crate) struct Clients(Mutex<HashMap<SessionId, u32>>);
+
+impl Clients {
+    /// Counts one more for this caller; `false` if there are enough.
+    fn take(&self, caller: SessionId) -> bool {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = opened.entry(caller).or_default();
+        *count += 1;
+        *count <= CLIENTS
+    }
+}
 
 impl Gateway {
     /// Opens the ask, or finds the one that was opened with this key.
@@ -74,7 +95,8 @@ impl Gateway {
             handler_state: None,
         };
         let id = request.interaction_id;
-        let command = Request { request, owner_grants: Vec::new(), allowed_by: None };
+        let command =
+            Request { request, owner_grants: Vec::new(), allowed_by: None, quota: self.inner.config.quota };
         self.append(session, Command::Request(Box::new(command))).await?;
         self.interaction(&caller.owner, id).await
     }
@@ -102,10 +124,18 @@ impl Gateway {
         self.open_own(callers_session(caller), caller, &caller.name).await
     }
 
-    /// The session of one program among those that share a token: an MCP client by the name it gives itself.
+    /// The session of one program among those that share a token: an MCP client by the name it gives itself. A token
+    /// under ever new names gets no further sessions: each has a quota of its own.
     pub async fn client_session(&self, caller: &Person, client: &str) -> Result<SessionId, GatewayError> {
+        let client: String = client.chars().take(LONGEST_CLIENT_NAME).collect();
         let session = SessionId::derive(&caller.owner, &format!("{CALLER}\n{}\n{client}", caller.name));
-        self.open_own(session, caller, client).await
+        if self.inner.journal.session(session).await?.is_some() {
+            return Ok(session);
+        }
+        if !self.inner.clients.take(callers_session(caller)) {
+            return self.own_session(caller).await;
+        }
+        self.open_own(session, caller, &client).await
     }
 
     async fn open_own(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
-use holdstead_core::{Cancel, CancelScope, Command};
+use holdstead_core::{Cancel, CancelScope, Command, Quota};
 use holdstead_protocol::api::{
     Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
 };
@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::ask::Clients;
 use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
 use crate::session::SessionHandle;
@@ -38,6 +39,8 @@ pub struct GatewayConfig {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Where agents on this machine reach these tools over MCP. Left out: hosted agents do not get them.
     pub mcp_url: Option<String>,
+    /// What may wait for a person in one session.
+    pub quota: Quota,
 }
 
 impl GatewayConfig {
@@ -67,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) hub: Hub,
     presence: Arc<Presence>,
     pub(crate) followed: Followed,
+    pub(crate) clients: Clients,
     /// The tasks that run now: see the registry.
     pub(crate) sessions: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Told when an ask with a deadline was opened.
@@ -99,6 +103,7 @@ impl Gateway {
             hub: Hub::default(),
             presence: Arc::default(),
             followed: Followed::default(),
+            clients: Clients::default(),
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
             shutdown: CancellationToken::new(),

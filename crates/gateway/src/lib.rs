@@ -31,6 +31,7 @@ pub use ask::{CallerAsk, callers_session};
 pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
+pub use holdstead_core::Quota;
 pub use inbox::{InboxFrame, InboxStream};
 pub use mask::Masks;
 pub use presence::{Watch, Watching};

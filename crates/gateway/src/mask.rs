@@ -57,7 +57,7 @@ impl Masks {
         match &mut command {
             Command::Record(outputs) => outputs.iter_mut().for_each(|output| needles.output(output)),
             Command::Request(request) => {
-                let Request { request, owner_grants, allowed_by: _ } = &mut **request;
+                let Request { request, owner_grants, allowed_by: _, quota: _ } = &mut **request;
                 if needles.ask(request) {
                     // A remembered approval must not cover what nobody could see.
                     owner_grants.clear();

@@ -1,6 +1,6 @@
 //! Appends, and tells screens, timers and session tasks what is durable.
 
-use holdstead_core::{Command, concerns_host};
+use holdstead_core::{Command, concerns_host, shape};
 use holdstead_protocol::{AgentState, Event, EventBody, SessionId};
 use holdstead_store::Appended;
 
@@ -17,6 +17,8 @@ impl Gateway {
         session: SessionId,
         command: Command,
     ) -> Result<Appended, GatewayError> {
+        // Before it is queued: what is too large costs whoever sent it, not the one writer.
+        shape::check(&command)?;
         let pending = self.inner.journal.append(session, self.inner.masks().command(session, command));
         let gateway = self.clone();
         let told = self.inner.tasks.spawn(async move {

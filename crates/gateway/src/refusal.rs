@@ -49,6 +49,9 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         }
         Rejection::WrongAction { .. }
         | Rejection::BadAsk { .. }
+        | Rejection::TooManyOpen { .. }
+        | Rejection::TooMuchOpen { .. }
+        | Rejection::TooManyMessages { .. }
         | Rejection::EmptyMessage
         | Rejection::SecretInTheClear => Refusal::new(Code::Invalid, words),
         Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),

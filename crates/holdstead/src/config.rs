@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use holdstead_gateway::Quota;
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -23,7 +24,22 @@ pub(crate) struct Config {
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
     hold: HoldConfig,
+    pub(crate) limits: LimitsConfig,
     pub(crate) agents: AgentsConfig,
+}
+
+/// What may wait for a person in one session.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    open_asks: usize,
+    open_megabytes: u32,
+}
+
+impl LimitsConfig {
+    pub(crate) fn quota(&self) -> Quota {
+        Quota { asks: self.open_asks, bytes: u64::from(self.open_megabytes) * 1024 * 1024 }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -121,9 +137,11 @@ fn from_environment(
             Value::Array(_) => Value::Array(
                 text.split(',').filter(|part| !part.is_empty()).map(|part| part.trim().into()).collect(),
             ),
-            Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Datetime(_) | Value::Table(_) => {
-                Value::String(text)
-            }
+            Value::Integer(_) => text
+                .parse()
+                .map(Value::Integer)
+                .map_err(|_| Failure::Config(format!("{name} is `{text}`: write a whole number")))?,
+            Value::String(_) | Value::Float(_) | Value::Datetime(_) | Value::Table(_) => Value::String(text),
         };
     }
     Ok(())
@@ -155,6 +173,7 @@ mod tests {
         assert_eq!(config.hold().unwrap(), Hold { after_ms: 600_000, then: HoldThen::Park });
         assert!(config.listen.ip().is_loopback());
         assert!(!config.allow_remote);
+        assert_eq!(config.limits.quota(), Quota::default());
     }
 
     #[test]
@@ -165,6 +184,7 @@ mod tests {
             "HOLDSTEAD_HOLD_AFTER" => Some("7s".to_owned()),
             "HOLDSTEAD_ALLOWED_HOSTS" => Some("a.example, b.example".to_owned()),
             "HOLDSTEAD_ALLOW_REMOTE" => Some("true".to_owned()),
+            "HOLDSTEAD_LIMITS_OPEN_ASKS" => Some("7".to_owned()),
             _ => None,
         };
         from_environment(&mut table, "HOLDSTEAD", &set).unwrap();
@@ -173,6 +193,7 @@ mod tests {
         assert_eq!(config.hold().unwrap(), Hold { after_ms: 7_000, then: HoldThen::Park });
         assert_eq!(config.allowed_hosts, ["a.example", "b.example"]);
         assert!(config.allow_remote);
+        assert_eq!(config.limits.quota().asks, 7);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use holdstead_protocol::{
 };
 
 use super::still_open;
-use crate::{Ask, AskSpec, Rejection, Session, digest, policy, secret};
+use crate::{Ask, AskSpec, Quota, Rejection, Session, digest, policy, secret, shape};
 
 /// An ask to be opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Request {
     pub owner_grants: Vec<Grant>,
     /// A rule, by name, that allows this without a person.
     pub allowed_by: Option<String>,
+    /// What may wait for a person in this session.
+    pub quota: Quota,
 }
 
 pub(crate) fn decide(
@@ -38,6 +40,7 @@ pub(crate) fn decide(
     secret::not_shown_again(&mut request);
     let id = request.interaction_id;
     if !request.body.is_approval() {
+        room(session, &request, command.quota)?;
         return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
     }
     request.may_have_run = session.may_have_run.contains(&request.input_digest);
@@ -74,7 +77,21 @@ pub(crate) fn decide(
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled]);
         }
     }
+    room(session, &request, command.quota)?;
     Ok(vec![EventBody::InteractionRequest(Box::new(request))])
+}
+
+/// Whether one more may wait for a person.
+fn room(session: &Session, request: &InteractionRequest, quota: Quota) -> Result<(), Rejection> {
+    let open = session.live.len();
+    if open >= quota.asks {
+        return Err(Rejection::TooManyOpen { open });
+    }
+    let bytes = session.live_bytes + shape::bytes(request);
+    if bytes > quota.bytes {
+        return Err(Rejection::TooMuchOpen { open, bytes, limit: quota.bytes });
+    }
+    Ok(())
 }
 
 /// Asking the same thing again is no new ask; asking another thing under the same id is refused.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Request, State,
+    AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, State,
     Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
@@ -120,6 +120,7 @@ fn command(world: &World, step: &Step) -> Command {
             request: approval(n, what),
             owner_grants: Vec::new(),
             allowed_by: Some("auto".to_owned()),
+            quota: Quota::default(),
         })),
         Step::Respond { n, old_prompt, key, draft: kind } => {
             let attempt = if old_prompt { 1 } else { attempt(n) };

@@ -2,7 +2,8 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, CancelScope, Command, Expire, ExpireCause, Finish, Outcome, Rejection, Request, Trigger, Verdict,
+    Cancel, CancelScope, Command, Expire, ExpireCause, Finish, Outcome, Quota, Rejection, Request, Trigger,
+    Verdict,
 };
 use holdstead_protocol::{
     AgentState, AskState, Closing, Decider, EventBody, InteractionRequest, ResponseDraft, Scope, Settlement,
@@ -135,6 +136,7 @@ fn a_rule_allows_by_name() {
         request: approval(1, 1),
         owner_grants: Vec::new(),
         allowed_by: Some("read-only".to_owned()),
+        quota: Quota::default(),
     }));
     let events = world.ok(command);
     assert!(matches!(
@@ -150,6 +152,7 @@ fn a_rule_never_answers_a_question() {
         request: question(1),
         owner_grants: Vec::new(),
         allowed_by: Some("auto".to_owned()),
+        quota: Quota::default(),
     })));
     assert_eq!(world.ask(1).state, AskState::Open);
 }
@@ -322,4 +325,46 @@ fn message_without_words() -> Command {
     let Command::Message(mut message) = message(1) else { unreachable!("a message") };
     message.text = " \n".to_owned();
     Command::Message(message)
+}
+
+#[test]
+fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
+    let mut world = World::running();
+    let asking = |n: u8, quota: Quota| {
+        let request = approval(n, n);
+        Command::Request(Box::new(Request { request, owner_grants: Vec::new(), allowed_by: None, quota }))
+    };
+    let two = Quota { asks: 2, ..Quota::default() };
+    world.ok(asking(1, two));
+    world.ok(asking(2, two));
+    let refused = world.rejected(asking(3, two));
+    assert_eq!(refused, Rejection::TooManyOpen { open: 2 });
+    assert!(refused.to_string().contains("2 asks of this session wait"), "{refused}");
+    assert_eq!(world.ok(asking(2, two)), [], "asking the same again is no new ask");
+    let by_rule = Command::Request(Box::new(Request {
+        request: approval(4, 4),
+        owner_grants: Vec::new(),
+        allowed_by: Some("auto".to_owned()),
+        quota: two,
+    }));
+    world.ok(by_rule);
+    world.ok(respond(1, 1, "k", approve()));
+    world.ok(asking(3, two));
+
+    let held = world.session().live_bytes;
+    assert!(held > 0);
+    let full = Quota { bytes: held, ..Quota::default() };
+    assert!(matches!(world.rejected(asking(5, full)), Rejection::TooMuchOpen { open: 2, .. }));
+    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    assert_eq!(world.session().live_bytes, 0);
+    world.ok(asking(5, full));
+}
+
+#[test]
+fn messages_that_wait_are_bounded() {
+    let mut world = World::running();
+    for n in 0..1_000 {
+        world.ok(message(u8::try_from(n % 250).unwrap()));
+    }
+    assert_eq!(world.rejected(message(251)), Rejection::TooManyMessages { waiting: 1_000 });
 }

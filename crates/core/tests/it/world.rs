@@ -1,7 +1,7 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdstead_core::{
-    Ask, Command, Rejection, Request, Respond, Resume, Retell, Session, State, decide, digest, fold,
+    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, State, decide, digest, fold,
     offered_scopes,
 };
 use holdstead_protocol::{
@@ -181,7 +181,12 @@ pub(crate) fn form(n: u8) -> InteractionRequest {
 }
 
 pub(crate) fn ask(request: InteractionRequest) -> Command {
-    Command::Request(Box::new(Request { request, owner_grants: Vec::new(), allowed_by: None }))
+    Command::Request(Box::new(Request {
+        request,
+        owner_grants: Vec::new(),
+        allowed_by: None,
+        quota: Quota::default(),
+    }))
 }
 
 pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -> Command {

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Masks, Person, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
+    Gateway, GatewayConfig, Masks, Person, Quota, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::transport::InteractionMode;
@@ -27,6 +27,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
         masks: Masks::default(),
         tools: vec![tool],
         mcp_url: None,
+        quota: Quota::default(),
     };
     let gateway = Gateway::start(journal, Vec::new(), config).await?;
     let owner = OwnerId::new("ada")?;

@@ -111,6 +111,7 @@ impl SessionTask {
                 request: request.clone(),
                 owner_grants: owner_grants.clone(),
                 allowed_by: allowed_by.clone(),
+                quota: self.gateway.inner.config.quota,
             };
             let appended = self.gateway.append(self.session, Command::Request(Box::new(command))).await?;
             let id = request.interaction_id;

@@ -51,7 +51,9 @@ impl ToolContext {
     ) -> Result<Value, InteractionError> {
         let id = request.interaction_id;
         let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
-        self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None }))).await?;
+        let quota = self.gateway.inner.config.quota;
+        self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None, quota })))
+            .await?;
         self.require_audience(id).await?;
         self.follow(id, timeout, handler).await
     }

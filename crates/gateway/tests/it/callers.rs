@@ -121,3 +121,29 @@ async fn a_program_has_no_agent_to_talk_to() {
     let refused = world.gateway.message(&ada(), asked.session_id, "hello".to_owned()).await;
     assert!(matches!(refused, Err(GatewayError::NoAgent { .. })), "{refused:?}");
 }
+
+#[tokio::test]
+async fn what_is_too_large_for_a_person_is_refused_before_it_is_queued() {
+    let world = World::new().await;
+    let options: Vec<_> = (0..34_000).map(|n| json!({ "value": n.to_string(), "label": "x" })).collect();
+    let fields = json!([{ "id": "f", "label": "F", "type": "select", "options": options }]);
+    let form = holdstead_protocol::api::FormCall {
+        fields: serde_json::from_value(fields).unwrap(),
+        ..holdstead_protocol::api::FormCall::default()
+    };
+    let call = AskCall { body: AskCallBody::Form { form }, ..approval("k", Value::Null) };
+    let Err(GatewayError::Rejected(refused)) = ask(&world.gateway, call).await else { panic!("not refused") };
+    assert!(refused.to_string().contains("34000 options"), "{refused}");
+}
+
+#[tokio::test]
+async fn ever_new_names_of_a_client_get_no_further_sessions() {
+    let world = World::new().await;
+    let mut sessions = std::collections::BTreeSet::new();
+    for n in 0..100 {
+        sessions.insert(world.gateway.client_session(&program(), &format!("client {n}")).await.unwrap());
+    }
+    assert_eq!(sessions.len(), 9, "8, and the token's own");
+    let known = world.gateway.client_session(&program(), "client 0").await.unwrap();
+    assert!(sessions.contains(&known) && known != holdstead_gateway::callers_session(&program()));
+}

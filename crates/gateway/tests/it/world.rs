@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use holdstead_agents::Driver;
 use holdstead_agents::scripted::ScriptedDriver;
-use holdstead_gateway::{EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, SecretsKey, Tool};
+use holdstead_gateway::{
+    EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, Quota, SecretsKey, Tool,
+};
 use holdstead_protocol::api::{OpenSession, Receipt, Respond};
 use holdstead_protocol::{
     AgentState, AskChange, Delivery, Done, Event, EventBody, Hold, InteractionClosed, InteractionId,
@@ -87,6 +89,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
         masks: Masks::default(),
         tools: Vec::new(),
         mcp_url: None,
+        quota: Quota::default(),
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         masks,
         tools: Vec::new(),
         mcp_url: Some(mcp_url(address)),
+        quota: config.limits.quota(),
     };
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));

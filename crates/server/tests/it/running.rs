@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, SecretsKey, Tool};
+use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::ServerConfig;
@@ -51,6 +51,7 @@ impl Running {
             masks: Masks::default(),
             tools,
             mcp_url: None,
+            quota: Quota::default(),
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdstead_core::{Command, Request, Respond, digest};
+use holdstead_core::{Command, Quota, Request, Respond, digest};
 use holdstead_protocol::{
     AskBody, Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
     Presentation, PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
@@ -152,7 +152,7 @@ pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (Ope
         handler_state: None,
     };
     let open = OpenAsk { session, id: request.interaction_id, prompt: request.prompt_id };
-    let command = Request { request, owner_grants: Vec::new(), allowed_by: None };
+    let command = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };
     (open, Command::Request(Box::new(command)))
 }
 

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, SecretsKey, Tool, ToolContext, ToolFailure,
-    ToolOutcome, ToolResponse,
+    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Quota, SecretsKey, Tool, ToolContext,
+    ToolFailure, ToolOutcome, ToolResponse,
 };
 use holdstead_protocol::api::{Role, Session};
 use holdstead_protocol::{OwnerId, Response, ResponseDraft, Scope};
@@ -75,6 +75,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         masks: Masks::default(),
         tools: vec![Arc::new(Refund)],
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
+        quota: Quota::default(),
     };
     let journal = holdstead_store::open("sqlite::memory:").await?;
     let driver = ClaudeCodeDriver::new(host, claude.display().to_string());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, Reprompt, SecretsKey, Tool,
+    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, Quota, Reprompt, SecretsKey, Tool,
     ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::api::Role;
@@ -27,6 +27,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
         masks: Masks::default(),
         tools: vec![Arc::new(email)],
         mcp_url: None,
+        quota: Quota::default(),
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Command, Output, Request, Respond, digest};
+use holdstead_core::{Command, Output, Quota, Request, Respond, digest};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin,
     OwnerId, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface,
@@ -99,6 +99,7 @@ pub(crate) fn ask(request: &InteractionRequest) -> Command {
         request: request.clone(),
         owner_grants: Vec::new(),
         allowed_by: None,
+        quota: Quota::default(),
     }))
 }
 
