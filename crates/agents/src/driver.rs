@@ -1,11 +1,12 @@
 //! What the gateway knows of any agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_protocol::{
-    AskBody, Capabilities, PermissionMode, Response, Settlement, StopReason, ToolCallId, Usage,
+    AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason, ToolCallId,
+    Usage,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -21,6 +22,11 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &'static str;
 
     fn capabilities(&self) -> DriverCapabilities;
+
+    /// What a folder brings that this agent would run, or be allowed something by. Reads files.
+    fn project_files(&self, _cwd: &Path) -> Option<FoundFiles> {
+        None
+    }
 
     /// Starts a process. It has said nothing yet when this returns.
     async fn start(&self, launch: Launch) -> Result<Agent, StartError>;
@@ -57,11 +63,40 @@ pub struct Launch {
     pub mcp_servers: Map<String, Value>,
     /// The gateway's own tools, for agents that can call them.
     pub tool_server: Option<ToolServer>,
+    pub project_files: ProjectFiles,
     /// In place of the configured one.
     pub program: Option<String>,
     pub resume: Option<ResumePoint>,
     /// The name of this incarnation, for its process to carry.
     pub life: String,
+}
+
+/// Whether the folder's own files may run something or allow something: settings, hooks, servers, rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectFiles {
+    /// Nobody trusts them as they are now: the agent starts without them.
+    Closed,
+    /// A person trusts them as they are now.
+    Trusted,
+}
+
+/// What a folder brings for one kind of agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFiles {
+    /// With nothing in it that leads elsewhere.
+    pub folder: PathBuf,
+    /// Files that could run or allow something, from the top of the repository.
+    pub files: Vec<String>,
+    /// Files with words for the model, which the agent does not read either while the folder is closed.
+    pub instructions: Vec<String>,
+    /// Of `files` as they are now; nothing, if they cannot be trusted: too many, too large, or a link out of the folder.
+    pub digest: Option<Digest>,
+}
+
+impl FoundFiles {
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.instructions.is_empty()
+    }
 }
 
 /// An MCP server over HTTP.
@@ -70,6 +105,8 @@ pub struct ToolServer {
     pub url: String,
     /// A secret: it must not be where other people can read it.
     pub token: String,
+    /// The names of the tools that it serves. They ask by themselves; a tool of any other name does not.
+    pub tools: Vec<String>,
 }
 
 impl std::fmt::Debug for ToolServer {
@@ -232,6 +269,16 @@ pub enum AgentEvent {
     /// It showed that a resolution reached it.
     Acknowledged {
         tool_call_id: ToolCallId,
+    },
+    /// What was approved reached it, and did not run.
+    NotRun {
+        tool_call_id: ToolCallId,
+        because: NotRun,
+    },
+    /// A call that was asked about ran with this input, which is not the one that was approved.
+    RanOther {
+        tool_call_id: ToolCallId,
+        input: Value,
     },
     /// It was told to park and stays: it goes on waiting.
     CannotPark {

@@ -11,6 +11,7 @@ mod process;
 pub mod scripted;
 
 pub use driver::{
-    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, Launch, MayAllow,
-    Outgoing, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer, WriteError,
+    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch,
+    MayAllow, Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError,
+    ToolServer, WriteError,
 };

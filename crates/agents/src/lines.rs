@@ -7,9 +7,14 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
-    /// It was longer than allowed and was skipped.
-    TooLong,
+    /// It was longer than allowed and was skipped, but for its beginning.
+    TooLong {
+        beginning: String,
+    },
 }
+
+/// How much of a line that is too long is kept.
+const BEGINNING: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
@@ -35,9 +40,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let part = end.map_or(chunk, |end| &chunk[..end]);
             if too_long || line.len() + part.len() > self.limit {
-                // Nothing of it is kept: an endless line must not grow in memory.
+                // Only its beginning is kept: an endless line must not grow in memory.
                 too_long = true;
-                line = Vec::new();
+                let missing = BEGINNING.saturating_sub(line.len()).min(part.len());
+                line.extend_from_slice(&part[..missing]);
+                line.truncate(BEGINNING);
+                line.shrink_to_fit();
             } else {
                 line.extend_from_slice(part);
             }
@@ -52,7 +60,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 
 fn finished(mut line: Vec<u8>, too_long: bool) -> Line {
     if too_long {
-        return Line::TooLong;
+        return Line::TooLong { beginning: String::from_utf8_lossy(&line).into_owned() };
     }
     if line.last() == Some(&b'\r') {
         line.pop();
@@ -90,8 +98,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_skipped_alone() {
-        assert_eq!(all(b"12345678\n123456789\nok\n", 8).await, [text("12345678"), Line::TooLong, text("ok")]);
-        assert_eq!(all(b"123456789", 8).await, [Line::TooLong]);
+        let too_long = || Line::TooLong { beginning: "123456789".to_owned() };
+        assert_eq!(all(b"12345678\n123456789\nok\n", 8).await, [text("12345678"), too_long(), text("ok")]);
+        assert_eq!(all(b"123456789", 8).await, [too_long()]);
+        let endless = all(&b"12345678".repeat(1000), 8).await;
+        let [Line::TooLong { beginning }] = &endless[..] else { panic!("{endless:?}") };
+        assert_eq!(beginning.len(), BEGINNING);
     }
 
     #[tokio::test]

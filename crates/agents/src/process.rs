@@ -39,6 +39,19 @@ pub(crate) struct Spawn {
     /// How to get the program if it is not there.
     pub(crate) hint: &'static str,
     pub(crate) wire: Box<dyn Wire>,
+    /// What it was started with: goes when it goes.
+    pub(crate) files: Option<Folder>,
+}
+
+/// A folder that is deleted when nobody needs it any more.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind goes when the gateway starts again.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }
 
 /// One agent's language. It may remember what was said before.
@@ -67,6 +80,11 @@ pub(crate) trait Wire: Send + std::fmt::Debug {
     /// What a line means that is JSON. With a flaw it is not what the agent wrote: nothing in it is decided on, and
     /// whatever waits for an answer is told why.
     fn heard(&mut self, line: Value, flaw: Option<&Flaw>) -> Vec<Effect>;
+
+    /// What a line means of which only the beginning was kept.
+    fn hear_too_long(&mut self, _beginning: &str, limit: usize) -> Vec<Effect> {
+        vec![error(format!("the agent wrote a line of more than {limit} bytes; it was skipped"))]
+    }
 
     /// How this is said to the agent.
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect>;
@@ -124,7 +142,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
         }
     })?;
     let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-    let group = Group { child, ended: false };
+    let group = Group { child, ended: false, _files: what.files };
     let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = (pipes.0, pipes.1, pipes.2, group.child.id())
     else {
         let source = std::io::Error::other("its pipes are missing");
@@ -151,6 +169,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
 struct Group {
     child: Box<dyn ChildWrapper>,
     ended: bool,
+    _files: Option<Folder>,
 }
 
 impl Group {
@@ -315,11 +334,7 @@ async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<b
         };
         let said = match line {
             Ok(Some(Line::Text(line))) => talk.wire().hear(&line),
-            Ok(Some(Line::TooLong)) => {
-                let message =
-                    format!("the agent wrote a line of more than {LINE_LIMIT} bytes; it was skipped");
-                vec![error(message)]
-            }
+            Ok(Some(Line::TooLong { beginning })) => talk.wire().hear_too_long(&beginning, LINE_LIMIT),
             Ok(None) | Err(_) => return parked,
         };
         for said in said {

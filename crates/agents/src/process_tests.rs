@@ -26,7 +26,8 @@ impl Wire for Plain {
 fn spawn_shell(script: &str) -> Agent {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let env = vec![("FROM_DRIVER".to_owned(), "yes".to_owned())];
-    spawn(Spawn { command, cwd: std::env::temp_dir(), env, hint: "", wire: Box::new(Plain) }).unwrap()
+    spawn(Spawn { command, cwd: std::env::temp_dir(), env, hint: "", wire: Box::new(Plain), files: None })
+        .unwrap()
 }
 
 async fn next(agent: &mut Agent) -> Option<AgentEvent> {
@@ -105,7 +106,14 @@ async fn only_the_end_of_stderr_is_kept() {
 async fn a_program_or_folder_that_is_missing_is_named() {
     let start = |program: &str, cwd: &str| {
         let command = vec![program.to_owned()];
-        spawn(Spawn { command, cwd: cwd.into(), env: Vec::new(), hint: "install it", wire: Box::new(Plain) })
+        spawn(Spawn {
+            command,
+            cwd: cwd.into(),
+            env: Vec::new(),
+            hint: "install it",
+            wire: Box::new(Plain),
+            files: None,
+        })
     };
     assert!(matches!(start("no-such-program", "/"), Err(StartError::NotFound { hint: "install it", .. })));
     assert!(matches!(start("sh", "/no/such/folder"), Err(StartError::NoFolder { .. })));

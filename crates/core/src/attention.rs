@@ -22,7 +22,7 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
             AskChange::Queued { .. } => of_agent(&update.interaction_id),
             // Its tool knows, and the agent that called it is gone.
             AskChange::Settled { .. } => session.orphaned_answers().any(|id| id == update.interaction_id),
-            AskChange::Delivery { .. } => false,
+            AskChange::Delivery { .. } | AskChange::RanOtherThanApproved { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {
             Closing::Expired => of_agent(&closed.interaction_id),

@@ -15,10 +15,12 @@ pub(crate) mod grant;
 pub(crate) mod identify;
 pub(crate) mod late_answer;
 pub(crate) mod message;
+pub(crate) mod not_run;
 pub(crate) mod open;
 pub(crate) mod outcome;
 pub(crate) mod park;
 pub(crate) mod queue;
+pub(crate) mod ran_other;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod respond;
@@ -28,13 +30,13 @@ pub(crate) mod revoke;
 pub(crate) mod stay;
 
 use holdstead_protocol::{
-    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, SessionOpened, Timestamp, TurnId,
-    UserMessage,
+    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, NotRun, SessionOpened, Timestamp,
+    TurnId, UserMessage,
 };
 
 use crate::{
-    Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, Rejection, Request, Respond, Resume,
-    Retell,
+    Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond,
+    Resume, Retell,
 };
 use crate::{Session, State};
 
@@ -79,6 +81,10 @@ pub enum Command {
     Delivered { interaction_id: InteractionId, incarnation: Incarnation },
     /// The asker showed that it has it.
     Acknowledge { interaction_id: InteractionId },
+    /// What was approved reached the agent, and the call did not run.
+    NotRun { interaction_id: InteractionId, because: NotRun },
+    /// A call ran with another input than the one that was approved.
+    RanOther(RanOther),
     /// The agent went away before its tool could tell it.
     Retell(Box<Retell>),
     /// Remember an approval.
@@ -119,7 +125,9 @@ impl Command {
             | Self::Park { interaction_id, .. }
             | Self::Delivering { interaction_id, .. }
             | Self::Delivered { interaction_id, .. }
-            | Self::Acknowledge { interaction_id } => vec![*interaction_id],
+            | Self::Acknowledge { interaction_id }
+            | Self::NotRun { interaction_id, .. } => vec![*interaction_id],
+            Self::RanOther(ran) => vec![ran.interaction_id],
             Self::Cancel(cancel) => match cancel.scope {
                 CancelScope::Ask(interaction_id) => vec![interaction_id],
                 CancelScope::Turn => session.live.union(&session.undelivered).copied().collect(),
@@ -162,6 +170,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
             delivered::decide(session, *interaction_id, *incarnation)
         }
         Command::Acknowledge { interaction_id } => acknowledge::decide(session, *interaction_id),
+        Command::NotRun { interaction_id, because } => not_run::decide(session, *interaction_id, *because),
+        Command::RanOther(ran) => ran_other::decide(session, ran),
         Command::Retell(retell) => retell::decide(session, retell),
         Command::Grant(grant) => grant::decide(session, grant),
         Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),

@@ -34,6 +34,9 @@ pub fn fold(state: &mut State, event: &Event) {
                 session.change(update.interaction_id, seq, |ask| ask.state = AskState::Queued)
             }
             AskChange::Delivery { delivery } => session.deliver(update.interaction_id, delivery, seq),
+            AskChange::RanOtherThanApproved { .. } => {
+                session.change(update.interaction_id, seq, |ask| ask.ran_other_than_approved = true)
+            }
         },
         EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
             ask.state = AskState::Closed { closing: closed.closing };
@@ -108,6 +111,7 @@ impl Session {
                 state: AskState::Open,
                 delivery: None,
                 edited: false,
+                ran_other_than_approved: false,
                 hold: request.hold,
                 deadline: request.deadline,
                 can_park: request.can_park,

@@ -58,6 +58,8 @@ pub fn check(command: &Command) -> Result<(), Rejection> {
         | Command::Delivering { .. }
         | Command::Delivered { .. }
         | Command::Acknowledge { .. }
+        | Command::NotRun { .. }
+        | Command::RanOther(_)
         | Command::Retell(_)
         | Command::Grant(_)
         | Command::Revoke { .. }

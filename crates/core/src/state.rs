@@ -97,6 +97,8 @@ pub struct Ask {
     pub delivery: Option<Delivery>,
     /// It was approved with another input than the one asked about.
     pub edited: bool,
+    /// Its call ran, and not with the input that was approved.
+    pub ran_other_than_approved: bool,
     pub hold: Hold,
     pub deadline: Option<Timestamp>,
     pub can_park: bool,
@@ -196,7 +198,8 @@ impl Ask {
                 Delivery::Delivering { .. }
                 | Delivery::Delivered { .. }
                 | Delivery::Acknowledged
-                | Delivery::Undeliverable { .. },
+                | Delivery::Undeliverable { .. }
+                | Delivery::NotRun { .. },
             ) => false,
         }
     }

@@ -35,7 +35,8 @@ impl Gateway {
             };
             self.inner.journal.add_token(known).await?;
         }
-        Ok(Some(ToolServer { url: url.clone(), token }))
+        let tools = self.tools().iter().map(|tool| tool.name().to_owned()).collect();
+        Ok(Some(ToolServer { url: url.clone(), token, tools }))
     }
 
     /// That life is over, and its token with it.

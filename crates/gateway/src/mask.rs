@@ -75,6 +75,14 @@ impl Masks {
             Command::Retell(retell) => retell.result.iter_mut().for_each(|result| {
                 needles.value(result);
             }),
+            Command::RanOther(other) => {
+                // A digest of what has a secret in it would let the secret be guessed.
+                if let Some(ran) = &mut other.ran
+                    && needles.value(ran)
+                {
+                    other.ran_digest = digest(ran);
+                }
+            }
             Command::Exit(exit) => exit.message.iter_mut().for_each(|words| needles.text(words)),
             Command::Open(_)
             | Command::Message(_)
@@ -91,6 +99,7 @@ impl Masks {
             | Command::Delivering { .. }
             | Command::Delivered { .. }
             | Command::Acknowledge { .. }
+            | Command::NotRun { .. }
             | Command::Grant(_)
             | Command::Revoke { .. }
             | Command::End { .. } => {}

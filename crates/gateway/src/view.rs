@@ -25,6 +25,7 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
         parked: parked && record.ask.is_blocking(),
         state: record.ask.state,
         delivery: record.ask.delivery,
+        ran_other_than_approved: record.ask.ran_other_than_approved,
         request: record.request,
         response: record.response,
     }

@@ -70,6 +70,23 @@ impl Places {
         self.data.join("scripted")
     }
 
+    /// What agents' processes are started with and others must not read.
+    pub(crate) fn launches(&self) -> PathBuf {
+        self.data.join("launches")
+    }
+
+    /// What no agent may read or change: tokens, keys, settings, the journal.
+    pub(crate) fn private(&self, store: &str) -> Vec<PathBuf> {
+        let mut private = vec![self.config.clone(), self.data.clone()];
+        // SQLite's other files begin with the same name; those of its folder that are not its own are left alone.
+        let file = store.strip_prefix("sqlite:").map(|path| path.split('?').next().unwrap_or(path));
+        if let Some(file) = file.filter(|file| !file.is_empty() && !file.starts_with(':')) {
+            private.extend(["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{file}{end}"))));
+        }
+        private.dedup();
+        private
+    }
+
     /// What was signed, beside the database and not in it.
     pub(crate) fn checkpoints_file(&self) -> PathBuf {
         self.data.join("checkpoints.log")

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{
-    AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, Settlement, Surface,
+    AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Settlement, Surface,
     Timestamp, Winner,
 };
 use serde_json::Value;
@@ -73,6 +73,12 @@ pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
         }
         Some(Delivery::Unknown { .. }) => "the agent died meanwhile: it may or may not have it",
         Some(Delivery::Undeliverable { .. }) => "it could not reach the agent any more",
+        Some(Delivery::NotRun { because: NotRun::Blocked }) => {
+            "blocked by a hook or a rule of the agent: it did not run"
+        }
+        Some(Delivery::NotRun { because: NotRun::AskedAnew }) => {
+            "a hook of the agent changed the call: it did not run, and is asked again as it is now"
+        }
         None => "kept",
     }
 }

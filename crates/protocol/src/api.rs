@@ -146,6 +146,9 @@ pub struct Interaction {
     pub state: AskState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
+    /// Its call ran, and not with the input that was approved; the journal has the input that ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_other_than_approved: bool,
     /// The agent has no process while it waits.
     pub parked: bool,
     pub request: InteractionRequest,

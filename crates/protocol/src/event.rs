@@ -289,6 +289,14 @@ pub enum AskChange {
         #[serde(flatten)]
         delivery: Delivery,
     },
+    /// The call ran, and not with the input that was approved, or before anybody approved it.
+    RanOtherThanApproved {
+        /// Of the input that ran.
+        ran_digest: Digest,
+        /// The input that ran, unless it is too large to be kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ran: Option<Value>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

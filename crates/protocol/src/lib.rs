@@ -34,5 +34,5 @@ pub use ids::{
 };
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
-pub use state::{AgentState, AskState, Closing, Delivery, PermissionMode, Settlement};
+pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};
 pub use time::{Timestamp, TimestampError};

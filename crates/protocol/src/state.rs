@@ -92,13 +92,29 @@ pub enum Delivery {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         moved_to: Option<InteractionId>,
     },
+    /// The agent has the approval, and the call did not run.
+    NotRun {
+        because: NotRun,
+    },
+}
+
+/// Why an approved call did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotRun {
+    /// A hook or a deny rule of the agent's own blocked it.
+    Blocked,
+    /// A hook of the agent's own changed the input after it was approved; the changed call is an ask of its own.
+    AskedAnew,
 }
 
 impl Delivery {
     /// Nothing more will happen to it.
     pub const fn is_final(&self) -> bool {
         match self {
-            Self::Acknowledged | Self::Unknown { .. } | Self::Undeliverable { .. } => true,
+            Self::Acknowledged | Self::Unknown { .. } | Self::Undeliverable { .. } | Self::NotRun { .. } => {
+                true
+            }
             Self::Accepted | Self::Delivering { .. } | Self::Delivered { .. } => false,
         }
     }

@@ -41,6 +41,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Identify { agent_ref, .. } => none.add(agent_ref.len()),
         Command::Exit(exit) => none.add(exit.message.as_ref().map_or(0, String::len)),
         Command::Grant(grant) => none.add(json(grant)),
+        Command::RanOther(other) => none.add(other.ran.as_ref().map_or(0, json)),
         Command::Begin { .. }
         | Command::Expire(_)
         | Command::Cancel(_)
@@ -51,6 +52,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Delivering { .. }
         | Command::Delivered { .. }
         | Command::Acknowledge { .. }
+        | Command::NotRun { .. }
         | Command::Revoke { .. }
         | Command::End { .. } => none.add(0),
     }

@@ -175,6 +175,10 @@ export function delivery(ask: Ask): string | null {
       return "agent died before confirming: it may or may not have acted";
     case "undeliverable":
       return way?.movedTo ? "given to the same ask, asked again" : "could not reach the agent";
+    case "not_run":
+      return way?.because === "asked_anew"
+        ? "changed by a hook of the agent: did not run, asked again as it is now"
+        : "blocked by a hook or a rule of the agent, did not run";
   }
 }
 
@@ -231,6 +235,10 @@ export function receipt(ask: Ask): string {
   if (ask.state === "closed") return closed(ask);
   const { response, respondedAt } = ask;
   const parts = [deed(ask), response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
+  if (ask.ranOtherThanApproved) {
+    const ran = ask.ran === undefined || ask.ran === null ? "" : `: ${brief(commandOf(ask.ran) ?? plain(ask.ran))}`;
+    parts.push(`RAN OTHER THAN APPROVED${ran}`);
+  }
   return parts.filter(Boolean).join(", ");
 }
 

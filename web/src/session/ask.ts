@@ -8,6 +8,10 @@ export type Ask = AskState & {
   openedAt: string;
   parked: boolean;
   delivery?: Delivery | null;
+  /** Its call ran, and not with the input that was approved. */
+  ranOtherThanApproved?: boolean;
+  /** The input that ran instead, where the journal was read and has it. */
+  ran?: unknown;
   response?: InteractionResponse | null;
   respondedAt?: string | null;
 };

@@ -260,6 +260,8 @@ function update(ask: Ask, change: InteractionUpdate): Ask {
       return { ...ask, state: "queued" };
     case "delivery":
       return { ...ask, delivery: change };
+    case "ran_other_than_approved":
+      return { ...ask, ranOtherThanApproved: true, ran: change.ran };
     default:
       change satisfies never;
       return ask;

@@ -1,16 +1,17 @@
 //! The calls of Claude Code that need a person: asked, parked, decided.
 
-use holdstead_protocol::{AskBody, Capabilities, ToolCallId};
+use holdstead_protocol::{AskBody, Capabilities, NotRun, ToolCallId};
 use serde_json::Value;
 
 use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, error, line};
 use super::convert::{self, Decision};
-use super::policy::{Verdict, is_own, verdict};
+use super::policy::{Verdict, verdict};
 use super::preview::preview;
 use super::questions;
+use super::ran::Confirmed;
 use super::wire::{self, HookInput, PermissionRequest};
 use crate::process::Effect;
-use crate::{AgentEvent, Ask, MayAllow};
+use crate::{AgentEvent, Ask, MayAllow, ProjectFiles};
 
 /// How long before the hook gives up we decide, in seconds.
 const HOOK_MARGIN: u64 = 5 * 60;
@@ -18,6 +19,11 @@ pub(super) const OTHERS: &str = "its message has more than one call, and the oth
 pub(super) const NO_PLAN: &str = "No plan was written, so there is nothing to approve. Write the plan to its file, then call \
                        ExitPlanMode again.";
 const NO_ID: &str = "This call came without an id, so nobody could be asked, and nothing was decided.";
+const FORBIDDEN: &str = "This is a file of Holdstead's own, where it keeps its tokens, keys and journal. Agents do not read or \
+                         change it, and nobody was asked. If you need something from it, ask the person for it in words.";
+/// Why a call that was approved is asked again.
+const CHANGED: &str =
+    "A hook of the agent's changed this call after it was approved. This is what would run now.";
 const NO_QUESTION: &str =
     "There is no question in this call, so nobody was asked. Ask again with the question's text.";
 
@@ -26,15 +32,14 @@ impl Conversation {
     pub(super) fn hook(&mut self, request_id: String, hook: HookInput) -> Vec<Effect> {
         let pass = |request_id: &str| vec![line(&wire::response(request_id, &convert::hook_pass()))];
         if hook.hook_event_name != "PreToolUse" {
-            return pass(&request_id);
+            let ran = self.ran(&hook);
+            return pass(&request_id).into_iter().chain(ran).collect();
         }
         // Nobody is asked whether somebody may be asked.
-        if self.has_own_tools && is_own(&hook.tool_name) {
-            let allow = convert::hook_answer(&Decision::Allow { input: None });
-            return vec![line(&wire::response(&request_id, &allow))];
+        if self.terms.own_tools.contains(&hook.tool_name) {
+            return vec![line(&wire::response(&request_id, &convert::hook_allow()))];
         }
-        let found =
-            verdict(&hook.tool_name, &hook.tool_input, self.mode, &hook.permission_mode, &self.allowed);
+        let found = verdict(&hook.tool_name, &hook.tool_input, &hook.permission_mode, &self.terms);
         if found == Verdict::Pass {
             return pass(&request_id);
         }
@@ -54,8 +59,9 @@ impl Conversation {
         };
         // A call of a subagent that is deferred is lost: its agent only reports that it ended.
         let can_park = hook.agent_id.is_none() && self.may_park(&id);
-        let held = Held { request_id, via: Via::Hook, input: hook.tool_input.clone(), park: false };
-        let (begun, parents) = self.hold(&id, &hook.tool_name, hook.agent_id.as_deref(), held);
+        let held = Held { request_id, via: Via::Hook, park: false };
+        let (begun, parents) =
+            self.hold(&id, &hook.tool_name, hook.agent_id.as_deref(), held, &hook.tool_input);
         let asked = ask(Ask {
             tool_call_id,
             agent_says: words(&hook.tool_input, &hook.tool_name),
@@ -94,12 +100,14 @@ impl Conversation {
                 let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
                 if plan.trim().is_empty() { Err(NO_PLAN) } else { Ok((approval(None), MayAllow::PersonOnly)) }
             }
+            Verdict::Forbidden => Err(FORBIDDEN),
+            Verdict::Private => Ok((approval(preview(tool, input, self.terms.read)), MayAllow::PersonOnly)),
             Verdict::Allowed => Ok((
-                approval(preview(tool, input, self.read)),
+                approval(preview(tool, input, self.terms.read)),
                 MayAllow::Rule(format!("allowed tool {tool}")),
             )),
             Verdict::Approval | Verdict::Pass => {
-                Ok((approval(preview(tool, input, self.read)), MayAllow::Usual))
+                Ok((approval(preview(tool, input, self.terms.read)), MayAllow::Usual))
             }
         }
     }
@@ -111,12 +119,14 @@ impl Conversation {
         name: &str,
         agent: Option<&str>,
         held: Held,
+        input: &Value,
     ) -> (Option<Effect>, Vec<String>) {
         let parent = agent.and_then(|agent| self.subagents.get(agent).cloned());
         // Otherwise it is known, or it was parked in an earlier life and is known there.
         let begun = agent.and_then(|_| self.begin_call(parent.as_deref(), id, name));
         let call = self.calls.entry(id.to_owned()).or_default();
         call.held = Some(held);
+        call.asked = Some(input.clone());
         let parent = call.parent.clone();
         (begun, self.chain(parent.as_deref()))
     }
@@ -124,8 +134,7 @@ impl Conversation {
     /// The program's own request: for what passed the hook, or to make sure of what was decided there.
     pub(super) fn permission(&mut self, request_id: String, request: PermissionRequest) -> Vec<Effect> {
         let refuse = |words: &str| {
-            let answer =
-                convert::permission_answer(&Decision::Deny { words: words.to_owned() }, &Value::Null);
+            let answer = convert::permission_answer(&Decision::Deny { words: words.to_owned() });
             vec![
                 line(&wire::response(&request_id, &answer)),
                 error(&format!("{}: {words}", request.tool_name)),
@@ -133,24 +142,32 @@ impl Conversation {
         };
         let id = request.tool_use_id.clone().unwrap_or_default();
         let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
-        if let Some(decided) = self.calls.get(&id).and_then(|call| call.decided.as_ref()) {
-            let answer = convert::permission_answer(decided, &request.input);
-            return vec![line(&wire::response(&request_id, &answer))];
-        }
-        let found = verdict(&request.tool_name, &request.input, self.mode, "", &self.allowed);
+        let changed = match self.confirm(&id, &request_id, &request.input) {
+            Confirmed::Answer(answer) => return vec![line(&wire::response(&request_id, &answer))],
+            Confirmed::Changed => {
+                let because = NotRun::AskedAnew;
+                Some(Effect::Event(AgentEvent::NotRun { tool_call_id: tool_call_id.clone(), because }))
+            }
+            Confirmed::Undecided => None,
+        };
+        let found = verdict(&request.tool_name, &request.input, "", &self.terms);
         let (body, may_allow) = match self.ask_body(&found, &request.tool_name, &request.input) {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
-        let held = Held { request_id, via: Via::Permission, input: request.input.clone(), park: false };
-        let (begun, parents) = self.hold(&id, &request.tool_name, request.agent_id.as_deref(), held);
+        let held = Held { request_id, via: Via::Permission, park: false };
+        let (begun, parents) =
+            self.hold(&id, &request.tool_name, request.agent_id.as_deref(), held, &request.input);
         let asked = ask(Ask {
             tool_call_id,
             agent_says: words(&request.input, &request.tool_name),
             tool_name: request.tool_name,
             input: request.input,
             body,
-            decision_reason: request.decision_reason.filter(|reason| !reason.is_empty()),
+            decision_reason: match changed {
+                Some(_) => Some(CHANGED.to_owned()),
+                None => request.decision_reason.filter(|reason| !reason.is_empty()),
+            },
             parents,
             can_park: false,
             capabilities: (may_allow == MayAllow::PersonOnly).then_some(ONCE_AS_IT_IS),
@@ -159,10 +176,11 @@ impl Conversation {
             timeout_ms: None,
             host_limit_ms: None,
         });
-        begun.into_iter().chain([asked]).collect()
+        changed.into_iter().chain(begun).chain([asked]).collect()
     }
 
     pub(super) fn withdrawn(&mut self, request_id: &str) -> Vec<Effect> {
+        self.overruled(request_id);
         let held = |call: &Call| call.held.as_ref().is_some_and(|held| held.request_id == request_id);
         let Some((id, call)) = self.calls.iter_mut().find(|(_, call)| held(call)) else { return Vec::new() };
         call.held = None;
@@ -174,9 +192,15 @@ impl Conversation {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         // Without a request that waits there is nobody to tell.
         let Some(held) = call.held.take() else { return Vec::new() };
-        let answer = match held.via {
-            Via::Hook => convert::hook_answer(&decision),
-            Via::Permission => convert::permission_answer(&decision, &held.input),
+        let answer = match (held.via, &decision, self.terms.project_files) {
+            // A hook of the project could allow what the program asks by itself before our refusal is there. This one
+            // it cannot overrule.
+            (Via::Hook, Decision::Deny { words }, ProjectFiles::Trusted) => convert::hook_refusal(words),
+            (Via::Hook, Decision::Allow { .. } | Decision::Deny { .. }, _) => convert::hook_ask(),
+            (Via::Permission, decision, _) => {
+                call.confirmed = Some(held.request_id.clone());
+                convert::permission_answer(decision)
+            }
         };
         call.decided = Some(decision);
         vec![line(&wire::response(&held.request_id, &answer))]
@@ -255,9 +279,7 @@ fn words(input: &Value, tool: &str) -> Option<String> {
 pub(super) fn refusal(held: &Held, words: &str) -> Effect {
     let answer = match held.via {
         Via::Hook => convert::hook_refusal(words),
-        Via::Permission => {
-            convert::permission_answer(&Decision::Deny { words: words.to_owned() }, &held.input)
-        }
+        Via::Permission => convert::permission_answer(&Decision::Deny { words: words.to_owned() }),
     };
     line(&wire::response(&held.request_id, &answer))
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use holdstead_protocol::ToolCallId;
 use holdstead_protocol::json::Flaw;
-use holdstead_protocol::{PermissionMode, ToolCallId};
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::asks::refusal;
 use super::convert::{self, Decision, TurnEnd};
-use super::preview::ReadFile;
+use super::terms::Terms;
 use super::wire::{self, Block, ControlRequest, Delta, FromClaude, Requested, StreamEvent, TurnResult};
 use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
 use crate::{AgentEvent, Outgoing};
@@ -21,11 +21,7 @@ const TURN_ENDED: &str =
 
 #[derive(Debug)]
 pub(super) struct Conversation {
-    pub(super) mode: PermissionMode,
-    pub(super) allowed: Vec<String>,
-    pub(super) read: ReadFile,
-    /// The program was given our own tools, which ask by themselves.
-    pub(super) has_own_tools: bool,
+    pub(super) terms: Terms,
     /// The program's own name for the conversation, once it said it.
     pub(super) session: Option<String>,
     /// The message that is being streamed, by the call whose subagent says it.
@@ -60,7 +56,13 @@ pub(super) struct Call {
     /// The model was told what it led to.
     pub(super) over: bool,
     pub(super) held: Option<Held>,
+    /// What was asked about, once it was.
+    pub(super) asked: Option<Value>,
     pub(super) decided: Option<Decision>,
+    /// The program's own request, which was answered by what was decided.
+    pub(super) confirmed: Option<String>,
+    /// It has run.
+    pub(super) ran: bool,
 }
 
 /// A request of the program's that waits for our answer.
@@ -68,7 +70,6 @@ pub(super) struct Call {
 pub(super) struct Held {
     pub(super) request_id: String,
     pub(super) via: Via,
-    pub(super) input: Value,
     /// It shall be parked as soon as its message is complete.
     pub(super) park: bool,
 }
@@ -87,7 +88,9 @@ impl Wire for Conversation {
 
     fn heard(&mut self, said: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
         match FromClaude::deserialize(&said) {
-            Ok(FromClaude::ControlRequest(ControlRequest { request_id, request })) if flaw.is_some() => {
+            Ok(FromClaude::ControlRequest(ControlRequest { request_id, request }))
+                if flaw.is_some() && !request.is_after() =>
+            {
                 flaw.map_or_else(Vec::new, |flaw| unfit(&request_id, &request, flaw))
             }
             Ok(FromClaude::System(system)) if system.subtype == "init" => self.identified(system.session_id),
@@ -113,13 +116,15 @@ impl Wire for Conversation {
             }
             Ok(FromClaude::Result(result)) => self.turn_over(result),
             Ok(FromClaude::ControlRequest(ControlRequest { request_id, request })) => match request {
-                Requested::HookCallback { input } => self.hook(request_id, input),
+                Requested::HookCallback { input } => self.hook(request_id, *input),
                 Requested::CanUseTool(request) => self.permission(request_id, request),
                 Requested::Other => {
-                    let words = "this request is not known here";
+                    let words = "Holdstead does not know this request, so nothing was done.";
                     vec![
                         line(&wire::error_response(&request_id, words)),
-                        error("Claude Code asked for something that is not known here; it was refused."),
+                        error(
+                            "Claude Code asked for something that Holdstead does not know; it was refused.",
+                        ),
                     ]
                 }
             },
@@ -132,6 +137,11 @@ impl Wire for Conversation {
                 refused.into_iter().chain([not_understood(&said.to_string(), &problem)]).collect()
             }
         }
+    }
+
+    fn hear_too_long(&mut self, beginning: &str, limit: usize) -> Vec<Effect> {
+        let words = format!("Claude Code wrote a line of more than {limit} bytes; it was skipped.");
+        too_long(beginning).into_iter().chain([error(&words)]).collect()
     }
 
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
@@ -155,12 +165,9 @@ impl Wire for Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(mode: PermissionMode, allowed: Vec<String>, read: ReadFile) -> Self {
+    pub(super) fn new(terms: Terms) -> Self {
         Self {
-            mode,
-            allowed,
-            read,
-            has_own_tools: false,
+            terms,
             session: None,
             streams: HashMap::new(),
             calls: HashMap::new(),
@@ -170,12 +177,6 @@ impl Conversation {
             prompted: false,
             leftover: false,
         }
-    }
-
-    /// With our own tools.
-    pub(super) fn with_own_tools(mut self) -> Self {
-        self.has_own_tools = true;
-        self
     }
 
     fn next_request(&mut self) -> String {
@@ -292,17 +293,12 @@ impl Conversation {
     /// The model is told something: what a call led to.
     fn told(&mut self, block: Block) -> Vec<Effect> {
         let Block::ToolResult { tool_use_id, content, is_error } = block else { return Vec::new() };
-        let call = self.calls.get_mut(&tool_use_id);
-        let decided = call.is_some_and(|call| {
-            call.over = true;
-            call.decided.is_some()
-        });
-        let Ok(tool_call_id) = ToolCallId::new(tool_use_id) else { return Vec::new() };
+        let is_error = is_error.unwrap_or(false);
+        let Ok(tool_call_id) = ToolCallId::new(tool_use_id.as_str()) else { return Vec::new() };
         // The call went on or came to an end: this is the line that acknowledges.
-        let acknowledged = decided.then(|| AgentEvent::Acknowledged { tool_call_id: tool_call_id.clone() });
-        let result =
-            AgentEvent::ToolResult { tool_call_id, output: content, is_error: is_error.unwrap_or(false) };
-        acknowledged.into_iter().chain([result]).map(Effect::Event).collect()
+        let became = self.came_to(&tool_use_id, &tool_call_id, is_error);
+        let result = AgentEvent::ToolResult { tool_call_id, output: content, is_error };
+        became.into_iter().chain([result]).map(Effect::Event).collect()
     }
 
     fn turn_over(&mut self, result: TurnResult) -> Vec<Effect> {
@@ -333,11 +329,28 @@ fn unfit(request_id: &str, request: &Requested, flaw: &Flaw) -> Vec<Effect> {
         Requested::HookCallback { input } => (input.tool_name.as_str(), convert::hook_refusal(&words)),
         Requested::CanUseTool(asked) => {
             let deny = Decision::Deny { words: words.clone() };
-            (asked.tool_name.as_str(), convert::permission_answer(&deny, &Value::Null))
+            (asked.tool_name.as_str(), convert::permission_answer(&deny))
         }
         Requested::Other => return vec![line(&wire::error_response(request_id, &words))],
     };
     vec![line(&wire::response(request_id, &answer)), error(&format!("{tool}: {words}"))]
+}
+
+/// The answer to a request that is too long to be read, and so to be shown to anybody: it must not wait for ever.
+fn too_long(text: &str) -> Option<Effect> {
+    let words = "This call is too large to be shown to a person. Nobody was asked, nothing was decided and nothing ran. Make \
+                 it smaller and call again.";
+    let (request_id, asks) = wire::outline(text)?;
+    let answer = match asks {
+        wire::Asks::Before => wire::response(&request_id, &convert::hook_refusal(words)),
+        wire::Asks::After => wire::response(&request_id, &convert::hook_pass()),
+        wire::Asks::Permission => {
+            let deny = Decision::Deny { words: words.to_owned() };
+            wire::response(&request_id, &convert::permission_answer(&deny))
+        }
+        wire::Asks::Other => wire::error_response(&request_id, words),
+    };
+    Some(line(&answer))
 }
 
 pub(super) fn error(message: &str) -> Effect {

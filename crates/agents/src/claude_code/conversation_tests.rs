@@ -1,13 +1,15 @@
 use std::path::PathBuf;
 
 use holdstead_protocol::{
-    Answer, AskBody, Question, QuestionOption, Response, Scope, Settlement, StopReason, Usage,
+    Answer, AskBody, NotRun, PermissionMode, Question, QuestionOption, Response, Scope, Settlement,
+    StopReason, Usage,
 };
 use serde_json::json;
 
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
+use super::super::private::Private;
 use super::*;
-use crate::{Ask, MayAllow, Resolution};
+use crate::{Ask, MayAllow, ProjectFiles, Resolution};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code")
@@ -25,7 +27,19 @@ fn no_file(_: &str) -> Option<String> {
 }
 
 fn conversation(mode: PermissionMode) -> Conversation {
-    Conversation::new(mode, Vec::new(), no_file)
+    with(mode, ProjectFiles::Closed)
+}
+
+fn with(mode: PermissionMode, project_files: ProjectFiles) -> Conversation {
+    Conversation::new(Terms {
+        mode,
+        allowed: Vec::new(),
+        own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
+        project_files,
+        private: Private::default(),
+        plans: Some("/agent-home/.claude/plans".into()),
+        read: no_file,
+    })
 }
 
 fn id(text: &str) -> ToolCallId {
@@ -80,6 +94,30 @@ fn settled(settlement: Settlement, response: Response, input: Value) -> Resoluti
 
 fn resolve(conversation: &mut Conversation, call: &str, resolution: Resolution) -> Vec<Value> {
     told(&conversation.say(&Outgoing::Resolve { tool_call_id: id(call), resolution }))
+}
+
+/// The one answer that was given.
+fn said(lines: &[Value]) -> Value {
+    let [line] = lines else { panic!("{lines:?}") };
+    line["response"]["response"].clone()
+}
+
+fn control(request: &Value) -> Value {
+    json!({"type": "control_request", "request_id": "r", "request": request})
+}
+
+fn hook_line(event: &str, call: &str, tool: &str, input: &Value) -> Value {
+    control(&json!({"subtype": "hook_callback", "callback_id": "before", "input": {"hook_event_name": event,
+        "tool_name": tool, "tool_input": input, "tool_use_id": call, "permission_mode": "default"}}))
+}
+
+fn permission(call: &str, tool: &str, input: &Value) -> Value {
+    control(&json!({"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": call}))
+}
+
+fn result_line(call: &str, is_error: bool) -> Value {
+    json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": call, "content": "words", "is_error": is_error}]}})
 }
 
 #[test]
@@ -160,9 +198,15 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
         Answer { question_id: "q1".into(), labels: vec!["OAuth 2.0".into()], other: None },
         Answer { question_id: "q2".into(), labels: vec!["Linting".into(), "Types".into()], other: None },
     ];
-    let answered = settled(Settlement::Answered, Response::Answer { answers }, input);
+    let answered = settled(Settlement::Answered, Response::Answer { answers }, input.clone());
     let line = resolve(&mut second, "toolu_01", answered);
-    assert_eq!(line, [recorded_answer(second_life, "hook_callback", 0)]);
+    assert_eq!(said(&line)["hookSpecificOutput"]["permissionDecision"], "ask");
+    // The program asks by itself, and gets the answers with the call.
+    let line = told(&second.hear(&permission("toolu_01", "AskUserQuestion", &input).to_string()));
+    let recorded = recorded_answer(second_life, "hook_callback", 0);
+    let mut with_answers = said(&[recorded])["hookSpecificOutput"]["updatedInput"].clone();
+    with_answers["answers"]["Which features?"] = json!("Linting, Types");
+    assert_eq!(said(&line), json!({"behavior": "allow", "updatedInput": with_answers}));
     let rest = events(&mut second, &second_life[hook + 1..]);
     let words = "Your questions have been answered: \"Which authentication method?\"=\"OAuth 2.0\", \
                  \"Which features?\"=\"Linting, Types\". You can now continue with these answers in mind.";
@@ -442,4 +486,154 @@ fn a_conversation_that_was_never_written_is_forgotten_and_ends_no_turn() {
     conversation.say(&Outgoing::Message { text: "go on".to_owned() });
     let heard = events(&mut conversation, &last_life("killed-before-the-session-was-written.jsonl"));
     assert_eq!(heard, [AgentEvent::Forgotten]);
+}
+
+/// A command that is asked about in the hook and approved, with what the program was told then.
+fn approved(talk: &mut Conversation, input: &Value, edited: Option<Value>) -> Value {
+    let heard = talk.hear(&hook_line("PreToolUse", "t1", "Bash", input).to_string());
+    assert!(matches!(heard.last(), Some(Effect::Event(AgentEvent::Ask(_)))), "{heard:?}");
+    let response = Response::Approve { scope: Scope::Once, edited_input: edited };
+    said(&resolve(talk, "t1", settled(Settlement::Approved, response, input.clone())))
+}
+
+fn only_event(heard: Vec<Effect>) -> Option<AgentEvent> {
+    let mut events = heard.into_iter().filter_map(|effect| match effect {
+        Effect::Event(event) => Some(event),
+        Effect::Write(_) | Effect::Parked | Effect::End => None,
+    });
+    let first = events.next();
+    assert_eq!(events.next(), None);
+    first
+}
+
+#[test]
+fn what_runs_is_what_was_approved_or_is_told_apart() {
+    let (shown, other) = (json!({"command": "touch shown"}), json!({"command": "touch other"}));
+    let ran = |input: &Value| hook_line("PostToolUse", "t1", "Bash", input).to_string();
+    for edited in [None, Some(json!({"command": "touch edited"}))] {
+        let mut talk = conversation(PermissionMode::Default);
+        let runs = edited.clone().unwrap_or_else(|| shown.clone());
+        // Never an allow from the hook: another hook could change it unseen.
+        assert_eq!(approved(&mut talk, &shown, edited)["hookSpecificOutput"]["permissionDecision"], "ask");
+        let answer = told(&talk.hear(&permission("t1", "Bash", &shown).to_string()));
+        assert_eq!(said(&answer), json!({"behavior": "allow", "updatedInput": runs}));
+        assert_eq!(only_event(talk.hear(&ran(&runs))), None);
+        let heard = talk.hear(&result_line("t1", false).to_string());
+        assert_eq!(heard[0], Effect::Event(AgentEvent::Acknowledged { tool_call_id: id("t1") }));
+    }
+
+    // It ran otherwise all the same.
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &shown, None);
+    talk.hear(&permission("t1", "Bash", &shown).to_string());
+    let (tool_call_id, input) = (id("t1"), other.clone());
+    assert_eq!(only_event(talk.hear(&ran(&other))), Some(AgentEvent::RanOther { tool_call_id, input }));
+
+    // It ran before anybody answered.
+    let mut talk = conversation(PermissionMode::Default);
+    talk.hear(&hook_line("PreToolUse", "t1", "Bash", &shown).to_string());
+    let (tool_call_id, input) = (id("t1"), shown.clone());
+    assert_eq!(only_event(talk.hear(&ran(&shown))), Some(AgentEvent::RanOther { tool_call_id, input }));
+}
+
+#[test]
+fn a_call_that_was_changed_after_its_approval_is_asked_anew() {
+    let (shown, other) = (json!({"command": "touch shown"}), json!({"command": "touch other"}));
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &shown, None);
+    let heard = talk.hear(&permission("t1", "Bash", &other).to_string());
+    let [
+        Effect::Event(AgentEvent::NotRun { because: NotRun::AskedAnew, .. }),
+        Effect::Event(AgentEvent::Ask(ask)),
+    ] = &heard[..]
+    else {
+        panic!("{heard:?}")
+    };
+    assert_eq!((&ask.input, ask.can_park), (&other, false));
+    let response = Response::Approve { scope: Scope::Once, edited_input: None };
+    let answer = resolve(&mut talk, "t1", settled(Settlement::Approved, response, other.clone()));
+    assert_eq!(said(&answer), json!({"behavior": "allow", "updatedInput": other}));
+    assert_eq!(only_event(talk.hear(&hook_line("PostToolUse", "t1", "Bash", &other).to_string())), None);
+}
+
+#[test]
+fn a_block_of_the_agents_own_is_no_acknowledgement() {
+    let shown = json!({"command": "touch shown"});
+    let blocked = AgentEvent::NotRun { tool_call_id: id("t1"), because: NotRun::Blocked };
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &shown, None);
+    let heard = talk.hear(&result_line("t1", true).to_string());
+    assert_eq!(heard[0], Effect::Event(blocked.clone()));
+
+    // The program asked by itself, and somebody else answered that.
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &shown, None);
+    talk.hear(&permission("t1", "Bash", &shown).to_string());
+    talk.hear(&json!({"type": "control_cancel_request", "request_id": "r"}).to_string());
+    assert_eq!(talk.hear(&result_line("t1", true).to_string())[0], Effect::Event(blocked));
+
+    // A command that ran and failed was no block.
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &shown, None);
+    talk.hear(&permission("t1", "Bash", &shown).to_string());
+    talk.hear(&hook_line("PostToolUseFailure", "t1", "Bash", &shown).to_string());
+    let heard = talk.hear(&result_line("t1", true).to_string());
+    assert_eq!(heard[0], Effect::Event(AgentEvent::Acknowledged { tool_call_id: id("t1") }));
+}
+
+#[test]
+fn a_refusal_cannot_be_overruled_by_a_trusted_folder() {
+    let mut talk = with(PermissionMode::Default, ProjectFiles::Trusted);
+    talk.hear(&hook_line("PreToolUse", "t1", "Bash", &json!({"command": "x"})).to_string());
+    let deny = settled(Settlement::Denied, Response::Deny { reason: Some("no".into()) }, json!({}));
+    let answer = said(&resolve(&mut talk, "t1", deny));
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecisionReason"], "no");
+}
+
+#[test]
+fn only_our_own_tools_pass_and_only_by_their_whole_name() {
+    let heard = |tool: &str| {
+        conversation(PermissionMode::Default)
+            .hear(&hook_line("PreToolUse", "t1", tool, &json!({})).to_string())
+    };
+    let passed = told(&heard("mcp__holdstead__ask_user"));
+    assert_eq!(said(&passed)["hookSpecificOutput"]["permissionDecision"], "allow");
+    for tool in
+        ["mcp__holdstead__x__run", "mcp__holdstead__ask_user2", "mcp__holdstead__x__ask_user", "ask_user"]
+    {
+        let said = heard(tool);
+        assert!(matches!(said.last(), Some(Effect::Event(AgentEvent::Ask(_)))), "{tool}: {said:?}");
+    }
+}
+
+#[test]
+fn what_is_too_long_to_be_read_is_answered_in_words_at_once() {
+    let line = |request: &str| format!(r#"{{"type":"control_request","request_id":"r7","request":{request}"#);
+    let heard = |request: &str| conversation(PermissionMode::Auto).hear_too_long(&line(request), 8);
+    let before = heard(r#"{"subtype":"hook_callback","callback_id":"before","input":{"tool_name":"Wri"#);
+    assert_eq!(said(&told(&before))["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert!(matches!(before.last(), Some(Effect::Event(AgentEvent::Error { .. }))));
+    let after = heard(r#"{"subtype":"hook_callback","callback_id":"after","input":{"tool_na"#);
+    assert_eq!(said(&told(&after)), json!({}));
+    let asked = heard(r#"{"subtype":"can_use_tool","tool_name":"Bash","input":{"#);
+    assert_eq!(said(&told(&asked))["behavior"], "deny");
+    let other = heard(r#"{"subtype":"new","x":"#);
+    let [answer] = &told(&other)[..] else { panic!("{other:?}") };
+    assert_eq!(answer["response"]["subtype"], "error");
+    assert_eq!(answer["response"]["request_id"], "r7");
+    let words = conversation(PermissionMode::Auto).hear_too_long(r#"{"type":"assistant","message":"#, 8);
+    assert_eq!(told(&words), Vec::<Value>::new());
+}
+
+#[test]
+fn a_flaw_in_what_a_call_gave_back_does_not_hide_what_ran() {
+    let mut talk = conversation(PermissionMode::Default);
+    approved(&mut talk, &json!({"command": "touch shown"}), None);
+    talk.hear(&permission("t1", "Bash", &json!({"command": "touch shown"})).to_string());
+    let line = hook_line("PostToolUse", "t1", "Bash", &json!({"command": "touch other"})).to_string();
+    let line = line.replacen(r#""tool_name":"#, r#""tool_response":"\ud83d","tool_name":"#, 1);
+    let heard = talk.hear(&line);
+    assert_eq!(said(&told(&heard)), json!({}));
+    assert!(matches!(heard.last(), Some(Effect::Event(AgentEvent::RanOther { .. }))), "{heard:?}");
 }

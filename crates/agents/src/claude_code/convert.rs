@@ -14,8 +14,8 @@ const UNFIT: &str = "The answer does not fit this call, so nothing was decided."
 /// What the program is told about a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Decision {
-    /// With this input, if it is not the one that was asked about.
-    Allow { input: Option<Value> },
+    /// With this input, and no other.
+    Allow { input: Value },
     /// The model reads these words.
     Deny { words: String },
 }
@@ -28,10 +28,10 @@ pub(super) fn decision(resolution: &Resolution) -> Decision {
     };
     match (settlement, response) {
         (Settlement::Approved, Response::Approve { edited_input, .. }) => {
-            Decision::Allow { input: edited_input.clone() }
+            Decision::Allow { input: edited_input.as_ref().unwrap_or(input).clone() }
         }
         (Settlement::Answered, Response::Answer { answers }) if !answers.is_empty() => {
-            Decision::Allow { input: Some(questions::answered(input, answers)) }
+            Decision::Allow { input: questions::answered(input, answers) }
         }
         (Settlement::Denied, Response::Deny { reason }) => deny(reason.as_deref().unwrap_or(DENIED)),
         (Settlement::Declined, Response::Cancel { reason }) => deny(reason.as_deref().unwrap_or(DECLINED)),
@@ -46,19 +46,19 @@ pub(super) fn decision(resolution: &Resolution) -> Decision {
     }
 }
 
-/// The answer to the hook. A refusal there would reach the model as a "hook error": so the program is made to ask by
-/// itself, which it then does whatever its own rules say, and that is refused in the person's words.
-pub(super) fn hook_answer(decision: &Decision) -> Value {
-    match decision {
-        Decision::Allow { input: None } => hook_output(json!({"permissionDecision": "allow"})),
-        Decision::Allow { input: Some(input) } => {
-            hook_output(json!({"permissionDecision": "allow", "updatedInput": input}))
-        }
-        Decision::Deny { .. } => hook_output(json!({"permissionDecision": "ask"})),
-    }
+/// Makes the program ask by itself, whatever its own rules say, once all other hooks have had their say. It then shows
+/// the input that would run, which is compared with the one that was approved; a hook's `allow` would let another hook
+/// change it unseen. A refusal is given there too: from a hook it would reach the model as a "hook error".
+pub(super) fn hook_ask() -> Value {
+    hook_output(json!({"permissionDecision": "ask"}))
 }
 
-/// Nobody could be asked.
+/// For what needs no approval of ours: the tool asks by itself.
+pub(super) fn hook_allow() -> Value {
+    hook_output(json!({"permissionDecision": "allow"}))
+}
+
+/// Nothing overrules this; the model reads the words as a "hook error".
 pub(super) fn hook_refusal(words: &str) -> Value {
     hook_output(json!({"permissionDecision": "deny", "permissionDecisionReason": words}))
 }
@@ -80,11 +80,9 @@ fn hook_output(mut decision: Value) -> Value {
 
 /// The answer to the program's own request. The suggestions that came with it are never sent back: they reach
 /// further than what was shown.
-pub(super) fn permission_answer(decision: &Decision, asked: &Value) -> Value {
+pub(super) fn permission_answer(decision: &Decision) -> Value {
     match decision {
-        Decision::Allow { input } => {
-            json!({"behavior": "allow", "updatedInput": input.as_ref().unwrap_or(asked)})
-        }
+        Decision::Allow { input } => json!({"behavior": "allow", "updatedInput": input}),
         Decision::Deny { words } => json!({"behavior": "deny", "message": words}),
     }
 }
@@ -162,14 +160,12 @@ mod tests {
         let answer = Response::Answer { answers };
         let with_answers = json!({"questions": [{"question": "Which?", "options": [{"label": "A"}]}],
             "answers": {"Which?": "A"}});
+        let asked = json!({"questions": [{"question": "Which?", "options": [{"label": "A"}]}]});
         let edited = json!({"command": "ls"});
         let cases = [
-            (settled(Settlement::Approved, approve(None)), Decision::Allow { input: None }),
-            (
-                settled(Settlement::Approved, approve(Some(edited.clone()))),
-                Decision::Allow { input: Some(edited) },
-            ),
-            (settled(Settlement::Answered, answer.clone()), Decision::Allow { input: Some(with_answers) }),
+            (settled(Settlement::Approved, approve(None)), Decision::Allow { input: asked }),
+            (settled(Settlement::Approved, approve(Some(edited.clone()))), Decision::Allow { input: edited }),
+            (settled(Settlement::Answered, answer.clone()), Decision::Allow { input: with_answers }),
             (settled(Settlement::Denied, Response::Deny { reason: None }), denied(DENIED)),
             (settled(Settlement::Denied, Response::Deny { reason: Some("no".into()) }), denied("no")),
             (settled(Settlement::Declined, Response::Cancel { reason: None }), denied(DECLINED)),
@@ -189,39 +185,18 @@ mod tests {
 
     #[test]
     fn the_words_of_both_ways_to_ask() {
-        let asked = json!({"command": "a"});
-        let allow = Decision::Allow { input: None };
-        let edited = Decision::Allow { input: Some(json!({"command": "b"})) };
-        let deny = denied("no");
+        let allow = Decision::Allow { input: json!({"command": "a"}) };
         let hook = |decision: Value| json!({"hookSpecificOutput": decision});
-        assert_eq!(
-            hook_answer(&allow),
-            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "allow"}))
-        );
-        assert_eq!(
-            hook_answer(&edited),
-            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
-                "updatedInput": {"command": "b"}}))
-        );
-        assert_eq!(
-            hook_answer(&deny),
-            hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "ask"}))
-        );
+        for (answer, decision) in [(hook_ask(), "ask"), (hook_allow(), "allow"), (hook_defer(), "defer")] {
+            assert_eq!(answer, hook(json!({"hookEventName": "PreToolUse", "permissionDecision": decision})));
+        }
         assert_eq!(
             hook_refusal("no"),
             hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "deny",
                 "permissionDecisionReason": "no"}))
         );
-        assert_eq!(hook_defer(), hook(json!({"hookEventName": "PreToolUse", "permissionDecision": "defer"})));
-        assert_eq!(
-            permission_answer(&allow, &asked),
-            json!({"behavior": "allow", "updatedInput": {"command": "a"}})
-        );
-        assert_eq!(
-            permission_answer(&edited, &asked),
-            json!({"behavior": "allow", "updatedInput": {"command": "b"}})
-        );
-        assert_eq!(permission_answer(&deny, &asked), json!({"behavior": "deny", "message": "no"}));
+        assert_eq!(permission_answer(&allow), json!({"behavior": "allow", "updatedInput": {"command": "a"}}));
+        assert_eq!(permission_answer(&denied("no")), json!({"behavior": "deny", "message": "no"}));
     }
 
     #[test]

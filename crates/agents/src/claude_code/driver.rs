@@ -4,13 +4,19 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use holdstead_protocol::{Capabilities, PermissionMode};
-use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
+use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
 use super::policy;
+use super::private::Private;
+use super::project;
+use super::terms::Terms;
 use crate::host::Host;
 use crate::process::{self, Spawn};
-use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError, ToolServer};
+use crate::{
+    Agent, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks, ResumeAt, StartError,
+    ToolServer,
+};
 
 const HINT: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or say where it is in the settings";
@@ -31,21 +37,49 @@ const NEEDED: [&str; 12] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
     "XDG_CONFIG_HOME",
 ];
-/// Where it finds the token for our tools.
-const TOKEN_VARIABLE: &str = "HOLDSTEAD_AGENT_TOKEN";
 const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
 
 #[derive(Debug, Clone)]
 pub struct ClaudeCodeDriver {
     host: Host,
     program: String,
+    own: OwnFolders,
+}
+
+/// Folders that are the gateway's own.
+#[derive(Debug, Clone)]
+pub struct OwnFolders {
+    /// What only the gateway's own account may read, and no agent: tokens, keys, the journal.
+    pub private: Vec<PathBuf>,
+    /// Where a process finds what it is started with and others must not read. Everything in it may be deleted.
+    pub launches: PathBuf,
 }
 
 impl ClaudeCodeDriver {
     /// `program` is a name to be looked for, or a path.
-    pub fn new(host: Host, program: String) -> Self {
-        Self { host, program }
+    pub fn new(host: Host, program: String, own: OwnFolders) -> Self {
+        Self { host, program, own }
     }
+
+    fn terms(&self, launch: &Launch) -> Terms {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let tools = launch.tool_server.iter().flat_map(|server| &server.tools);
+        Terms {
+            mode: launch.permission_mode,
+            allowed: launch.allowed_tools.clone(),
+            own_tools: tools.map(|tool| policy::own_tool(tool)).collect(),
+            project_files: launch.project_files,
+            private: Private::new(&self.own.private, &launch.cwd, home.as_deref()),
+            plans: user_folder().map(|folder| folder.join("plans")),
+            read: read_text,
+        }
+    }
+}
+
+/// Where the program keeps what is its user's.
+pub(super) fn user_folder() -> Option<PathBuf> {
+    let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty());
+    set.map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude")))
 }
 
 #[async_trait]
@@ -62,28 +96,34 @@ impl Driver for ClaudeCodeDriver {
         }
     }
 
+    fn project_files(&self, cwd: &Path) -> Option<FoundFiles> {
+        project::found(cwd)
+    }
+
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
         let program = launch.program.clone().unwrap_or_else(|| self.program.clone());
         let mut command = vec![find(&program)?];
-        command.extend(arguments(&launch));
-        let env = environment(launch.tool_server.as_ref());
-        let conversation = Conversation::new(launch.permission_mode, launch.allowed_tools, read_text);
-        let conversation =
-            if launch.tool_server.is_some() { conversation.with_own_tools() } else { conversation };
+        let terms = self.terms(&launch);
+        let files = LaunchFiles::write(&self.own.launches, &launch, &terms.private)
+            .map_err(|source| StartError::Io { program: program.clone(), source })?;
+        command.extend(arguments(&launch, &files));
         process::spawn(Spawn {
             command: self.host.command(&launch.life, command),
+            env: environment(launch.tool_server.as_ref()),
             cwd: launch.cwd,
-            env,
             hint: HINT,
-            wire: Box::new(conversation),
+            wire: Box::new(Conversation::new(terms)),
+            files: Some(files.folder),
         })
     }
 }
 
-fn arguments(launch: &Launch) -> Vec<String> {
+fn arguments(launch: &Launch, files: &LaunchFiles) -> Vec<String> {
     let mut words: Vec<String> = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"]
         .into_iter()
         .chain(["--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"])
+        // Servers come from our file alone: nobody else's can have our name.
+        .chain(["--strict-mcp-config"])
         .map(str::to_owned)
         .collect();
     let mode = match launch.permission_mode {
@@ -93,6 +133,11 @@ fn arguments(launch: &Launch) -> Vec<String> {
         PermissionMode::Plan => "plan",
     };
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    match launch.project_files {
+        // Neither settings, hooks and rules of the folder, nor its servers, skills, commands, agents and styles.
+        ProjectFiles::Closed => option("--setting-sources", "user".to_owned()),
+        ProjectFiles::Trusted => option("--setting-sources", "user,project,local".to_owned()),
+    }
     option("--permission-mode", mode.to_owned());
     if let Some(resume) = &launch.resume {
         // With no message it goes on at the call that it was parked at; with one, it begins a new turn.
@@ -103,29 +148,17 @@ fn arguments(launch: &Launch) -> Vec<String> {
     if let Some(model) = &launch.model {
         option("--model", model.clone());
     }
-    if let Some(prompt) = &launch.system_prompt {
-        option("--append-system-prompt", prompt.clone());
-    }
     if let Some(turns) = launch.max_turns {
         option("--max-turns", turns.to_string());
     }
-    let servers = mcp_servers(launch);
-    if !servers.is_empty() {
-        option("--mcp-config", json!({"mcpServers": servers}).to_string());
+    // Everybody on the machine can read a command line: what may be secret is in files.
+    let named = |file: &Path| file.display().to_string();
+    option("--settings", named(&files.settings));
+    option("--mcp-config", named(&files.servers));
+    if let Some(prompt) = &files.prompt {
+        option("--append-system-prompt-file", named(prompt));
     }
     words
-}
-
-/// Those of its session, and ours. Everybody on the machine can read a command line, so the token is not in it: the
-/// program puts the variable's value in its place.
-fn mcp_servers(launch: &Launch) -> Map<String, Value> {
-    let mut servers = launch.mcp_servers.clone();
-    if let Some(server) = &launch.tool_server {
-        let token = format!("Bearer ${{{TOKEN_VARIABLE}}}");
-        let ours = json!({"type": "http", "url": server.url, "headers": {"Authorization": token}});
-        servers.insert(policy::OWN_SERVER.to_owned(), ours);
-    }
-    servers
 }
 
 /// Its own settings and keys, and nothing of ours but the token for our tools.

@@ -8,9 +8,14 @@ mod asks;
 mod conversation;
 mod convert;
 mod driver;
+mod launch_files;
 mod policy;
 mod preview;
+mod private;
+mod project;
 mod questions;
+mod ran;
+mod terms;
 mod wire;
 
-pub use driver::ClaudeCodeDriver;
+pub use driver::{ClaudeCodeDriver, OwnFolders};

@@ -1,7 +1,12 @@
 //! Which calls of Claude Code go to a person.
 
+use std::path::Path;
+
 use holdstead_protocol::PermissionMode;
 use serde_json::Value;
+
+use super::private::Near;
+use super::terms::Terms;
 
 /// Tools that look and do not touch, or only keep the agent's own notes. The program's own rules still hold for
 /// them: it asks by itself for a file outside its folder.
@@ -29,6 +34,8 @@ const READ_ONLY: [&str; 19] = [
 /// The name of our own MCP server in the program.
 pub(super) const OWN_SERVER: &str = "holdstead";
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
+/// They look into whole folders.
+const SEARCHES: [&str; 3] = ["Glob", "Grep", "LS"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -37,58 +44,85 @@ pub(super) enum Verdict {
     Question,
     Plan,
     Approval,
+    /// It comes near the gateway's own folders: no rule and no grant stands in for a person.
+    Private,
+    /// It is a file of the gateway's own: nobody is asked, because the program would refuse it anyway.
+    Forbidden,
     /// Its session was opened with this tool allowed.
     Allowed,
 }
 
 /// What becomes of a call. `current_mode` is the program's own, which ends plan mode by itself.
-pub(super) fn verdict(
-    tool: &str,
-    input: &Value,
-    mode: PermissionMode,
-    current_mode: &str,
-    allowed: &[String],
-) -> Verdict {
+pub(super) fn verdict(tool: &str, input: &Value, current_mode: &str, terms: &Terms) -> Verdict {
     let edits = EDITS.contains(&tool);
     match tool {
-        "AskUserQuestion" | "AskFollowupQuestion" => Verdict::Question,
-        "ExitPlanMode" => Verdict::Plan,
+        "AskUserQuestion" | "AskFollowupQuestion" => return Verdict::Question,
+        "ExitPlanMode" => return Verdict::Plan,
+        _ => {}
+    }
+    match terms.private.near(input, SEARCHES.contains(&tool)) {
+        Near::Inside => return Verdict::Forbidden,
+        Near::Around => return Verdict::Private,
+        Near::No => {}
+    }
+    match tool {
         _ if READ_ONLY.contains(&tool) => Verdict::Pass,
-        _ if edits && mode == PermissionMode::AcceptEdits && current_mode == "acceptEdits" => Verdict::Pass,
-        _ if edits && current_mode == "plan" && is_plan_file(input) => Verdict::Pass,
-        _ if allowed.iter().any(|name| name == tool) => Verdict::Allowed,
+        _ if edits && terms.mode == PermissionMode::AcceptEdits && current_mode == "acceptEdits" => {
+            Verdict::Pass
+        }
+        _ if edits && current_mode == "plan" && is_plan_file(input, terms.plans.as_deref()) => Verdict::Pass,
+        _ if terms.allowed.iter().any(|name| name == tool) => Verdict::Allowed,
         _ => Verdict::Approval,
     }
 }
 
-/// Whether it is one of our own tools: they ask by themselves.
-pub(super) fn is_own(tool: &str) -> bool {
-    let server = tool.strip_prefix("mcp__").and_then(|tool| tool.strip_prefix(OWN_SERVER));
-    server.is_some_and(|tool| tool.starts_with("__"))
+/// The name of one of our own tools in the program.
+pub(super) fn own_tool(tool: &str) -> String {
+    format!("mcp__{OWN_SERVER}__{tool}")
 }
 
-/// The file that the program tells its model to write the plan to. It lets no other be written in plan mode.
-fn is_plan_file(input: &Value) -> bool {
-    let path = input.get("file_path").and_then(Value::as_str).unwrap_or_default();
-    path.contains("/.claude/plans/") && !path.contains("..")
+/// A file in the folder where the program keeps plans. Which of them belongs to this session it does not tell us before
+/// it was written: it lets its own one pass, and asks by itself for any other.
+fn is_plan_file(input: &Value, plans: Option<&Path>) -> bool {
+    let path = Path::new(input.get("file_path").and_then(Value::as_str).unwrap_or_default());
+    // With nothing in between: `..` and folders within are not where plans are.
+    plans.is_some_and(|plans| path.parent() == Some(plans)) && path.file_name().is_some()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use serde_json::json;
 
+    use super::super::private::Private;
     use super::*;
+    use crate::ProjectFiles;
 
     fn of(tool: &str, input: &Value, mode: PermissionMode, current: &str) -> Verdict {
-        verdict(tool, input, mode, current, &["WebSearch".to_owned()])
+        let gateway = PathBuf::from("/nowhere/gateway");
+        let terms = Terms {
+            mode,
+            allowed: vec!["WebSearch".to_owned()],
+            own_tools: vec![own_tool("ask_user")],
+            project_files: ProjectFiles::Closed,
+            private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
+            plans: Some("/home/ada/.claude/plans".into()),
+            read: |_| None,
+        };
+        verdict(tool, input, current, &terms)
     }
 
     #[test]
     fn who_decides() {
         use PermissionMode::{AcceptEdits, Auto, Default, Plan};
         let none = json!({});
-        let plan = json!({"file_path": "/project/.claude/plans/a.md"});
-        let elsewhere = json!({"file_path": "/project/.claude/plans/../settings.json"});
+        let plan = json!({"file_path": "/home/ada/.claude/plans/a.md"});
+        let elsewhere = json!({"file_path": "/home/ada/.claude/plans/../settings.json"});
+        let projects = json!({"file_path": "/nowhere/project/.claude/plans/a.md"});
+        let token = json!({"file_path": "/nowhere/gateway/token"});
+        let above = json!({"pattern": "hs_", "path": "/nowhere"});
+        let command = json!({"command": "cat /nowhere/gateway/token"});
         let cases = [
             ("Read", &none, Default, "default", Verdict::Pass),
             ("Bash", &none, Default, "default", Verdict::Approval),
@@ -100,7 +134,14 @@ mod tests {
             ("Write", &none, Default, "acceptEdits", Verdict::Approval),
             ("Write", &plan, Plan, "plan", Verdict::Pass),
             ("Write", &elsewhere, Plan, "plan", Verdict::Approval),
+            ("Write", &projects, Plan, "plan", Verdict::Approval),
             ("Write", &plan, Plan, "default", Verdict::Approval),
+            // The gateway's own folder, in any mode.
+            ("Read", &token, Default, "default", Verdict::Forbidden),
+            ("Write", &token, AcceptEdits, "acceptEdits", Verdict::Forbidden),
+            ("Grep", &above, Auto, "default", Verdict::Private),
+            ("Bash", &command, Auto, "default", Verdict::Private),
+            ("WebSearch", &command, Default, "default", Verdict::Private),
             ("AskUserQuestion", &none, Auto, "default", Verdict::Question),
             ("AskFollowupQuestion", &none, Default, "default", Verdict::Question),
             ("ExitPlanMode", &none, Auto, "plan", Verdict::Plan),
@@ -113,16 +154,6 @@ mod tests {
         ];
         for (tool, input, mode, current, expected) in cases {
             assert_eq!(of(tool, input, mode, current), expected, "{tool} {input} {mode:?} {current}");
-        }
-    }
-
-    #[test]
-    fn our_own_tools_are_known_by_their_server() {
-        assert!(is_own("mcp__holdstead__ask_user"));
-        for other in
-            ["mcp__holdstead2__ask_user", "mcp__holdstead", "holdstead__ask_user", "mcp__x__holdstead__y"]
-        {
-            assert!(!is_own(other), "{other}");
         }
     }
 }

@@ -91,10 +91,9 @@ pub(super) fn answered(input: &Value, answers: &[Answer]) -> Value {
         let Some(question) = asked.iter().find(|question| question.id == answer.question_id) else {
             continue;
         };
+        // As the program joins them itself: a list it would join without the space.
         let values: Vec<&str> = answer.values().collect();
-        // A list inside a string would be read as free text.
-        let value = if question.multi_select { json!(values) } else { json!(values.join(", ")) };
-        by_text.insert(question.question.clone(), value);
+        by_text.insert(question.question.clone(), Value::from(values.join(", ")));
     }
     let mut input = match input {
         Value::Object(fields) if matches!(fields.get("questions"), Some(Value::Array(_))) => fields.clone(),
@@ -190,7 +189,7 @@ mod tests {
             Answer { question_id: "q9".into(), labels: vec!["A".into()], other: None },
         ];
         let answered_input = answered(&input, &answers);
-        assert_eq!(answered_input["answers"], json!({"One?": "neither", "Many?": ["A", "B", "C"]}));
+        assert_eq!(answered_input["answers"], json!({"One?": "neither", "Many?": "A, B, C"}));
         assert_eq!(answered_input["questions"], input["questions"]);
         assert_eq!(answered_input["unknown"], 1);
     }

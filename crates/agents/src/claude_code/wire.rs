@@ -159,14 +159,24 @@ pub(super) struct ControlRequest {
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum Requested {
     HookCallback {
-        input: HookInput,
+        input: Box<HookInput>,
     },
     CanUseTool(PermissionRequest),
     #[serde(other)]
     Other,
 }
 
-/// What the `PreToolUse` hook is told.
+impl Requested {
+    /// It tells of a call that has run, which nobody can refuse any more.
+    pub(super) fn is_after(&self) -> bool {
+        match self {
+            Self::HookCallback { input } => input.hook_event_name != "PreToolUse",
+            Self::CanUseTool(_) | Self::Other => false,
+        }
+    }
+}
+
+/// What a hook is told.
 #[derive(Debug, Deserialize)]
 pub(super) struct HookInput {
     #[serde(default)]
@@ -194,9 +204,44 @@ pub(super) struct PermissionRequest {
     pub(super) agent_id: Option<String>,
 }
 
+/// What a request wants, as far as its beginning tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    Before,
+    After,
+    Permission,
+    Other,
+}
+
+/// The id of a request whose line cannot be read, and what it wants. Its own words stand first in the line, before
+/// any of the model's.
+pub(super) fn outline(text: &str) -> Option<(String, Asks)> {
+    let ours = text.trim_start().strip_prefix(r#"{"type":"control_request","#)?;
+    let field = |name: &str| {
+        let (_, rest) = ours.split_once(&format!(r#""{name}":""#))?;
+        Some(rest.split_once('"')?.0)
+    };
+    // An id that would have to be escaped is none that the program makes.
+    let request_id = field("request_id").filter(|id| !id.contains('\\'))?;
+    let asks = match (field("subtype")?, field("callback_id")) {
+        ("hook_callback", Some(BEFORE)) => Asks::Before,
+        ("hook_callback", Some(AFTER)) => Asks::After,
+        ("can_use_tool", _) => Asks::Permission,
+        _ => Asks::Other,
+    };
+    Some((request_id.to_owned(), asks))
+}
+
+/// Our names for the hooks: one comes before a call, the other when it has run.
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+
 pub(super) fn initialize(request_id: &str, hook_timeout_seconds: u64) -> Value {
-    let hook = json!({"matcher": "*", "hookCallbackIds": ["pre"], "timeout": hook_timeout_seconds});
-    control(request_id, &json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}}))
+    let before = json!([{"matcher": "*", "hookCallbackIds": [BEFORE], "timeout": hook_timeout_seconds}]);
+    // One of the two comes for each call that ran, with the input that it ran with.
+    let after = json!([{"matcher": "*", "hookCallbackIds": [AFTER]}]);
+    let hooks = json!({"PreToolUse": before, "PostToolUse": after, "PostToolUseFailure": after});
+    control(request_id, &json!({"subtype": "initialize", "hooks": hooks}))
 }
 
 pub(super) fn interrupt(request_id: &str) -> Value {

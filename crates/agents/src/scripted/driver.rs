@@ -66,6 +66,7 @@ impl Driver for ScriptedDriver {
             command.push("--refuse-parking".to_owned());
         }
         process::spawn(Spawn {
+            files: None,
             command: self.host.command(&launch.life, command),
             cwd: launch.cwd,
             env: Vec::new(),

@@ -131,6 +131,7 @@ async fn a_conversation_that_is_gone_is_named() {
         allowed_tools: Vec::new(),
         mcp_servers: Default::default(),
         tool_server: None,
+        project_files: holdstead_agents::ProjectFiles::Closed,
         program: None,
         resume,
         life: "ses/1".to_owned(),

@@ -50,6 +50,7 @@ impl Life {
             allowed_tools: Vec::new(),
             mcp_servers: Default::default(),
             tool_server: None,
+            project_files: holdstead_agents::ProjectFiles::Closed,
             program: None,
             resume,
             life: "ses/1".to_owned(),

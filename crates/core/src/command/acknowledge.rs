@@ -16,7 +16,7 @@ pub(crate) fn decide(session: &Session, interaction_id: InteractionId) -> Result
             Origin::Tool | Origin::Caller => Ok(acknowledged()),
             Origin::Agent => Err(Rejection::NotDeliverable),
         },
-        Some(Delivery::Acknowledged) => Ok(Vec::new()),
+        Some(Delivery::Acknowledged | Delivery::NotRun { .. }) => Ok(Vec::new()),
         None | Some(Delivery::Unknown { .. } | Delivery::Undeliverable { .. }) => {
             Err(Rejection::NotDeliverable)
         }

@@ -17,7 +17,7 @@ pub(crate) fn decide(
             Ok(vec![delivery(interaction_id, ask, Delivery::Delivered { incarnation })])
         }
         // Its acknowledgement was faster than we were.
-        Some(Delivery::Delivered { .. } | Delivery::Acknowledged) => Ok(Vec::new()),
+        Some(Delivery::Delivered { .. } | Delivery::Acknowledged | Delivery::NotRun { .. }) => Ok(Vec::new()),
         Some(Delivery::Delivering { .. }) => Err(Rejection::StaleIncarnation),
         None | Some(Delivery::Accepted | Delivery::Unknown { .. } | Delivery::Undeliverable { .. }) => {
             Err(Rejection::NotDeliverable)

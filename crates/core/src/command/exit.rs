@@ -39,7 +39,8 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
             Delivery::Accepted
             | Delivery::Acknowledged
             | Delivery::Unknown { .. }
-            | Delivery::Undeliverable { .. } => None,
+            | Delivery::Undeliverable { .. }
+            | Delivery::NotRun { .. } => None,
         }
     });
     let agent = match session.agent {

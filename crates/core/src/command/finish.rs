@@ -40,7 +40,13 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
         ) => Some(delivery(*id, ask, Delivery::Unknown { incarnation: *incarnation })),
         (
             AskState::Settled { .. },
-            None | Some(Delivery::Acknowledged | Delivery::Unknown { .. } | Delivery::Undeliverable { .. }),
+            None
+            | Some(
+                Delivery::Acknowledged
+                | Delivery::Unknown { .. }
+                | Delivery::Undeliverable { .. }
+                | Delivery::NotRun { .. },
+            ),
         )
         | (AskState::Queued | AskState::Closed { .. }, _) => None,
     });

@@ -2,12 +2,14 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, CancelScope, Command, Exit, Finish, Outcome, Output, Rejection, Trigger, TurnEnd, Verdict,
+    Cancel, CancelScope, Command, Exit, Finish, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd,
+    Verdict,
 };
 use holdstead_protocol::{
-    AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, Origin,
+    AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, NotRun, Origin,
     ResponseDraft, Settlement, StopReason, ToolCallId, ToolResult,
 };
+use serde_json::json;
 
 fn delivering(n: u8, life: u32) -> Command {
     Command::Delivering { interaction_id: ask_id(n), incarnation: Incarnation(life) }
@@ -58,6 +60,35 @@ fn an_acknowledgement_may_be_faster_than_we_are() {
     world.ok(delivering(1, 1));
     world.ok(acknowledge(1));
     assert!(world.ok(delivered(1, 1)).is_empty());
+}
+
+#[test]
+fn an_approval_that_did_not_run_is_never_acknowledged() {
+    let because = NotRun::Blocked;
+    let not_run = || Command::NotRun { interaction_id: ask_id(1), because };
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(respond(1, 1, "k", approve()));
+    assert_eq!(world.rejected(not_run()), Rejection::NotDeliverable, "it was not written yet");
+    world.ok(delivering(1, 1));
+    world.ok(not_run());
+    assert!(world.ok(delivered(1, 1)).is_empty());
+    assert!(world.ok(acknowledge(1)).is_empty());
+    assert_eq!(world.ask(1).delivery, Some(Delivery::NotRun { because }));
+    assert!(world.session().undelivered.is_empty());
+}
+
+#[test]
+fn what_ran_otherwise_is_marked_once_and_a_large_input_is_kept_as_its_digest() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    let ran = |text: &str| Command::RanOther(RanOther::new(ask_id(1), json!({ "command": text })));
+    let events = world.ok(ran("other"));
+    assert_eq!(events.len(), 1);
+    assert!(world.ask(1).ran_other_than_approved);
+    assert!(world.ok(ran("again")).is_empty());
+    let large = RanOther::new(ask_id(1), json!("x".repeat(100_000)));
+    assert_eq!(large.ran, None);
 }
 
 #[test]

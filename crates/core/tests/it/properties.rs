@@ -249,7 +249,9 @@ fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
             }
             EventBody::InteractionUpdate(update) => match &update.change {
                 AskChange::Settled { settlement, .. } => Some((update.interaction_id, *settlement)),
-                AskChange::Queued { .. } | AskChange::Delivery { .. } => None,
+                AskChange::Queued { .. }
+                | AskChange::Delivery { .. }
+                | AskChange::RanOtherThanApproved { .. } => None,
             },
             _ => None,
         })
@@ -393,6 +395,7 @@ fn the_steps_reach_every_state() {
                 EventBody::InteractionUpdate(update) => match &update.change {
                     AskChange::Settled { .. } => "settled by handler".to_owned(),
                     AskChange::Queued { .. } => "queued".to_owned(),
+                    AskChange::RanOtherThanApproved { .. } => "ran other than approved".to_owned(),
                     AskChange::Delivery { delivery } => {
                         format!("{delivery:?}").split(' ').next().unwrap_or("").to_owned()
                     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdstead_agents::{Ask, MayAllow, Resolution};
-use holdstead_core::{Command, Output, Request, Session, digest, offered_scopes};
+use holdstead_core::{Command, Output, Rejection, Request, Session, digest, offered_scopes};
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Digest, EventBody, InteractionId, InteractionRequest,
     InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq, SessionError, ToolCallId,
@@ -32,6 +32,7 @@ impl SessionTask {
         match self.open_ask(ask).await {
             Ok(interaction_id) => {
                 if let Some(process) = self.process.as_mut() {
+                    process.last_ask.insert(tool_call_id.clone(), interaction_id);
                     process.asked.insert(tool_call_id, interaction_id);
                 }
                 self.handle.wake();
@@ -105,7 +106,8 @@ impl SessionTask {
             MayAllow::Rule(name) => (owner_grants, Some(name)),
         };
         let host_limit = ask.host_limit_ms.map(Duration::from_millis);
-        // The same call may have been asked, and be over, in an earlier life: then this is a new ask of it.
+        // The same call may have been asked, and be over: in an earlier life, or with an input that a hook of the agent's
+        // changed since. Then this is a new ask of it.
         for repeat in 2_u32.. {
             let command = Request {
                 request: request.clone(),
@@ -113,19 +115,28 @@ impl SessionTask {
                 allowed_by: allowed_by.clone(),
                 quota: self.gateway.inner.config.quota,
             };
-            let appended = self.gateway.append(self.session, Command::Request(Box::new(command))).await?;
             let id = request.interaction_id;
-            let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
-            if waits(ask, turn_id) {
-                if ask.state == AskState::Open {
-                    self.holds.begin(id, ask.hold, host_limit);
+            match self.gateway.append(self.session, Command::Request(Box::new(command))).await {
+                Ok(appended) => {
+                    let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
+                    if waits(ask, turn_id) {
+                        if ask.state == AskState::Open {
+                            self.holds.begin(id, ask.hold, host_limit);
+                        }
+                        return Ok(id);
+                    }
                 }
-                return Ok(id);
+                Err(GatewayError::Rejected(Rejection::AskChanged)) if self.is_over(id).await? => {}
+                Err(error) => return Err(error),
             }
             let call = request.tool_call_id.as_ref().map_or("", ToolCallId::as_str);
             request.interaction_id = InteractionId::derive(self.session, &format!("{call}\n{repeat}"));
         }
         Err(GatewayError::NoAsk)
+    }
+
+    async fn is_over(&mut self, id: InteractionId) -> Result<bool, GatewayError> {
+        Ok(self.gateway.inner.journal.ask(id).await?.is_some_and(|record| !record.ask.is_live()))
     }
 
     /// Tells the agent what became of the calls that it waits for.

@@ -1,7 +1,7 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, Resolution};
-use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, Rejection, Session};
+use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, RanOther, Rejection, Session};
 use holdstead_protocol::{
     EventBody, MessageId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId,
     ToolCallStart, ToolResult, TurnId,
@@ -90,11 +90,24 @@ impl SessionTask {
                     self.unless_refused(Command::Acknowledge { interaction_id }).await?;
                 }
             }
+            AgentEvent::NotRun { tool_call_id, because } => {
+                if let Some(interaction_id) = process.written.remove(&tool_call_id) {
+                    self.fruitless_starts = 0;
+                    self.unless_refused(Command::NotRun { interaction_id, because }).await?;
+                }
+            }
+            AgentEvent::RanOther { tool_call_id, input } => {
+                if let Some(interaction_id) = process.last_ask.get(&tool_call_id).copied() {
+                    let other = RanOther::new(interaction_id, input);
+                    self.unless_refused(Command::RanOther(other)).await?;
+                }
+            }
             AgentEvent::TurnDone { reason, usage } => {
                 process.turn = None;
                 process.stop_by = None;
                 process.asked.clear();
                 process.written.clear();
+                process.last_ask.clear();
                 process.told.clear();
                 self.fruitless_starts = 0;
                 self.holds.clear();

@@ -8,8 +8,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
-    WriteError,
+    Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, ProjectFiles, Resolution, ResumeAt,
+    ResumePoint, WriteError,
 };
 use holdstead_core::{Command, Resume};
 use holdstead_protocol::{
@@ -36,6 +36,8 @@ pub(super) struct Process {
     pub(super) asked: HashMap<ToolCallId, InteractionId>,
     /// What was written to it and it has not acknowledged.
     pub(super) written: HashMap<ToolCallId, InteractionId>,
+    /// The last ask of each call in this turn.
+    pub(super) last_ask: HashMap<ToolCallId, InteractionId>,
     /// What it was told in words, and has not gone on after.
     pub(super) told: Vec<InteractionId>,
     /// Its turn was stopped: when we lose patience.
@@ -80,6 +82,7 @@ impl Process {
             allowed_tools: opened.allowed_tools,
             mcp_servers: opened.mcp_servers,
             tool_server,
+            project_files: ProjectFiles::Closed,
             program: opened.program,
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
@@ -100,6 +103,7 @@ impl Process {
             message: MessageId::generate(),
             asked: HashMap::new(),
             written: HashMap::new(),
+            last_ask: HashMap::new(),
             told: Vec::new(),
             stop_by: None,
             agent,

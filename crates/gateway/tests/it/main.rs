@@ -19,6 +19,7 @@ mod lives;
 mod loss;
 mod messages;
 mod owners;
+mod ran;
 mod secrets;
 mod stop;
 mod streams;

@@ -218,7 +218,9 @@ impl Talk {
         self.until(|body| match body {
             EventBody::InteractionUpdate(update) => match update.change {
                 AskChange::Queued { .. } => Some(update.interaction_id),
-                AskChange::Settled { .. } | AskChange::Delivery { .. } => None,
+                AskChange::Settled { .. }
+                | AskChange::Delivery { .. }
+                | AskChange::RanOtherThanApproved { .. } => None,
             },
             _ => None,
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_agents::Driver;
-use holdstead_agents::claude_code::ClaudeCodeDriver;
+use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_gateway::{Gateway, GatewayConfig, Masks};
@@ -148,7 +148,11 @@ fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Fai
     let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone());
+    // What a process of an earlier gateway was started with, which nobody needs any more.
+    let launches = places.launches();
+    drop(std::fs::remove_dir_all(&launches));
+    let own = OwnFolders { private: places.private(&config.store), launches };
+    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), own);
     Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
 }
 

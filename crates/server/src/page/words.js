@@ -91,6 +91,9 @@ export function delivery(ask) {
     case "acknowledged": return "agent has it";
     case "unknown": return "agent died before confirming: it may or may not have acted";
     case "undeliverable": return way.movedTo ? "given to the same ask, asked again" : "could not reach the agent";
+    case "not_run": return way.because === "asked_anew"
+      ? "changed by a hook of the agent: did not run, asked again as it is now"
+      : "blocked by a hook or a rule of the agent, did not run";
     default: return null;
   }
 }

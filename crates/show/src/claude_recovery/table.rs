@@ -47,6 +47,7 @@ const fn name(delivery: &Delivery) -> &'static str {
         Delivery::Acknowledged => "acknowledged",
         Delivery::Unknown { .. } => "unknown",
         Delivery::Undeliverable { .. } => "undeliverable",
+        Delivery::NotRun { .. } => "not run",
     }
 }
 

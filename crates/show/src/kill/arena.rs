@@ -44,7 +44,10 @@ impl Moment {
                 Delivery::Delivering { .. } => Some(Self::Delivering),
                 Delivery::Delivered { .. } => Some(Self::Delivered),
                 Delivery::Acknowledged => Some(Self::Acknowledged),
-                Delivery::Accepted | Delivery::Unknown { .. } | Delivery::Undeliverable { .. } => None,
+                Delivery::Accepted
+                | Delivery::Unknown { .. }
+                | Delivery::Undeliverable { .. }
+                | Delivery::NotRun { .. } => None,
             }
         } else {
             None

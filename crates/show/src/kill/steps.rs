@@ -115,7 +115,7 @@ const fn step_of(delivery: &Delivery) -> Option<Step> {
         Delivery::Delivering { .. } => Some(Step::Delivering),
         Delivery::Delivered { .. } => Some(Step::Delivered),
         Delivery::Acknowledged => Some(Step::Acknowledged),
-        Delivery::Unknown { .. } | Delivery::Undeliverable { .. } => None,
+        Delivery::Unknown { .. } | Delivery::Undeliverable { .. } | Delivery::NotRun { .. } => None,
     }
 }
 

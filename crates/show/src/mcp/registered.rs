@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdstead_agents::claude_code::ClaudeCodeDriver;
+use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
 use holdstead_agents::host::Host;
 use holdstead_gateway::{
     Gateway, GatewayConfig, Interaction, InteractionError, Masks, Quota, SecretsKey, Tool, ToolContext,
@@ -78,7 +78,8 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         quota: Quota::default(),
     };
     let journal = holdstead_store::open("sqlite::memory:").await?;
-    let driver = ClaudeCodeDriver::new(host, claude.display().to_string());
+    let own = OwnFolders { private: Vec::new(), launches: folder.join("launches") };
+    let driver = ClaudeCodeDriver::new(host, claude.display().to_string(), own);
     let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await?;
     let owner = OwnerId::new("ada")?;
     let token =

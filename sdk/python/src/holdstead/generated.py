@@ -12,6 +12,7 @@ GrantId = str
 HoldThen = Literal["park", "wait", "deny", "defer"]
 Incarnation = int
 InteractionId = str
+NotRun = Literal["blocked", "asked_anew"]
 Origin = Literal["agent", "tool", "caller"]
 Presentation = Literal["tool", "questionnaire"]
 PromptId = str
@@ -112,10 +113,11 @@ class Decider(_Decider, total=False):
 
 
 class _Delivery(TypedDict):
-    delivery: Literal["accepted", "delivering", "delivered", "acknowledged", "unknown", "undeliverable"]
+    delivery: Literal["accepted", "delivering", "delivered", "acknowledged", "unknown", "undeliverable", "not_run"]
 
 
 class Delivery(_Delivery, total=False):
+    because: NotRun
     incarnation: Incarnation
     movedTo: InteractionId | None
 
@@ -194,6 +196,7 @@ class _Interaction(TypedDict):
 class Interaction(_Interaction, total=False):
     closing: Closing
     delivery: Delivery | None
+    ranOtherThanApproved: bool
     respondedAt: Timestamp | None
     response: InteractionResponse | None
     sessionTitle: str | None

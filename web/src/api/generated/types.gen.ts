@@ -116,7 +116,17 @@ export type AskChange = {
     message: string;
 } | (Delivery & {
     change: 'delivery';
-});
+}) | {
+    change: 'ran_other_than_approved';
+    /**
+     * The input that ran, unless it is too large to be kept.
+     */
+    ran?: unknown;
+    /**
+     * Of the input that ran.
+     */
+    ranDigest: Digest;
+};
 
 /**
  * Where an ask stands.
@@ -277,6 +287,9 @@ export type Delivery = {
 } | {
     delivery: 'undeliverable';
     movedTo?: InteractionId | null;
+} | {
+    because: NotRun;
+    delivery: 'not_run';
 };
 
 /**
@@ -526,6 +539,10 @@ export type Interaction = AskState & {
      * The agent has no process while it waits.
      */
     parked: boolean;
+    /**
+     * Its call ran, and not with the input that was approved; the journal has the input that ran.
+     */
+    ranOtherThanApproved?: boolean;
     request: InteractionRequest;
     respondedAt?: Timestamp | null;
     response?: InteractionResponse | null;
@@ -707,6 +724,11 @@ export type MessageAccepted = {
 };
 
 export type MessageId = string;
+
+/**
+ * Why an approved call did not run.
+ */
+export type NotRun = 'blocked' | 'asked_anew';
 
 export type OfferedScope = Rule & {
     scope: Scope;

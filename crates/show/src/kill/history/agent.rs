@@ -97,7 +97,8 @@ fn deliveries(asks: &[Ask<'_>], found: &mut Vec<Found>) {
                 | Delivery::Delivered { .. }
                 | Delivery::Acknowledged
                 | Delivery::Unknown { .. }
-                | Delivery::Undeliverable { .. } => None,
+                | Delivery::Undeliverable { .. }
+                | Delivery::NotRun { .. } => None,
             })
             .collect();
         let twice_in_one_life = lives.windows(2).any(|pair| pair[0] == pair[1]);
@@ -190,7 +191,7 @@ pub(crate) fn ends(history: &History) -> BTreeMap<holdstead_protocol::Interactio
             let again = asks[at + 1..].iter().any(|later| later.request.input_digest == *digest);
             if again { End::AskedAgain } else { End::Unknown }
         }
-        Some(Delivery::Undeliverable { .. }) => End::Undeliverable,
+        Some(Delivery::Undeliverable { .. } | Delivery::NotRun { .. }) => End::Undeliverable,
         Some(Delivery::Accepted | Delivery::Delivering { .. } | Delivery::Delivered { .. }) | None => {
             End::Open
         }

@@ -1,0 +1,75 @@
+//! What a process is started with and others must not read: files for its account alone, gone when it is gone.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::policy::OWN_SERVER;
+use super::private::Private;
+use super::project;
+use crate::process::Folder;
+use crate::{Launch, ProjectFiles};
+
+/// Where the program finds the token for our tools.
+pub(super) const TOKEN_VARIABLE: &str = "HOLDSTEAD_AGENT_TOKEN";
+
+#[derive(Debug)]
+pub(super) struct LaunchFiles {
+    pub(super) folder: Folder,
+    pub(super) settings: PathBuf,
+    pub(super) servers: PathBuf,
+    pub(super) prompt: Option<PathBuf>,
+}
+
+impl LaunchFiles {
+    pub(super) fn write(launches: &Path, launch: &Launch, private: &Private) -> io::Result<Self> {
+        let path = launches.join(Uuid::new_v4().to_string());
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        let folder = Folder(path);
+        let write = |name: &str, text: String| {
+            let path = folder.0.join(name);
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(text.as_bytes())?;
+            Ok::<_, io::Error>(path)
+        };
+        let settings = write("settings.json", settings(private).to_string())?;
+        let servers = write("servers.json", json!({ "mcpServers": servers(launch) }).to_string())?;
+        let prompt = launch.system_prompt.clone().map(|text| write("prompt.txt", text)).transpose()?;
+        Ok(Self { folder, settings, servers, prompt })
+    }
+}
+
+/// The program's own rules keep its tools out of the gateway's folders, whoever else allows them.
+fn settings(private: &Private) -> Value {
+    let rules = private.folders().iter().flat_map(|folder| {
+        // One slash more than the path has: with one alone it would begin at the settings' folder.
+        ["Read", "Edit"].into_iter().flat_map(move |tool| {
+            let path = folder.display();
+            [format!("{tool}(/{path})"), format!("{tool}(/{path}/**)")]
+        })
+    });
+    json!({ "permissions": { "deny": rules.collect::<Vec<_>>() } })
+}
+
+/// The user's own, those of the folder if it is trusted, those of the session, and ours. Later ones win, and ours is
+/// the last: nobody else's is called like it.
+fn servers(launch: &Launch) -> Map<String, Value> {
+    let mut servers = project::user_servers();
+    match launch.project_files {
+        ProjectFiles::Closed => {}
+        ProjectFiles::Trusted => servers.extend(project::servers_of(&launch.cwd)),
+    }
+    servers.extend(launch.mcp_servers.clone());
+    servers.retain(|name, _| name != OWN_SERVER);
+    if let Some(server) = &launch.tool_server {
+        // The program puts the variable's value in its place.
+        let token = format!("Bearer ${{{TOKEN_VARIABLE}}}");
+        let ours = json!({"type": "http", "url": server.url, "headers": {"Authorization": token}});
+        servers.insert(OWN_SERVER.to_owned(), ours);
+    }
+    servers
+}
