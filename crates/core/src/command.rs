@@ -141,7 +141,7 @@ impl Command {
 /// What follows from a command now. Nothing, if it happened already: the same command twice is the command once.
 pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<EventBody>, Rejection> {
     let session = match (state, command) {
-        (State::Unopened, Command::Open(opened)) => return Ok(open::decide(opened)),
+        (State::Unopened, Command::Open(opened)) => return open::decide(opened),
         (State::Unopened, _) => return Err(Rejection::NotOpened),
         (State::Opened(_), Command::Open(_)) => return Err(Rejection::AlreadyOpen),
         (State::Opened(session), _) => session,

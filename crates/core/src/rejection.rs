@@ -12,7 +12,9 @@ pub enum Rejection {
     Ended,
     #[error("there is no such ask in this session")]
     UnknownAsk,
-    #[error("this tool call was asked before with another input: a changed input needs a call of its own")]
+    #[error(
+        "this key or tool call was used before to ask something else: what is changed needs a key or call of its own"
+    )]
     AskChanged,
     #[error("this ask cannot be shown: {why}")]
     BadAsk { why: String },
@@ -26,6 +28,11 @@ pub enum Rejection {
          {open} open asks are answered, or take some back", bytes.div_ceil(1024 * 1024), limit / (1024 * 1024)
     )]
     TooMuchOpen { open: usize, bytes: u64, limit: u64 },
+    #[error(
+        "`{name}` in allowedTools is no name of a tool: patterns and parts of commands are not understood there, and \
+         would allow nothing. Name each tool whole, like mcp__docs__search"
+    )]
+    NoToolName { name: String },
     #[error("somebody else answered first")]
     Lost { winner: Box<Winner> },
     #[error("this ask was shown again since: answer the new prompt")]

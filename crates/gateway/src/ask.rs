@@ -83,8 +83,8 @@ impl Gateway {
             error: call.error,
             field_errors: errors.collect(),
             initial_values: call.initial_values,
-            presentation: Presentation::Questionnaire,
-            completed_view: None,
+            presentation: call.presentation.unwrap_or(Presentation::Questionnaire),
+            completed_view: call.completed_view,
             // A caller waits as long as it likes: there is no process of its to hold.
             hold: Hold { after_ms: 0, then: HoldThen::Wait },
             deadline,

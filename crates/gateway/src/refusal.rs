@@ -47,6 +47,10 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
+        Rejection::NoToolName { .. } => {
+            let field = ("allowedTools".to_owned(), "must be names of tools, without patterns".to_owned());
+            Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
+        }
         Rejection::WrongAction { .. }
         | Rejection::BadAsk { .. }
         | Rejection::TooManyOpen { .. }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentState, AskState, Delivery, Event, Field, FieldErrors, Form, Grant, InteractionId,
-    InteractionRequest, InteractionResponse, MessageId, PermissionMode, PromptId, ResponseDraft, Scope, Seq,
-    SessionId, Timestamp, TurnId,
+    AgentState, AskState, CompletedView, Delivery, Event, Field, FieldErrors, Form, Grant, InteractionId,
+    InteractionRequest, InteractionResponse, MessageId, PermissionMode, Presentation, PromptId,
+    ResponseDraft, Scope, Seq, SessionId, Timestamp, TurnId,
 };
 
 /// Open a session.
@@ -191,10 +191,11 @@ pub struct AskCall {
     /// What the ask is about: the name of the step or tool.
     pub tool_name: String,
     /// What would be done, whole. Left out for questions and forms: they speak for themselves.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input: Value,
     #[serde(flatten)]
     pub body: AskCallBody,
+    /// Why, in the caller's own words. Shown as such. It may also be sent as `prompt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_says: Option<String>,
     /// Where the caller asks once more, with a new key: why.
@@ -207,6 +208,12 @@ pub struct AskCall {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub initial_values: Map<String, Value>,
+    /// Where a screen shows it. Left out: as a block of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presentation: Option<Presentation>,
+    /// What is left to see of it once it is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_view: Option<CompletedView>,
     /// How long the ask stays open. Left out: until it is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -230,6 +237,8 @@ impl AskCall {
             error: None,
             field_errors: FieldErrors::new(),
             initial_values: Map::new(),
+            presentation: None,
+            completed_view: None,
             timeout_ms: None,
         }
     }
@@ -246,7 +255,7 @@ pub enum AskCallBody {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         editable: bool,
         /// `session`: the person may approve the very same input for as long as the caller's session lives.
-        /// Left out: once only.
+        /// Left out: once only. They may also be sent as `approvalScopes`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scopes: Vec<Scope>,
     },
@@ -327,10 +336,17 @@ pub struct ListedGrant {
     pub session_title: Option<String>,
 }
 
-/// The short form of an approval or a refusal.
+/// The short form of an approval: of the input as it was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ShortDecision {
+pub struct ShortApproval {
+    pub tool_call_id: Option<String>,
+}
+
+/// The short form of a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShortDenial {
     pub tool_call_id: Option<String>,
     #[serde(default)]
     pub reason: Option<String>,

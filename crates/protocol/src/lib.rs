@@ -12,6 +12,7 @@ pub mod json;
 pub mod mcp;
 mod problem;
 mod response;
+pub mod shape;
 pub mod socket;
 mod state;
 mod time;

@@ -4,6 +4,7 @@
 //! decides nothing: it translates between HTTP and the gateway.
 
 mod auth;
+mod body;
 mod connections;
 mod guard;
 mod limit;

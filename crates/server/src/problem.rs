@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use holdstead_gateway::GatewayError;
@@ -50,26 +50,10 @@ impl From<holdstead_store::StoreError> for ApiError {
     }
 }
 
-impl From<JsonRejection> for ApiError {
-    fn from(rejection: JsonRejection) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::NotJson,
-            _ => Self::BadRequest(rejection.body_text()),
-        }
-    }
-}
-
 impl From<PathRejection> for ApiError {
     fn from(_: PathRejection) -> Self {
         // An id that cannot be one names nothing.
         Self::NotFound
-    }
-}
-
-impl From<QueryRejection> for ApiError {
-    fn from(rejection: QueryRejection) -> Self {
-        Self::BadRequest(rejection.body_text())
     }
 }
 
@@ -84,6 +68,10 @@ pub(crate) async fn method_not_allowed() -> ApiError {
 impl ApiError {
     pub(crate) fn status(&self) -> StatusCode {
         status(self.refusal().code)
+    }
+
+    pub(crate) fn words(&self) -> String {
+        self.refusal().detail
     }
 
     fn refusal(&self) -> Refusal {

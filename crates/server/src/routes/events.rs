@@ -1,8 +1,8 @@
 //! The journal of a session and the changes of an inbox, as they happen.
 
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::Event as Frame;
@@ -17,6 +17,7 @@ use utoipa::IntoParams;
 
 use crate::App;
 use crate::auth::Reader;
+use crate::body::Asked;
 use crate::problem::ApiError;
 use crate::sse;
 
@@ -33,7 +34,7 @@ pub(super) struct Cursor {
     /// The name of this client among those of its person.
     client: Option<String>,
     /// `off`: this client shows asks and does not answer them.
-    #[param(value_type = Option<String>)]
+    #[param(inline)]
     interaction: Option<InteractionMode>,
 }
 
@@ -45,6 +46,7 @@ impl Cursor {
     }
 }
 
+/// A session's events, as a stream or page by page.
 #[utoipa::path(get, operation_id = "session_events", path = "/v1/sessions/{id}/events", tag = "events",
     params(("id" = SessionId, Path), Cursor),
     responses(
@@ -57,10 +59,10 @@ pub(super) async fn session(
     State(app): State<App>,
     reader: Reader,
     id: Result<Path<SessionId>, PathRejection>,
-    query: Result<Query<Cursor>, QueryRejection>,
+    query: Result<Asked<Cursor>, ApiError>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (Path(id), Query(cursor)) = (id?, query?);
+    let (Path(id), Asked(cursor)) = (id?, query?);
     let owner = reader.owner_for(id)?;
     let after = cursor.place(&headers);
     if wants_json(&headers) {
@@ -120,6 +122,7 @@ struct Snapshot {
     interactions: Vec<Interaction>,
 }
 
+/// What waits for a person, as a stream.
 #[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events", params(Cursor),
     responses(
         (status = 200, content_type = "text/event-stream", body = holdstead_protocol::api::InboxUpsert,
@@ -128,9 +131,9 @@ struct Snapshot {
 pub(super) async fn inbox(
     State(app): State<App>,
     reader: Reader,
-    query: Result<Query<Cursor>, QueryRejection>,
+    query: Result<Asked<Cursor>, ApiError>,
 ) -> Result<Response, ApiError> {
-    let Query(cursor) = query?;
+    let Asked(cursor) = query?;
     let owner = reader.owner()?;
     let mode = cursor.interaction.unwrap_or(InteractionMode::On);
     let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());

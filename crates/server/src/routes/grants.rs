@@ -1,8 +1,8 @@
 //! Remembered approvals: look at them, take them back.
 
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holdstead_protocol::api::GrantPage;
 use holdstead_protocol::{GrantId, Problem, SessionId};
@@ -11,11 +11,17 @@ use utoipa::IntoParams;
 
 use crate::App;
 use crate::auth::{Answerer, Reader};
+use crate::body::{Asked, NoParams};
 use crate::problem::ApiError;
 
+/// The approvals that are remembered.
 #[utoipa::path(get, operation_id = "list_grants", path = "/v1/grants", tag = "grants",
     responses((status = 200, body = GrantPage), (status = "default", body = Problem)))]
-pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<GrantPage>, ApiError> {
+pub(super) async fn list(
+    State(app): State<App>,
+    reader: Reader,
+    _: Asked<NoParams>,
+) -> Result<Json<GrantPage>, ApiError> {
     Ok(Json(GrantPage { grants: app.gateway.grants(reader.owner()?).await? }))
 }
 
@@ -26,15 +32,16 @@ pub(super) struct Place {
     session: Option<SessionId>,
 }
 
+/// Revoke a remembered approval: the next such call asks again.
 #[utoipa::path(delete, operation_id = "revoke_grant", path = "/v1/grants/{id}", tag = "grants", params(("id" = GrantId, Path), Place),
     responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
     Answerer(person): Answerer,
     id: Result<Path<GrantId>, PathRejection>,
-    place: Result<Query<Place>, QueryRejection>,
+    place: Result<Asked<Place>, ApiError>,
 ) -> Result<StatusCode, ApiError> {
-    let (Path(id), Query(place)) = (id?, place?);
+    let (Path(id), Asked(place)) = (id?, place?);
     app.gateway.revoke(&person, id, place.session).await?;
     Ok(StatusCode::NO_CONTENT)
 }

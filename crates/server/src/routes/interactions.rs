@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use holdstead_gateway::{cursor, interaction_off};
 use holdstead_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
@@ -14,8 +14,10 @@ use holdstead_store::{AskFilter, AskQuery};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::aliases::in_our_words;
 use crate::App;
 use crate::auth::{Answerer, Asker, Reader, answers_here};
+use crate::body::{Asked, Sent, Whole, fitting};
 use crate::problem::ApiError;
 
 /// The longest a request waits for an answer.
@@ -41,14 +43,15 @@ enum Which {
     All,
 }
 
+/// The asks, the oldest first.
 #[utoipa::path(get, operation_id = "list_interactions", path = "/v1/interactions", tag = "interactions", params(Inbox),
     responses((status = 200, body = InteractionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     reader: Reader,
-    query: Result<Query<Inbox>, QueryRejection>,
+    query: Result<Asked<Inbox>, ApiError>,
 ) -> Result<Json<InteractionPage>, ApiError> {
-    let Query(inbox) = query?;
+    let Asked(inbox) = query?;
     let owner = match inbox.session {
         Some(session) => reader.owner_for(session)?,
         None => reader.owner()?,
@@ -63,14 +66,16 @@ pub(super) async fn list(
     Ok(Json(app.gateway.page(query).await?))
 }
 
+/// Ask a person, from any program. The same key finds the same ask.
 #[utoipa::path(post, path = "/v1/interactions", tag = "interactions", request_body = AskCall,
     responses((status = 201, body = Interaction), (status = "default", body = Problem)))]
 pub(super) async fn ask(
     State(app): State<App>,
     asker: Asker,
-    body: Result<Json<AskCall>, JsonRejection>,
+    body: Result<Whole, ApiError>,
 ) -> Result<(StatusCode, Json<Interaction>), ApiError> {
-    let Json(call) = body?;
+    let Whole(call) = body?;
+    let call: AskCall = fitting(in_our_words(call)?)?;
     let place = asker.place(call.session_id)?;
     let interaction = app.gateway.ask(asker.person(), place, call).await?;
     Ok((StatusCode::CREATED, Json(interaction)))
@@ -79,10 +84,12 @@ pub(super) async fn ask(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Waiting {
-    /// How long to wait until it is settled or closed, like `30s`; at most a minute.
+    /// How long to wait until it is settled or closed, in seconds, like `30s`. Left out: not at all. More than `60s`
+    /// counts as a minute.
     wait: Option<String>,
 }
 
+/// One ask, and with `wait` its answer as soon as there is one.
 #[utoipa::path(get, operation_id = "show_interaction", path = "/v1/interactions/{id}", tag = "interactions",
     params(("id" = InteractionId, Path), Waiting),
     responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
@@ -90,9 +97,9 @@ pub(super) async fn show(
     State(app): State<App>,
     reader: Reader,
     id: Result<Path<InteractionId>, PathRejection>,
-    query: Result<Query<Waiting>, QueryRejection>,
+    query: Result<Asked<Waiting>, ApiError>,
 ) -> Result<Json<Interaction>, ApiError> {
-    let (Path(id), Query(waiting)) = (id?, query?);
+    let (Path(id), Asked(waiting)) = (id?, query?);
     let first = app.gateway.interaction(&reader.person().owner, id).await?;
     reader.owner_for(first.session_id)?;
     let interaction = match waiting.wait.as_deref() {
@@ -115,6 +122,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
         .ok_or_else(|| ApiError::BadRequest("Write the wait like `30s`.".to_owned()))
 }
 
+/// Answer an ask. The first answer wins.
 #[utoipa::path(post, path = "/v1/interactions/{id}/respond", tag = "interactions",
     params(("id" = InteractionId, Path)), request_body = Respond,
     responses(
@@ -129,9 +137,9 @@ pub(super) async fn respond(
     Answerer(person): Answerer,
     headers: HeaderMap,
     id: Result<Path<InteractionId>, PathRejection>,
-    body: Result<Json<Respond>, JsonRejection>,
+    body: Result<Sent<Respond>, ApiError>,
 ) -> Result<Json<Receipt>, ApiError> {
-    let (Path(id), Json(body)) = (id?, body?);
+    let (Path(id), Sent(body)) = (id?, body?);
     if answers_here(&headers) == InteractionMode::Off {
         return Err(interaction_off().into());
     }

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use holdstead_protocol::Problem;
@@ -11,30 +10,38 @@ use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
 use crate::auth::{Answerer, COOKIE};
+use crate::body::{Nothing, Sent};
 use crate::problem::ApiError;
 use crate::tokens::{issue_link, issue_token};
 
 /// How long a browser stays logged in: thirty days.
 const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
 
+/// Make a link that logs a browser in once.
 #[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
     responses((status = 201, body = LoginLink), (status = "default", body = Problem)))]
 pub(super) async fn make_link(
     State(app): State<App>,
     Answerer(person): Answerer,
+    _: Nothing,
 ) -> Result<(StatusCode, Json<LoginLink>), ApiError> {
     let link = issue_link(app.gateway.journal().as_ref(), &person.owner, &person.name).await?;
     Ok((StatusCode::CREATED, Json(link)))
 }
 
+/// Log a browser in with the code of a link.
 #[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security(()),
     responses((status = 204, description = "sets the cookie"), (status = 410, body = Problem),
         (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
-    body: Result<Json<UseLoginLink>, JsonRejection>,
+    body: Result<Sent<UseLoginLink>, ApiError>,
 ) -> Result<Response, ApiError> {
-    let Json(link) = body.map_err(|_| ApiError::LinkUnknown)?;
+    let Sent(link) = body.map_err(|error| match error {
+        // A login without a code is one with a wrong code.
+        ApiError::Refused(refusal) if refusal.field_errors.contains_key("code") => ApiError::LinkUnknown,
+        other => other,
+    })?;
     let journal = app.gateway.journal();
     let (owner, name) = match journal.use_login_link(&token_hash(&link.code)).await? {
         LinkUse::Ok { owner, name } => (owner, name),

@@ -14,6 +14,7 @@ use crate::App;
 use crate::auth::{Caller, Reader};
 use crate::problem::ApiError;
 
+/// Who this token speaks for.
 #[utoipa::path(get, path = "/v1/me", tag = "meta",
     responses((status = 200, body = WhoAmI), (status = "default", body = Problem)))]
 pub(super) async fn me(caller: Caller) -> Json<WhoAmI> {
@@ -29,6 +30,7 @@ pub(super) struct Agents {
     agents: Vec<&'static str>,
 }
 
+/// The agents that can be hosted here.
 #[utoipa::path(get, operation_id = "list_agents", path = "/v1/agents", tag = "meta",
     responses((status = 200, body = Agents), (status = "default", body = Problem)))]
 pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Json<Agents>, ApiError> {
@@ -36,6 +38,7 @@ pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Jso
     Ok(Json(Agents { agents: app.gateway.agents() }))
 }
 
+/// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "meta",
     responses((status = 200, description = "this document"), (status = "default", body = Problem)))]
 pub(super) async fn openapi(State(app): State<App>, _caller: Caller) -> impl IntoResponse {

@@ -1,5 +1,6 @@
 //! The routes, as the OpenAPI document lists them.
 
+mod aliases;
 mod events;
 mod grants;
 mod interactions;

@@ -1,8 +1,8 @@
 //! Sessions: open, list, show, talk to, stop, end and erase.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holdstead_gateway::cursor;
 use holdstead_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
@@ -13,16 +13,18 @@ use utoipa::IntoParams;
 
 use crate::App;
 use crate::auth::{Operator, Reader};
+use crate::body::{Asked, Nothing, Sent};
 use crate::problem::ApiError;
 
+/// Open a session with an agent.
 #[utoipa::path(post, operation_id = "open_session", path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses((status = 201, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn open(
     State(app): State<App>,
     Operator(person): Operator,
-    body: Result<Json<OpenSession>, JsonRejection>,
+    body: Result<Sent<OpenSession>, ApiError>,
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
-    let Json(open) = body?;
+    let Sent(open) = body?;
     let session = app.gateway.open_session(&person, open).await?;
     Ok((StatusCode::CREATED, Json(session)))
 }
@@ -35,14 +37,15 @@ pub(super) struct Listing {
     limit: Option<u32>,
 }
 
+/// The sessions, the newest first.
 #[utoipa::path(get, operation_id = "list_sessions", path = "/v1/sessions", tag = "sessions", params(Listing),
     responses((status = 200, body = SessionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     reader: Reader,
-    query: Result<Query<Listing>, QueryRejection>,
+    query: Result<Asked<Listing>, ApiError>,
 ) -> Result<Json<SessionPage>, ApiError> {
-    let Query(listing) = query?;
+    let Asked(listing) = query?;
     let limit = cursor::page_size(listing.limit);
     let before = listing.before.as_deref().map(cursor::parse).transpose()?;
     let query = SessionQuery { owner: reader.owner()?.clone(), before, limit };
@@ -52,6 +55,7 @@ pub(super) async fn list(
     Ok(Json(SessionPage { sessions, next }))
 }
 
+/// One session as it is now.
 #[utoipa::path(get, operation_id = "show_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 200, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn show(
@@ -63,6 +67,7 @@ pub(super) async fn show(
     Ok(Json(app.gateway.session(reader.owner_for(id)?, id).await?))
 }
 
+/// End a session: its agent stops, its asks are cancelled.
 #[utoipa::path(delete, operation_id = "end_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 204, description = "ended; its asks are cancelled"), (status = "default", body = Problem)))]
 pub(super) async fn end(
@@ -75,6 +80,7 @@ pub(super) async fn end(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Erase what was said in an ended session.
 #[utoipa::path(post, operation_id = "erase_session", path = "/v1/sessions/{id}/erase", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 204, description = "what was said is gone; that it was said, and by whom it was erased, is kept"),
         (status = 409, description = "it has not ended", body = Problem), (status = "default", body = Problem)))]
@@ -82,12 +88,14 @@ pub(super) async fn erase(
     State(app): State<App>,
     Operator(person): Operator,
     id: Result<Path<SessionId>, PathRejection>,
+    _: Nothing,
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
     app.gateway.erase(&person, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Send the agent a message. It answers no ask.
 #[utoipa::path(post, operation_id = "send_message", path = "/v1/sessions/{id}/messages", tag = "sessions", params(("id" = SessionId, Path)),
     request_body = SendMessage,
     responses((status = 202, body = MessageAccepted), (status = "default", body = Problem)))]
@@ -95,19 +103,21 @@ pub(super) async fn message(
     State(app): State<App>,
     Operator(person): Operator,
     id: Result<Path<SessionId>, PathRejection>,
-    body: Result<Json<SendMessage>, JsonRejection>,
+    body: Result<Sent<SendMessage>, ApiError>,
 ) -> Result<(StatusCode, Json<MessageAccepted>), ApiError> {
-    let (Path(id), Json(message)) = (id?, body?);
+    let (Path(id), Sent(message)) = (id?, body?);
     let accepted = app.gateway.message(&person, id, message.text).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
+/// Stop what the agent does now; its asks are cancelled.
 #[utoipa::path(post, operation_id = "interrupt_session", path = "/v1/sessions/{id}/interrupt", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 200, body = Interrupted), (status = "default", body = Problem)))]
 pub(super) async fn interrupt(
     State(app): State<App>,
     Operator(person): Operator,
     id: Result<Path<SessionId>, PathRejection>,
+    _: Nothing,
 ) -> Result<Json<Interrupted>, ApiError> {
     let Path(id) = id?;
     Ok(Json(app.gateway.interrupt(&person.owner, id).await?))

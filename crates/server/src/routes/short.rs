@@ -1,19 +1,20 @@
 //! The short forms: answer by tool call, in the short vocabulary.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
 use holdstead_gateway::{EventStream, GatewayError, Person};
-use holdstead_protocol::api::{Respond, ShortAnswers, ShortDecision};
+use holdstead_protocol::api::{Respond, ShortAnswers, ShortApproval, ShortDenial};
 use holdstead_protocol::{AskBody, Event, EventBody, Problem, ResponseDraft, SessionId};
 use serde_json::{Value, json};
 
 use super::events::{Cursor, event_frame, read};
 use crate::App;
 use crate::auth::{Answerer, Reader};
+use crate::body::{Asked, Sent};
 use crate::problem::ApiError;
 use crate::sse;
 
@@ -51,36 +52,38 @@ fn short_error(status: StatusCode, words: &str) -> Response {
     (status, Json(json!({ "error": words }))).into_response()
 }
 
+/// Approve a tool call as it was shown.
 #[utoipa::path(post, operation_id = "short_approve", path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
-    request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
+    request_body = ShortApproval, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
 pub(super) async fn approve(
     State(app): State<App>,
     Answerer(person): Answerer,
     id: Result<Path<SessionId>, PathRejection>,
-    body: Result<Json<ShortDecision>, JsonRejection>,
+    body: Result<Sent<ShortApproval>, ApiError>,
 ) -> Response {
     let approve = ResponseDraft::Approve { scope: None, edited_input: None };
-    let call = body.ok().and_then(|Json(body)| body.tool_call_id);
-    answer(&app, &person, id, Wanted::Approval, call.map(|call| (call, approve))).await
+    let given = body.map(|Sent(body)| body.tool_call_id.map(|call| (call, approve)));
+    answer(&app, &person, id, Wanted::Approval, given).await
 }
 
+/// Deny a tool call.
 #[utoipa::path(post, operation_id = "short_deny", path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
-    request_body = ShortDecision, responses((status = 200), (status = 400), (status = 404), (status = 422),
+    request_body = ShortDenial, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
 pub(super) async fn deny(
     State(app): State<App>,
     Answerer(person): Answerer,
     id: Result<Path<SessionId>, PathRejection>,
-    body: Result<Json<ShortDecision>, JsonRejection>,
+    body: Result<Sent<ShortDenial>, ApiError>,
 ) -> Response {
-    let given = body.ok().and_then(|Json(body)| {
-        let call = body.tool_call_id?;
-        Some((call, ResponseDraft::Deny { reason: body.reason }))
+    let given = body.map(|Sent(ShortDenial { tool_call_id, reason })| {
+        tool_call_id.map(|call| (call, ResponseDraft::Deny { reason }))
     });
     answer(&app, &person, id, Wanted::Approval, given).await
 }
 
+/// Answer the questions of a tool call.
 #[utoipa::path(post, operation_id = "short_submit_answers", path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortAnswers, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = Problem)))]
@@ -88,12 +91,11 @@ pub(super) async fn submit_answers(
     State(app): State<App>,
     Answerer(person): Answerer,
     id: Result<Path<SessionId>, PathRejection>,
-    body: Result<Json<ShortAnswers>, JsonRejection>,
+    body: Result<Sent<ShortAnswers>, ApiError>,
 ) -> Response {
-    let given = body.ok().and_then(|Json(body)| {
-        let answers = body.answers?;
-        let submit = ResponseDraft::Submit { answers: Some(answers.clone()), input: Some(answers) };
-        Some((body.tool_call_id?, submit))
+    let given = body.map(|Sent(ShortAnswers { tool_call_id, answers })| {
+        let (call, answers) = tool_call_id.zip(answers)?;
+        Some((call, ResponseDraft::Submit { answers: Some(answers.clone()), input: Some(answers) }))
     });
     answer(&app, &person, id, Wanted::Question, given).await
 }
@@ -103,10 +105,12 @@ async fn answer(
     person: &Person,
     id: Result<Path<SessionId>, PathRejection>,
     wanted: Wanted,
-    given: Option<(String, ResponseDraft)>,
+    given: Result<Option<(String, ResponseDraft)>, ApiError>,
 ) -> Response {
-    let Some((tool_call_id, response)) = given else {
-        return short_error(StatusCode::BAD_REQUEST, wanted.missing());
+    let (tool_call_id, response) = match given {
+        Ok(Some(given)) => given,
+        Ok(None) => return short_error(StatusCode::BAD_REQUEST, wanted.missing()),
+        Err(error) => return short_error(error.status(), &error.words()),
     };
     let Ok(Path(session)) = id else { return short_error(StatusCode::NOT_FOUND, wanted.none_pending()) };
     let ask = match app.gateway.open_ask_of_call(&person.owner, session, &tool_call_id).await {
@@ -136,16 +140,17 @@ async fn answer(
     }
 }
 
+/// A session's events in the short vocabulary.
 #[utoipa::path(get, operation_id = "short_events", path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
     responses((status = 200, content_type = "text/event-stream", body = Event), (status = "default", body = Problem)))]
 pub(super) async fn events(
     State(app): State<App>,
     reader: Reader,
     id: Result<Path<SessionId>, PathRejection>,
-    query: Result<Query<Cursor>, QueryRejection>,
+    query: Result<Asked<Cursor>, ApiError>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (Path(id), Query(cursor)) = (id?, query?);
+    let (Path(id), Asked(cursor)) = (id?, query?);
     let events = app.gateway.stream(reader.owner_for(id)?, id, cursor.place(&headers)).await?;
     Ok(sse::stream(events, app.gateway.shutdown_token(), next_short).into_response())
 }

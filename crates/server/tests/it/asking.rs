@@ -165,3 +165,63 @@ async fn a_form_by_its_schema_is_shown_checked_and_asked_again_with_what_was_typ
         assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(words)), "{problem}");
     }
 }
+
+#[tokio::test]
+async fn an_ask_in_other_words_is_taken_and_what_has_no_meaning_is_refused_with_a_hint() {
+    let running = Running::start().await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let approval = json!({"key": "a", "kind": "approval", "toolName": "deploy", "input": {"to": "production"},
+        "prompt": "Deploy to production?", "approvalScopes": ["once", "session"], "presentation": "tool"});
+    let (status, ask) = ci.post("/v1/interactions", &approval).await;
+    assert_eq!(status, 201, "{ask}");
+    assert_eq!(ask["request"]["agentSays"], "Deploy to production?");
+    let scopes: Vec<_> = ask["request"]["offeredScopes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|offer| &offer["scope"])
+        .collect();
+    assert_eq!(scopes, ["once", "session"]);
+    assert_eq!(ask["request"]["presentation"], "tool");
+
+    let form = json!({"key": "f", "kind": "form", "toolName": "release",
+        "form": {"fields": [{"id": "v", "label": "Version", "type": "text", "defaultValue": "1.2"}]},
+        "completedView": {"showInputs": true, "summaryTemplate": "Release {{v}}"}});
+    let (status, ask) = ci.post("/v1/interactions", &form).await;
+    assert_eq!(status, 201, "{ask}");
+    assert_eq!(ask["request"]["form"]["fields"][0]["default"], "1.2");
+    assert_eq!(
+        ask["request"]["completedView"],
+        json!({"showInputs": true, "summaryTemplate": "Release {{v}}"})
+    );
+    assert_eq!(ask["request"]["presentation"], "questionnaire");
+
+    for (more, field, words) in [
+        (json!({"hold": {"afterMs": 1, "then": "wait"}}), "hold", "timeoutMs"),
+        (json!({"prompt": "a", "agentSays": "b"}), "prompt", "not known"),
+        (json!({"presentation": "popup"}), "presentation", "`tool` or `questionnaire`"),
+        (json!({"completedView": {"showInput": true}}), "completedView.showInput", "not known"),
+    ] {
+        let mut call = json!({"key": "x", "kind": "approval", "toolName": "deploy", "input": 1});
+        call.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let (status, problem) = ci.post("/v1/interactions", &call).await;
+        assert_eq!(status, 422, "{problem}");
+        let said = problem["fieldErrors"][field].as_str().unwrap_or_default();
+        assert!(said.contains(words), "{call}: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_in_allowed_tools_is_refused_since_it_would_never_match() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    for pattern in ["mcp__x__*", "Bash(git log:*)", "Read,Write", ""] {
+        let open = json!({"agent": "scripted", "allowedTools": ["Read", pattern]});
+        let (status, problem) = ana.post("/v1/sessions", &open).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(pattern)), "{problem}");
+        assert!(problem["fieldErrors"].get("allowedTools").is_some(), "{problem}");
+    }
+    let open = json!({"agent": "scripted", "allowedTools": ["Read", "mcp__my-server__do.it"]});
+    assert_eq!(ana.post("/v1/sessions", &open).await.0, 201);
+}

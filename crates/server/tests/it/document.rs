@@ -56,3 +56,18 @@ fn fields_are_named_as_they_are_written() {
     let draft = &document["components"]["schemas"]["ResponseDraft"];
     assert!(draft.to_string().contains("\"editedInput\""), "{draft}");
 }
+
+#[test]
+fn every_operation_says_what_it_does() {
+    let document = holdstead_server::openapi();
+    let mut silent = Vec::new();
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let summary = operation["summary"].as_str().unwrap_or_default();
+            if summary.is_empty() || !summary.ends_with('.') {
+                silent.push(format!("{method} {path}: {summary}"));
+            }
+        }
+    }
+    assert_eq!(silent, Vec::<String>::new());
+}

@@ -55,12 +55,14 @@ class _AskCall(TypedDict):
 
 class AskCall(_AskCall, total=False):
     agentSays: str | None
+    completedView: CompletedView | None
     editable: bool
     error: str | None
     fieldErrors: BTreeMap
     form: FormCall
     initialValues: dict[str, Any]
     input: Any
+    presentation: Presentation | None
     preview: str | None
     questions: list[Question]
     scopes: list[Scope]

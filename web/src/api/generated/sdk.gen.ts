@@ -18,6 +18,9 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
     meta?: Record<string, unknown>;
 };
 
+/**
+ * Approve a tool call as it was shown.
+ */
 export const shortApprove = <ThrowOnError extends boolean = false>(options: Options<ShortApproveData, ThrowOnError>) => (options.client ?? client).post<ShortApproveResponses, ShortApproveErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -32,6 +35,9 @@ export const shortApprove = <ThrowOnError extends boolean = false>(options: Opti
     }
 });
 
+/**
+ * Deny a tool call.
+ */
 export const shortDeny = <ThrowOnError extends boolean = false>(options: Options<ShortDenyData, ThrowOnError>) => (options.client ?? client).post<ShortDenyResponses, ShortDenyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -46,6 +52,9 @@ export const shortDeny = <ThrowOnError extends boolean = false>(options: Options
     }
 });
 
+/**
+ * A session's events in the short vocabulary.
+ */
 export const shortEvents = <ThrowOnError extends boolean = false>(options: Options<ShortEventsData, ThrowOnError, ShortEventsResponse>) => (options.client ?? client).sse.get<ShortEventsResponses, ShortEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -56,6 +65,9 @@ export const shortEvents = <ThrowOnError extends boolean = false>(options: Optio
     ...options
 });
 
+/**
+ * Answer the questions of a tool call.
+ */
 export const shortSubmitAnswers = <ThrowOnError extends boolean = false>(options: Options<ShortSubmitAnswersData, ThrowOnError>) => (options.client ?? client).post<ShortSubmitAnswersResponses, ShortSubmitAnswersErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -101,6 +113,9 @@ export const mcp = <ThrowOnError extends boolean = false>(options: Options<McpDa
     }
 });
 
+/**
+ * This document.
+ */
 export const openapi = <ThrowOnError extends boolean = false>(options?: Options<OpenapiData, ThrowOnError>) => (options?.client ?? client).get<OpenapiResponses, OpenapiErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -124,6 +139,9 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
     ...options
 });
 
+/**
+ * The agents that can be hosted here.
+ */
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -134,6 +152,9 @@ export const listAgents = <ThrowOnError extends boolean = false>(options?: Optio
     ...options
 });
 
+/**
+ * The approvals that are remembered.
+ */
 export const listGrants = <ThrowOnError extends boolean = false>(options?: Options<ListGrantsData, ThrowOnError>) => (options?.client ?? client).get<ListGrantsResponses, ListGrantsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -144,6 +165,9 @@ export const listGrants = <ThrowOnError extends boolean = false>(options?: Optio
     ...options
 });
 
+/**
+ * Revoke a remembered approval: the next such call asks again.
+ */
 export const revokeGrant = <ThrowOnError extends boolean = false>(options: Options<RevokeGrantData, ThrowOnError>) => (options.client ?? client).delete<RevokeGrantResponses, RevokeGrantErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -154,6 +178,9 @@ export const revokeGrant = <ThrowOnError extends boolean = false>(options: Optio
     ...options
 });
 
+/**
+ * Switch answering on or off for one client.
+ */
 export const setInteractionMode = <ThrowOnError extends boolean = false>(options: Options<SetInteractionModeData, ThrowOnError>) => (options.client ?? client).post<SetInteractionModeResponses, SetInteractionModeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -168,6 +195,9 @@ export const setInteractionMode = <ThrowOnError extends boolean = false>(options
     }
 });
 
+/**
+ * The asks, the oldest first.
+ */
 export const listInteractions = <ThrowOnError extends boolean = false>(options?: Options<ListInteractionsData, ThrowOnError>) => (options?.client ?? client).get<ListInteractionsResponses, ListInteractionsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -178,6 +208,9 @@ export const listInteractions = <ThrowOnError extends boolean = false>(options?:
     ...options
 });
 
+/**
+ * Ask a person, from any program. The same key finds the same ask.
+ */
 export const ask = <ThrowOnError extends boolean = false>(options: Options<AskData, ThrowOnError>) => (options.client ?? client).post<AskResponses, AskErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -192,6 +225,9 @@ export const ask = <ThrowOnError extends boolean = false>(options: Options<AskDa
     }
 });
 
+/**
+ * What waits for a person, as a stream.
+ */
 export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Options<InboxEventsData, ThrowOnError, InboxEventsResponse>) => (options?.client ?? client).sse.get<InboxEventsResponses, InboxEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -202,6 +238,9 @@ export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Opti
     ...options
 });
 
+/**
+ * One ask, and with `wait` its answer as soon as there is one.
+ */
 export const showInteraction = <ThrowOnError extends boolean = false>(options: Options<ShowInteractionData, ThrowOnError>) => (options.client ?? client).get<ShowInteractionResponses, ShowInteractionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -212,6 +251,9 @@ export const showInteraction = <ThrowOnError extends boolean = false>(options: O
     ...options
 });
 
+/**
+ * Answer an ask. The first answer wins.
+ */
 export const respond = <ThrowOnError extends boolean = false>(options: Options<RespondData, ThrowOnError>) => (options.client ?? client).post<RespondResponses, RespondErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -226,6 +268,9 @@ export const respond = <ThrowOnError extends boolean = false>(options: Options<R
     }
 });
 
+/**
+ * Log a browser in with the code of a link.
+ */
 export const login = <ThrowOnError extends boolean = false>(options: Options<LoginData, ThrowOnError>) => (options.client ?? client).post<LoginResponses, LoginErrors, ThrowOnError>({
     url: '/v1/login',
     ...options,
@@ -235,6 +280,9 @@ export const login = <ThrowOnError extends boolean = false>(options: Options<Log
     }
 });
 
+/**
+ * Make a link that logs a browser in once.
+ */
 export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Options<MakeLoginLinkData, ThrowOnError>) => (options?.client ?? client).post<MakeLoginLinkResponses, MakeLoginLinkErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -245,6 +293,9 @@ export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Op
     ...options
 });
 
+/**
+ * Who this token speaks for.
+ */
 export const me = <ThrowOnError extends boolean = false>(options?: Options<MeData, ThrowOnError>) => (options?.client ?? client).get<MeResponses, MeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -255,6 +306,9 @@ export const me = <ThrowOnError extends boolean = false>(options?: Options<MeDat
     ...options
 });
 
+/**
+ * The sessions, the newest first.
+ */
 export const listSessions = <ThrowOnError extends boolean = false>(options?: Options<ListSessionsData, ThrowOnError>) => (options?.client ?? client).get<ListSessionsResponses, ListSessionsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -265,6 +319,9 @@ export const listSessions = <ThrowOnError extends boolean = false>(options?: Opt
     ...options
 });
 
+/**
+ * Open a session with an agent.
+ */
 export const openSession = <ThrowOnError extends boolean = false>(options: Options<OpenSessionData, ThrowOnError>) => (options.client ?? client).post<OpenSessionResponses, OpenSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -279,6 +336,9 @@ export const openSession = <ThrowOnError extends boolean = false>(options: Optio
     }
 });
 
+/**
+ * End a session: its agent stops, its asks are cancelled.
+ */
 export const endSession = <ThrowOnError extends boolean = false>(options: Options<EndSessionData, ThrowOnError>) => (options.client ?? client).delete<EndSessionResponses, EndSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -289,6 +349,9 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
     ...options
 });
 
+/**
+ * One session as it is now.
+ */
 export const showSession = <ThrowOnError extends boolean = false>(options: Options<ShowSessionData, ThrowOnError>) => (options.client ?? client).get<ShowSessionResponses, ShowSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -299,6 +362,9 @@ export const showSession = <ThrowOnError extends boolean = false>(options: Optio
     ...options
 });
 
+/**
+ * Erase what was said in an ended session.
+ */
 export const eraseSession = <ThrowOnError extends boolean = false>(options: Options<EraseSessionData, ThrowOnError>) => (options.client ?? client).post<EraseSessionResponses, EraseSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -309,6 +375,9 @@ export const eraseSession = <ThrowOnError extends boolean = false>(options: Opti
     ...options
 });
 
+/**
+ * A session's events, as a stream or page by page.
+ */
 export const sessionEvents = <ThrowOnError extends boolean = false>(options: Options<SessionEventsData, ThrowOnError>) => (options.client ?? client).get<SessionEventsResponses, SessionEventsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -319,6 +388,9 @@ export const sessionEvents = <ThrowOnError extends boolean = false>(options: Opt
     ...options
 });
 
+/**
+ * Stop what the agent does now; its asks are cancelled.
+ */
 export const interruptSession = <ThrowOnError extends boolean = false>(options: Options<InterruptSessionData, ThrowOnError>) => (options.client ?? client).post<InterruptSessionResponses, InterruptSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -329,6 +401,9 @@ export const interruptSession = <ThrowOnError extends boolean = false>(options: 
     ...options
 });
 
+/**
+ * Send the agent a message. It answers no ask.
+ */
 export const sendMessage = <ThrowOnError extends boolean = false>(options: Options<SendMessageData, ThrowOnError>) => (options.client ?? client).post<SendMessageResponses, SendMessageErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',
@@ -343,6 +418,9 @@ export const sendMessage = <ThrowOnError extends boolean = false>(options: Optio
     }
 });
 
+/**
+ * One WebSocket for everything. Frames are ClientFrame and ServerFrame.
+ */
 export const connectSocket = <ThrowOnError extends boolean = false>(options?: Options<ConnectSocketData, ThrowOnError>) => (options?.client ?? client).get<ConnectSocketResponses, ConnectSocketErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
             in: 'cookie',

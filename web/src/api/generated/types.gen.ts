@@ -47,7 +47,11 @@ export type AskBody = {
  * Any program asks.
  */
 export type AskCall = AskCallBody & {
+    /**
+     * Why, in the caller's own words. Shown as such. It may also be sent as `prompt`.
+     */
     agentSays?: string | null;
+    completedView?: CompletedView | null;
     /**
      * Where the caller asks once more, with a new key: why.
      */
@@ -70,6 +74,7 @@ export type AskCall = AskCallBody & {
      * The caller's key: asking again with it finds the same ask.
      */
     key: string;
+    presentation?: Presentation | null;
     sessionId?: SessionId | null;
     /**
      * How long the ask stays open. Left out: until it is answered.
@@ -93,7 +98,7 @@ export type AskCallBody = {
     preview?: string | null;
     /**
      * `session`: the person may approve the very same input for as long as the caller's session lives.
-     * Left out: once only.
+     * Left out: once only. They may also be sent as `approvalScopes`.
      */
     scopes?: Array<Scope>;
 } | {
@@ -175,7 +180,7 @@ export type Capabilities = {
  * What a client says.
  */
 export type ClientFrame = {
-    interaction: InteractionOffer;
+    interaction?: InteractionOffer | null;
     type: 'hello';
 } | {
     after: Seq;
@@ -969,11 +974,14 @@ export type ServerFrame = {
     name: string;
     type: 'welcome';
 } | {
-    id: number;
+    /**
+     * Left out where the call had none.
+     */
+    id?: number | null;
     result: unknown;
     type: 'reply';
 } | {
-    id: number;
+    id?: number | null;
     refusal: Refusal;
     type: 'refused';
 } | {
@@ -1106,9 +1114,16 @@ export type ShortAnswers = {
 };
 
 /**
- * The short form of an approval or a refusal.
+ * The short form of an approval: of the input as it was shown.
  */
-export type ShortDecision = {
+export type ShortApproval = {
+    toolCallId?: string | null;
+};
+
+/**
+ * The short form of a refusal.
+ */
+export type ShortDenial = {
     reason?: string | null;
     toolCallId?: string | null;
 };
@@ -1210,7 +1225,7 @@ export type Winner = Decider & {
 };
 
 export type ShortApproveData = {
-    body: ShortDecision;
+    body: ShortApproval;
     path: {
         id: SessionId;
     };
@@ -1232,7 +1247,7 @@ export type ShortApproveResponses = {
 };
 
 export type ShortDenyData = {
-    body: ShortDecision;
+    body: ShortDenial;
     path: {
         id: SessionId;
     };
@@ -1272,9 +1287,9 @@ export type ShortEventsData = {
          */
         client?: string;
         /**
-         * `off`: this client shows asks and does not answer them.
+         * Whether this client answers asks, or only shows them.
          */
-        interaction?: string;
+        interaction?: 'on' | 'off';
     };
     url: '/api/sessions/{id}/events';
 };
@@ -1339,8 +1354,8 @@ export type McpData = {
     path?: never;
     query?: {
         /**
-         * How long a call may wait for a person before it returns `pending`, like `240s`; 50 seconds where it is left out.
-         * Less than the client's own limit.
+         * How long a call may wait for a person before it returns `pending`, in seconds, like `240s`. Left out: `50s`. At
+         * most half an hour, and less than the client's own limit.
          */
         wait?: string;
     };
@@ -1558,9 +1573,9 @@ export type InboxEventsData = {
          */
         client?: string;
         /**
-         * `off`: this client shows asks and does not answer them.
+         * Whether this client answers asks, or only shows them.
          */
-        interaction?: string;
+        interaction?: 'on' | 'off';
     };
     url: '/v1/interactions/events';
 };
@@ -1587,7 +1602,8 @@ export type ShowInteractionData = {
     };
     query?: {
         /**
-         * How long to wait until it is settled or closed, like `30s`; at most a minute.
+         * How long to wait until it is settled or closed, in seconds, like `30s`. Left out: not at all. More than `60s`
+         * counts as a minute.
          */
         wait?: string;
     };
@@ -1840,9 +1856,9 @@ export type SessionEventsData = {
          */
         client?: string;
         /**
-         * `off`: this client shows asks and does not answer them.
+         * Whether this client answers asks, or only shows them.
          */
-        interaction?: string;
+        interaction?: 'on' | 'off';
     };
     url: '/v1/sessions/{id}/events';
 };
