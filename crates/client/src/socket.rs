@@ -66,7 +66,7 @@ impl Socket {
         let socket = Self { next: Arc::default(), frames, waiting, _open: Arc::new(open.drop_guard()) };
         let enabled = mode == InteractionMode::On;
         socket
-            .send(ClientFrame::Hello { interaction: InteractionOffer { supported: true, enabled } })
+            .send(ClientFrame::Hello { interaction: Some(InteractionOffer { supported: true, enabled }) })
             .await?;
         Ok(socket)
     }
@@ -140,8 +140,9 @@ impl Waiting {
         }
     }
 
-    fn answer(&self, id: u64, result: Result<Value, Refusal>) {
-        if let Some(reply) = lock(&self.replies).remove(&id) {
+    /// What has no id answers nothing that was called here.
+    fn answer(&self, id: Option<u64>, result: Result<Value, Refusal>) {
+        if let Some(reply) = id.and_then(|id| lock(&self.replies).remove(&id)) {
             // The caller may have stopped waiting.
             drop(reply.send(result));
         }

@@ -1,4 +1,7 @@
 //! The words of the WebSocket. Every call has an `id` of the client's choice; its reply carries the same.
+//!
+//! A frame that is not understood is `refused` in words, and the socket stays. When the server closes it, it says why:
+//! 1001 it is going away, 1003 a binary frame, 1007 not JSON, 1009 too large.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +17,9 @@ use crate::{Event, InteractionId, Refusal, Seq, SessionId};
 pub enum ClientFrame {
     /// First of all: whether this client can answer, and wants to.
     Hello {
-        interaction: InteractionOffer,
+        /// Left out: it stays as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interaction: Option<InteractionOffer>,
     },
     Subscribe {
         id: u64,
@@ -83,12 +88,15 @@ pub enum ServerFrame {
     },
     /// The result of a call.
     Reply {
-        id: u64,
+        /// Left out where the call had none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
         result: Value,
     },
-    /// A call that was refused.
+    /// A call that was refused, or a frame that was not understood.
     Refused {
-        id: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
         refusal: Refusal,
     },
     /// The beginning of a subscription.

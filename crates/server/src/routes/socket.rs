@@ -3,22 +3,27 @@
 //! What a client is sent waits in a short queue. When the client does not read, nothing is read from the journal for
 //! it; when it does not read for long, it is let go and comes back with its cursor.
 
+mod frames;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_gateway::{Direct, cursor};
+use holdstead_protocol::api::Respond;
 use holdstead_protocol::socket::{ClientFrame, ServerFrame};
 use holdstead_protocol::transport::{InteractionMode, Transport as _, TransportError};
-use holdstead_protocol::{Code, Problem, Refusal, Seq, SessionId};
+use holdstead_protocol::{Code, OwnerId, Problem, Refusal, ResponseDraft, Seq, SessionId};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+use frames::{Frame, Said, Unread};
 
 use crate::App;
 use crate::auth::{Caller, Rights};
@@ -33,6 +38,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The largest frame a client may send.
 const FRAME_LIMIT: usize = 1024 * 1024;
 
+/// One WebSocket for everything. Frames are ClientFrame and ServerFrame.
 #[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events",
     responses((status = 101, description = "frames as ClientFrame and ServerFrame describe"),
         (status = "default", body = Problem)))]
@@ -49,6 +55,7 @@ pub(super) async fn connect(
 
 struct Connection {
     app: App,
+    owner: OwnerId,
     name: String,
     rights: Rights,
     direct: Direct,
@@ -57,10 +64,10 @@ struct Connection {
 
 impl Connection {
     fn new(app: App, caller: Caller, rights: Rights) -> Self {
-        let name = caller.person.name.clone();
+        let (owner, name) = (caller.person.owner.clone(), caller.person.name.clone());
         let client = uuid::Uuid::new_v4().to_string();
         let direct = Direct::new(app.gateway.clone(), caller.person, client, InteractionMode::On);
-        Self { app, name, rights, direct, subscriptions: HashMap::new() }
+        Self { app, owner, name, rights, direct, subscriptions: HashMap::new() }
     }
 
     async fn run(mut self, socket: WebSocket) {
@@ -69,41 +76,95 @@ impl Connection {
         let gone = CancellationToken::new();
         let writer = tokio::spawn(write(sink, queue, gone.clone()));
         let shutdown = self.app.gateway.shutdown_token();
-        if frames.send(ServerFrame::Welcome { name: self.name.clone() }).await.is_ok() {
+        let mut end = None;
+        let welcome = ServerFrame::Welcome { name: self.name.clone() };
+        if frames.send(Outgoing::Frame(welcome)).await.is_ok() {
             loop {
                 let message = tokio::select! {
-                    () = shutdown.cancelled() => break,
+                    () = shutdown.cancelled() => {
+                        let words = "The gateway is going away. Come back in a moment, with your cursor.";
+                        end = Some((close_code::AWAY, words.to_owned()));
+                        break;
+                    }
                     () = gone.cancelled() => break,
                     message = incoming.next() => message,
                 };
                 let text = match message {
                     Some(Ok(Message::Text(text))) => text,
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                    Some(Ok(Message::Binary(_) | Message::Close(_)) | Err(_)) | None => break,
+                    Some(Ok(Message::Binary(_))) => {
+                        end = Some((close_code::UNSUPPORTED, "Frames are JSON text.".to_owned()));
+                        break;
+                    }
+                    // Whatever else is wrong with its bytes, the other side is gone.
+                    Some(Err(error)) if is_too_large(&error) => {
+                        end = Some((close_code::SIZE, "The frame is larger than 1 MiB.".to_owned()));
+                        break;
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => break,
                 };
-                // Words we do not know end the conversation: guessing would be worse.
-                let Ok(frame) = serde_json::from_str(&text) else { break };
+                let frame = match frames::read(&text) {
+                    Ok(frame) => frame,
+                    Err(Unread::Refused { id, refusal }) => {
+                        if frames.send(Outgoing::Frame(refused(id, *refusal))).await.is_err() {
+                            break;
+                        }
+                        continue;
+                    }
+                    // Where a frame ends is not known any more.
+                    Err(Unread::NotJson(words)) => {
+                        end = Some((close_code::INVALID, words));
+                        break;
+                    }
+                };
                 if self.take(frame, &frames).await.is_err() {
                     break;
                 }
             }
         }
         self.subscriptions.clear();
+        if let Some((code, words)) = end {
+            // A client that does not read is let go without words.
+            drop(frames.try_send(Outgoing::Close(code, words)));
+        }
         drop(frames);
         // The writer ends with its queue; a panic in it has nothing left to spoil.
         drop(writer.await);
     }
 
-    async fn take(&mut self, frame: ClientFrame, frames: &mpsc::Sender<ServerFrame>) -> Result<(), Gone> {
+    async fn take(&mut self, frame: Frame, frames: &mpsc::Sender<Outgoing>) -> Result<(), Gone> {
+        let (id, result) = match frame {
+            Frame::Ours(frame) => match self.call(frame, frames).await {
+                Some((id, result)) => (Some(id), result),
+                None => return Ok(()),
+            },
+            Frame::Theirs { id, said } => (id, self.said(said).await),
+        };
+        let reply = match result {
+            Ok(result) => ServerFrame::Reply { id, result },
+            Err(TransportError::Refused(refusal)) => refused(id, *refusal),
+            Err(TransportError::Unreachable(words)) => refused(id, Refusal::new(Code::Unavailable, words)),
+        };
+        frames.send(Outgoing::Frame(reply)).await.map_err(|_| Gone)
+    }
+
+    /// A call, and the id that its reply has.
+    async fn call(
+        &mut self,
+        frame: ClientFrame,
+        frames: &mpsc::Sender<Outgoing>,
+    ) -> Option<(u64, Result<Value, TransportError>)> {
         let direct = &self.direct;
         let rights = self.rights;
-        let (id, result) = match frame {
+        Some(match frame {
             ClientFrame::Hello { interaction } => {
-                let on = interaction.supported && interaction.enabled;
-                let mode = if on { InteractionMode::On } else { InteractionMode::Off };
-                // Switching a mode in this process cannot fail.
-                drop(direct.set_interaction_mode(mode).await);
-                return Ok(());
+                if let Some(offer) = interaction {
+                    let on = offer.supported && offer.enabled;
+                    let mode = if on { InteractionMode::On } else { InteractionMode::Off };
+                    // Switching a mode in this process cannot fail.
+                    drop(direct.set_interaction_mode(mode).await);
+                }
+                return None;
             }
             ClientFrame::Subscribe { id, session, after } => {
                 let result = self.subscribe(session, after, frames).await;
@@ -139,15 +200,33 @@ impl Connection {
                 id,
                 allowed(rights.answer, async { value(&direct.respond(interaction, response).await?) }).await,
             ),
-        };
-        let reply = match result {
-            Ok(result) => ServerFrame::Reply { id, result },
-            Err(TransportError::Refused(refusal)) => ServerFrame::Refused { id, refusal: *refusal },
-            Err(TransportError::Unreachable(words)) => {
-                ServerFrame::Refused { id, refusal: Refusal::new(Code::Unavailable, words) }
+        })
+    }
+
+    /// The frames that say the same by session and tool call.
+    async fn said(&self, said: Said) -> Result<Value, TransportError> {
+        let direct = &self.direct;
+        match said {
+            Said::Message { session, text } => {
+                allowed(self.rights.operate, async { value(&direct.message(session, text).await?) }).await
             }
-        };
-        frames.send(reply).await.map_err(|_| Gone)
+            Said::Answers { session, tool_call_id, answers } => {
+                allowed(self.rights.answer, async {
+                    let found = self.app.gateway.open_ask_of_call(&self.owner, session, &tool_call_id).await;
+                    let ask = found.map_err(|error| TransportError::from(Refusal::from(&error)))?;
+                    let response =
+                        ResponseDraft::Submit { answers: Some(answers.clone()), input: Some(answers) };
+                    let respond = Respond {
+                        prompt_id: ask.request.prompt_id,
+                        idempotency_key: uuid::Uuid::new_v4().to_string(),
+                        response,
+                    };
+                    value(&direct.respond(ask.request.interaction_id, respond).await?)
+                })
+                .await
+            }
+            Said::Mode(mode) => direct.set_interaction_mode(mode).await.map(|()| Value::Null),
+        }
     }
 
     /// Events of a session go into the queue until the client lets go of it.
@@ -155,7 +234,7 @@ impl Connection {
         &mut self,
         session: SessionId,
         after: Seq,
-        frames: &mpsc::Sender<ServerFrame>,
+        frames: &mpsc::Sender<Outgoing>,
     ) -> Result<(), TransportError> {
         let now = self.direct.session(session).await?;
         let (after, resume) = cursor::resume(after, now);
@@ -167,14 +246,14 @@ impl Connection {
             let _watching = watching;
             let feed = async {
                 let mut frame = ServerFrame::Resume { session, resume };
-                while frames.send(frame).await.is_ok() {
+                while frames.send(Outgoing::Frame(frame)).await.is_ok() {
                     frame = match events.next().await {
                         Ok(Some(event)) => ServerFrame::Event { session, event },
                         Ok(None) | Err(_) => break,
                     };
                 }
                 // If the queue is closed, so is the socket.
-                drop(frames.send(ServerFrame::Ended { session }).await);
+                drop(frames.send(Outgoing::Frame(ServerFrame::Ended { session })).await);
             };
             tokio::select! {
                 () = ended.cancelled() => {}
@@ -187,6 +266,28 @@ impl Connection {
 
 /// The client is gone.
 struct Gone;
+
+/// What waits for a client.
+enum Outgoing {
+    Frame(ServerFrame),
+    /// The last thing it hears.
+    Close(u16, String),
+}
+
+const fn refused(id: Option<u64>, refusal: Refusal) -> ServerFrame {
+    ServerFrame::Refused { id, refusal }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.to_string().contains("too long") || error.to_string().contains("too large") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
 
 async fn allowed(
     right: Result<(), &'static str>,
@@ -205,15 +306,18 @@ fn value(result: &impl Serialize) -> Result<Value, TransportError> {
 /// Writes what waits; lets the client go when it does not read.
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
-    mut queue: mpsc::Receiver<ServerFrame>,
+    mut queue: mpsc::Receiver<Outgoing>,
     gone: CancellationToken,
 ) {
     loop {
         let message = match tokio::time::timeout(HEARTBEAT, queue.recv()).await {
-            Ok(Some(frame)) => match serde_json::to_string(&frame) {
+            Ok(Some(Outgoing::Frame(frame))) => match serde_json::to_string(&frame) {
                 Ok(text) => Message::text(text),
                 Err(_) => break,
             },
+            Ok(Some(Outgoing::Close(code, words))) => {
+                Message::Close(Some(CloseFrame { code, reason: words.into() }))
+            }
             Ok(None) => break,
             Err(_) => Message::Ping(axum::body::Bytes::new()),
         };

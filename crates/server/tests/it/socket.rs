@@ -1,0 +1,161 @@
+//! The WebSocket, frame by frame: what is taken, what is refused in words, and how it is closed.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use holdstead_protocol::api::Role;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use crate::running::{PATIENCE, Running};
+
+struct Wire(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Wire {
+    async fn connect(running: &Running, token: &str) -> Self {
+        let url = format!("{}/v1/ws", running.url.replace("http://", "ws://"));
+        let mut request = url.into_client_request().expect("a request");
+        let bearer = format!("Bearer {token}").parse().expect("a header");
+        request.headers_mut().insert("authorization", bearer);
+        let (stream, _) = tokio_tungstenite::connect_async(request).await.expect("it connects");
+        let mut wire = Self(stream);
+        assert_eq!(wire.next().await["type"], "welcome");
+        wire
+    }
+
+    async fn say(&mut self, frame: &Value) {
+        self.0.send(Message::text(frame.to_string())).await.expect("it is sent");
+    }
+
+    async fn heard(&mut self) -> Message {
+        loop {
+            let heard = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("in time");
+            let heard = heard.expect("a frame").expect("a whole frame");
+            if !matches!(heard, Message::Ping(_) | Message::Pong(_)) {
+                return heard;
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Value {
+        match self.heard().await {
+            Message::Text(text) => serde_json::from_str(&text).expect("JSON"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn reply(&mut self, frame: &Value) -> Value {
+        self.say(frame).await;
+        self.next().await
+    }
+
+    /// The code and the words of the close.
+    async fn closed(&mut self) -> (u16, String) {
+        match self.heard().await {
+            Message::Close(Some(frame)) => (frame.code.into(), frame.reason.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_is_not_understood_is_refused_by_name_and_the_socket_stays() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("say hello").await;
+    let mut wire = Wire::connect(&running, &ana.token).await;
+    let cases = [
+        (json!({"type": "sing", "id": 1}), "type"),
+        (json!({"id": 2}), "type"),
+        (json!({"type": "message", "id": 3, "session": session}), "text"),
+        (json!({"type": "message", "id": 4, "session": session, "text": "a", "txt": "b"}), "txt"),
+        (json!({"type": "subscribe", "id": 5, "session": session, "after": "x"}), "after"),
+        (json!({"type": "hello", "interaction": {"supported": true}}), "interaction.enabled"),
+        (
+            json!({"type": "ask", "id": 6, "call": {"key": "k", "toolName": "t", "kind": "approval", "x": 1}}),
+            "call.x",
+        ),
+        (json!({"type": "chat_message", "conversation_id": session}), "content"),
+        (json!({"type": "chat_message", "conversation_id": session, "content": "a", "x": 1}), "x"),
+    ];
+    for (frame, field) in cases {
+        let refused = wire.reply(&frame).await;
+        assert_eq!(refused["type"], "refused", "{frame}: {refused}");
+        assert_eq!(refused.get("id"), frame.get("id"), "{refused}");
+        assert!(refused["refusal"]["fieldErrors"].get(field).is_some(), "{frame}: {refused}");
+    }
+    let deep = format!(r#"{{"type":"message","id":7,"text":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+    for (text, words) in [
+        (deep.as_str(), "64 deep"),
+        (r#"{"type":"message","id":7,"text":"a","text":"b"}"#, "stands twice"),
+        (r#"{"type":"message","id":7,"text":"\ud800"}"#, "half a character"),
+        (r#"{"type":"message","id":7,"$serde_json::private::RawValue":"1"}"#, "reserved"),
+    ] {
+        wire.0.send(Message::text(text)).await.expect("it is sent");
+        let refused = wire.next().await;
+        assert_eq!((&refused["type"], &refused["id"]), (&json!("refused"), &json!(7)), "{refused}");
+        assert!(refused["refusal"]["detail"].as_str().is_some_and(|said| said.contains(words)), "{refused}");
+    }
+    let shown = wire.reply(&json!({"type": "session", "id": 8, "session": session})).await;
+    assert_eq!((&shown["type"], &shown["id"]), (&json!("reply"), &json!(8)), "{shown}");
+}
+
+#[tokio::test]
+async fn other_chat_servers_frames_are_taken() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let opened = ana.post("/v1/sessions", &json!({"agent": "scripted"})).await.1;
+    let session = opened["sessionId"].as_str().expect("an id");
+    let mut wire = Wire::connect(&running, &ana.token).await;
+    wire.say(&json!({"type": "hello"})).await;
+    let script = "ask Store: Which store? | SQLite | PostgreSQL";
+    let taken =
+        wire.reply(&json!({"type": "chat_message", "conversation_id": session, "content": script})).await;
+    assert_eq!(taken["type"], "reply", "{taken}");
+    let ask = ana.open_ask(session).await;
+    let answer = json!({"type": "ask_user_response", "conversation_id": session,
+        "tool_call_id": ask["request"]["toolCallId"], "answers": {"Which store?": "SQLite"}});
+    let off = wire.reply(&json!({"type": "set_interaction_mode", "enabled": false})).await;
+    assert_eq!(off["type"], "reply", "{off}");
+    let refused = wire.reply(&answer).await;
+    assert_eq!(refused["refusal"]["code"], "interaction_off", "{refused}");
+    wire.reply(&json!({"type": "set_interaction_mode", "enabled": true})).await;
+    let receipt = wire.reply(&answer).await;
+    assert_eq!(
+        (&receipt["type"], &receipt["result"]["settlement"]),
+        (&json!("reply"), &json!("answered")),
+        "{receipt}"
+    );
+    let again = wire.reply(&answer).await;
+    assert_eq!(again["refusal"]["code"], "not_found", "{again}");
+    // Who may only look may not answer.
+    let screen = running.client(Role::Viewer, "screen").await;
+    let mut looking = Wire::connect(&running, &screen.token).await;
+    assert_eq!(looking.reply(&answer).await["refusal"]["code"], "forbidden");
+}
+
+#[tokio::test]
+async fn a_socket_is_closed_with_a_code_and_words() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let large = Message::text("x".repeat(2 * 1024 * 1024));
+    let cases = [
+        (Message::text("nonsense"), 1007, "not JSON"),
+        (Message::text(""), 1007, "empty"),
+        (Message::binary(vec![1, 2, 3]), 1003, "JSON text"),
+        (large, 1009, "1 MiB"),
+    ];
+    for (message, code, words) in cases {
+        let mut wire = Wire::connect(&running, &ana.token).await;
+        // A frame that is refused for its size may be refused before it is sent whole.
+        drop(wire.0.send(message).await);
+        let closed = wire.closed().await;
+        assert_eq!(closed.0, code, "{closed:?}");
+        assert!(closed.1.contains(words), "{closed:?}");
+    }
+    let mut wire = Wire::connect(&running, &ana.token).await;
+    running.gateway.shutdown_token().cancel();
+    let closed = wire.closed().await;
+    assert_eq!(closed.0, 1001, "{closed:?}");
+}
