@@ -39,5 +39,5 @@ pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
 pub use tools::{
     Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
-    ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+    ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
 };

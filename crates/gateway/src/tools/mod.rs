@@ -15,7 +15,7 @@ mod waiting;
 pub use approvals::Approvals;
 pub(crate) use durable::Followed;
 pub use durable::ToolCall;
-pub use waiting::Called;
+pub use waiting::{Called, keyed_call};
 
 use async_trait::async_trait;
 use holdstead_protocol::{

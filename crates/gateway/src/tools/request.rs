@@ -138,10 +138,11 @@ impl ToolContext {
             Asked::Form { form } => (Value::Null, AskBody::Form { form }),
         };
         // One call may ask several things, one after the other: what is asked is part of the ask's id.
-        let asked = digest(&json!([input, body]));
-        let key = format!("tool\n{}\n{}", self.tool_call_id, asked.as_str());
+        let asked = json!([input, body]);
+        let key = format!("tool\n{}\n{}", self.tool_call_id, digest(&asked).as_str());
+        let interaction_id = self.ask_id(InteractionId::derive(self.session, &key), &asked).await?;
         Ok(InteractionRequest {
-            interaction_id: InteractionId::derive(self.session, &key),
+            interaction_id,
             prompt_id: PromptId::generate(),
             attempt: 1,
             origin: Origin::Tool,

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Cancel, CancelScope, Command};
+use holdstead_core::{Cancel, CancelScope, Command, Rejection, digest};
 use holdstead_protocol::{AskState, Closing, InteractionId, Origin, OwnerId, SessionId};
 use holdstead_store::AskRecord;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::builtin;
 use super::request::pending;
@@ -20,6 +20,41 @@ pub enum Called {
     Done(Value),
     /// A person has not answered this yet. That is no answer.
     Waiting(InteractionId),
+}
+
+/// How the id of a call begins whose caller has a key for it.
+const KEYED: &str = "key ";
+
+/// The id of a call under a key of its caller's. It names the input too: no call is ever given what another one with the
+/// same key was answered.
+pub fn keyed_call(tool: &str, key: &str, input: &Value) -> String {
+    let digest = digest(input);
+    format!("{KEYED}{tool} {key} {}", &digest.as_str()[..16])
+}
+
+impl ToolContext {
+    /// What every call under this call's key has for its first ask, whatever its input.
+    fn under_key(&self) -> Option<InteractionId> {
+        let (key, _input) = self.tool_call_id.as_str().strip_prefix(KEYED)?.rsplit_once(' ')?;
+        Some(InteractionId::derive(self.session, &format!("tool key\n{key}")))
+    }
+
+    /// The id for an ask of this call. A key that was used for another input is refused: whoever sends it means
+    /// something else than what was answered.
+    pub(super) async fn ask_id(
+        &self,
+        usual: InteractionId,
+        asked: &Value,
+    ) -> Result<InteractionId, GatewayError> {
+        let Some(first) = self.under_key() else { return Ok(usual) };
+        let Some(earlier) = self.gateway.inner.journal.ask(first).await? else { return Ok(first) };
+        if earlier.request.tool_call_id.as_ref() != Some(&self.tool_call_id) {
+            return Err(Rejection::AskChanged.into());
+        }
+        // The same call again, or the next thing that it asks.
+        let same = json!([earlier.request.input, earlier.request.body]) == *asked;
+        Ok(if same { first } else { usual })
+    }
 }
 
 impl Gateway {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use holdstead_client::McpClient;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::mcp::{CALL_ID, GIVE_UP};
+use holdstead_protocol::json::read_flawed;
+use holdstead_protocol::mcp::{CALL_ID, GIVE_UP, flawed};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -64,10 +65,20 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
         if line.trim().is_empty() {
             continue;
         }
-        let Ok(message) = serde_json::from_str::<Value>(&line) else {
-            let error = json!({"code": PARSE_ERROR, "message": "this line is not JSON"});
-            bridge.say(&json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string());
-            continue;
+        let message = match read_flawed(line.as_bytes()) {
+            Ok((message, None)) => message,
+            Ok((message, Some(flaw))) => {
+                if let Some(answer) = flawed(&message, &flaw) {
+                    bridge.say(&answer.to_string());
+                }
+                continue;
+            }
+            Err(bad) => {
+                let error =
+                    json!({"code": PARSE_ERROR, "message": format!("this line was not taken: {bad}")});
+                bridge.say(&json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string());
+                continue;
+            }
         };
         match message["method"].as_str() {
             // What follows the introduction needs what comes back from it.

@@ -11,7 +11,7 @@ pub(crate) use client::{HEADER, Named};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use holdstead_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody};
+use holdstead_gateway::{CallerAsk, Gateway, GatewayError, Person, ToolCall, WhenNobody, keyed_call};
 use holdstead_protocol::mcp::{CALL_ID, GIVE_UP};
 use holdstead_protocol::{SessionId, ToolCallId};
 use rmcp::model::{
@@ -84,9 +84,13 @@ impl ServerHandler for Mcp {
         };
         let mut input = request.arguments.unwrap_or_default();
         let key = tools::taken_key(tool.as_ref(), &mut input);
+        if let Err(words) = tools::fits(tool.as_ref(), &mut input) {
+            return Ok(CallToolResponse::Complete(words));
+        }
+        let input = Value::Object(input);
         let named = CALL_IDS.iter().find_map(|name| context.meta.get(*name)?.as_str());
         let id = match (&key, named) {
-            (Some(key), _) => format!("key {} {key}", tool.name()),
+            (Some(key), _) => keyed_call(tool.name(), key, &input),
             (None, Some(id)) => id.to_owned(),
             (None, None) => format!("mcp_{}", uuid::Uuid::new_v4().simple()),
         };
@@ -101,7 +105,7 @@ impl ServerHandler for Mcp {
                     turn,
                     tool_call_id,
                     name: tool.name().to_owned(),
-                    input: Value::Object(input),
+                    input,
                     // It waits in the inbox.
                     when_nobody: WhenNobody::Wait,
                 };

@@ -2,6 +2,7 @@
 
 use holdstead_gateway::{Called, InteractionError, Tool};
 use holdstead_protocol::InteractionId;
+use holdstead_protocol::shape::{self, Schemas};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
@@ -35,6 +36,25 @@ pub(super) fn taken_key(tool: &dyn Tool, input: &mut JsonObject) -> Option<Strin
     let its_own = tool.schema().pointer("/properties/key").is_some();
     let key = if its_own { input.get(KEY).cloned() } else { input.remove(KEY) };
     key.and_then(|key| key.as_str().map(str::to_owned)).filter(|key| !key.is_empty() && !its_own)
+}
+
+/// Whether the tool takes this, or what its model is told. Models write `null` for what they leave out.
+pub(super) fn fits(tool: &dyn Tool, input: &mut JsonObject) -> std::result::Result<(), CallToolResult> {
+    let schema = tool.schema();
+    let required = |name: &str| {
+        schema["required"].as_array().is_some_and(|required| required.iter().any(|required| required == name))
+    };
+    input
+        .retain(|name, value| !value.is_null() || required(name) || schema["properties"].get(name).is_none());
+    let faults = shape::faults(&Value::Object(input.clone()), &schema, &Schemas::new());
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "This input cannot be used: {} Nobody was asked; call again with another one.",
+        shape::words(&faults)
+    );
+    Err(CallToolResult::error(vec![ContentBlock::text(words)]))
 }
 
 pub(super) fn told(result: Result) -> CallToolResult {

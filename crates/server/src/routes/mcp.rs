@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
 use axum::http::HeaderValue;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use holdstead_protocol::Problem;
+use holdstead_protocol::json::{self, BadJson};
+use holdstead_protocol::mcp::flawed;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
@@ -16,6 +18,7 @@ use utoipa::IntoParams;
 
 use super::interactions::seconds;
 use crate::auth::Asker;
+use crate::body::{Asked, not_json};
 use crate::mcp::{HEADER, Mcp, Named, USUAL_PATIENCE};
 use crate::problem::ApiError;
 use crate::{App, BODY_LIMIT};
@@ -26,8 +29,8 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(30 * 60);
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Patience {
-    /// How long a call may wait for a person before it returns `pending`, like `240s`; 50 seconds where it is left out.
-    /// Less than the client's own limit.
+    /// How long a call may wait for a person before it returns `pending`, in seconds, like `240s`. Left out: `50s`. At
+    /// most half an hour, and less than the client's own limit.
     wait: Option<String>,
 }
 
@@ -39,10 +42,18 @@ pub(super) struct Patience {
 pub(super) async fn serve(
     State(app): State<App>,
     asker: Asker,
-    query: Result<Query<Patience>, QueryRejection>,
+    query: Result<Asked<Patience>, ApiError>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let Query(patience) = query?;
+    let Asked(patience) = query?;
+    let (parts, body) = request.into_parts();
+    let bytes = to_bytes(body, BODY_LIMIT).await.map_err(|_| ApiError::TooLarge)?;
+    let (message, flaw) = json::read_flawed(&bytes).map_err(not_json)?;
+    if let Some(flaw) = flaw {
+        let refused = || not_json(BadJson::Flaw(flaw.clone()));
+        return flawed(&message, &flaw).map(|answer| Json(answer).into_response()).ok_or_else(refused);
+    }
+    let request = Request::from_parts(parts, Body::from(bytes));
     let patience = match patience.wait.as_deref() {
         Some(text) => seconds(text)?.min(LONGEST_PATIENCE),
         None => USUAL_PATIENCE,

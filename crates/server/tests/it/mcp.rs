@@ -382,3 +382,84 @@ async fn a_registered_tool_is_called_like_our_own() {
     let answer: Value = send(&agent, "/mcp", &unknown).await.json().await.unwrap();
     assert!(answer["error"]["message"].as_str().unwrap().contains("nothing"), "{answer}");
 }
+
+#[tokio::test]
+async fn a_key_that_was_used_for_something_else_is_refused_and_never_gets_that_answer() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let asked = |action: &str| json!({"action": action, "key": "k"});
+    let first = call(&agent, "/mcp?wait=0s", "request_approval", asked("list files")).await;
+    let pending = told(&first);
+    assert_eq!(pending["status"], "pending", "{first}");
+    // While it is open, and after it was approved.
+    for approved in [false, true] {
+        if approved {
+            let asks = inbox(&ana, 1).await;
+            assert_eq!(ana.respond(&asks[0], "a", json!({"action": "approve"})).await.0, 200);
+        }
+        let other = call(&agent, "/mcp?wait=0s", "request_approval", asked("delete production")).await;
+        assert_eq!(other["isError"], true, "{other}");
+        assert!(told(&other).as_str().is_some_and(|words| words.contains("key")), "{other}");
+        let (_, page) = ana.get("/v1/interactions?state=all").await;
+        assert_eq!(page["interactions"].as_array().map(Vec::len), Some(1), "{page}");
+    }
+    let same = call(&agent, "/mcp", "request_approval", asked("list files")).await;
+    assert_eq!(told(&same)["approved"], true, "{same}");
+    // The key is one tool's.
+    let question = call(&agent, "/mcp?wait=0s", "ask_user", json!({"question": "Which?", "key": "k"})).await;
+    assert_eq!(told(&question)["status"], "pending", "{question}");
+}
+
+#[tokio::test]
+async fn what_a_tool_does_not_take_is_told_to_its_model() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    for (tool, input, words) in [
+        ("ask_user", json!({"question": "Which?", "choices": ["a"]}), "`choices` is not known"),
+        ("ask_user", json!({}), "`question` is missing"),
+        ("ask_user", json!({"question": "Which?", "options": [7]}), "`options[0]` must be text or an object"),
+        (
+            "show_form",
+            json!({"fields": [{"id": "a", "type": "text", "lable": "A"}]}),
+            "`fields[0].lable` is not known",
+        ),
+        ("request_approval", json!({"action": ["rm"]}), "`action` must be text"),
+    ] {
+        let result = call(&agent, "/mcp", tool, input).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(told(&result).as_str().is_some_and(|said| said.contains(words)), "{words}: {result}");
+    }
+    let null = json!({"question": "Which?", "options": null, "inputType": null});
+    assert_eq!(told(&call(&agent, "/mcp?wait=0s", "ask_user", null).await)["status"], "pending");
+    assert_eq!(inbox(&ana, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn odd_json_over_mcp_is_told_in_words() {
+    let running = Running::start().await;
+    let agent = running.client(Role::Agent, "mcp").await;
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for (input, words) in [
+        (deep.as_str(), "64 deep"),
+        (r#"{"$serde_json::private::RawValue":"1"}"#, "$serde_json::private::RawValue"),
+        (r#"{"a":1,"a":2}"#, "stands twice"),
+        (r#""\ud800""#, "half a character"),
+    ] {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"request_approval","arguments":{{"action":"x","input":{input}}}}}}}"#
+        );
+        let request = agent.request(Method::POST, "/mcp").header("accept", BOTH);
+        let request = request.header("content-type", "application/json").body(text);
+        let answer: Value = request.send().await.unwrap().json().await.unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(7), &json!(true)), "{answer}");
+        assert!(answer.to_string().contains(words), "{answer}");
+    }
+    for text in ["", "{", "\u{feff}{}"] {
+        let request = agent.request(Method::POST, "/mcp").header("accept", BOTH);
+        let answer = request.header("content-type", "application/json").body(text).send().await.unwrap();
+        assert_eq!(answer.status(), 400);
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+    }
+}

@@ -54,6 +54,14 @@ impl Tool for ShowForm {
                             },
                             "required": {"type": "boolean"},
                             "default": {},
+                            "minLength": {"type": "integer"},
+                            "maxLength": {"type": "integer"},
+                            "format": {"type": "string", "enum": ["email", "uri", "date-time"]},
+                            "min": {"description": "Of a number, or of a date like 2026-01-31"},
+                            "max": {},
+                            "integer": {"type": "boolean"},
+                            "minItems": {"type": "integer"},
+                            "maxItems": {"type": "integer"},
                             "options": {
                                 "type": "array",
                                 "items": {
