@@ -163,12 +163,17 @@ fn presented(parts: &Parts) -> Option<(String, bool)> {
         let secret = value.to_str().ok()?.strip_prefix("Bearer ")?;
         return Some((secret.to_owned(), false));
     }
-    let cookies = parts.headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
+    cookie(&parts.headers).map(|secret| (secret, true))
+}
+
+/// The secret of the browser's cookie.
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<String> {
+    let cookies = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
     cookies
         .flat_map(|line| line.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
         .find(|(name, _)| *name == COOKIE)
-        .map(|(_, secret)| (secret.to_owned(), true))
+        .map(|(_, secret)| secret.to_owned())
 }
 
 /// Whether the client that sent this answers asks, by its own word.

@@ -61,5 +61,40 @@ pub async fn issue_link(journal: &dyn Journal, owner: &OwnerId, name: &str) -> R
 /// 256 bits from the operating system's generator.
 fn secret(prefix: &str) -> String {
     let bytes: [u8; 32] = rand::random();
-    bytes.iter().fold(prefix.to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    format!("{prefix}{}", hex(&bytes))
+}
+
+/// The secret for the browser that a link logs in: random, and bound to the link. The link does not tell it, and it tells
+/// whether it came of the link.
+pub(crate) fn secret_of_link(code: &str) -> String {
+    let random: [u8; 32] = rand::random();
+    bound(&hex(&random), code)
+}
+
+/// Whether this secret was made for the browser that this link logged in.
+pub(crate) fn comes_of(secret: &str, code: &str) -> bool {
+    let random = secret.strip_prefix("hs_").and_then(|rest| rest.get(..64));
+    random.is_some_and(|random| bound(random, code) == secret)
+}
+
+fn bound(random: &str, code: &str) -> String {
+    format!("hs_{random}{}", hex(&token_hash(&format!("browser {random} {code}"))[..8]))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browsers_secret_is_random_and_tells_the_link_it_came_of() {
+        let one = secret_of_link("code");
+        assert_ne!(one, secret_of_link("code"));
+        assert!(comes_of(&one, "code"));
+        assert!(!comes_of(&one, "other") && !comes_of("hs_é", "code") && !comes_of("", "code"));
+        assert!(!comes_of(&secret("hs_"), "code"));
+    }
 }

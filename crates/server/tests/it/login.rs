@@ -22,6 +22,21 @@ async fn a_link_becomes_a_cookie_once_and_dies_politely() {
     let me: Value = me.json().await.expect("JSON");
     assert_eq!((&me["name"], &me["role"]), (&json!("ana"), &json!("person")));
 
+    // The same browser opens it again, from its history: it is logged in.
+    let reopened = || running.plain(Method::POST, "/v1/login").json(&json!({"code": link["code"]}));
+    let again = reopened().header("cookie", &pair).send().await.expect("an answer");
+    assert_eq!(again.status(), 204);
+    assert!(!again.headers().contains_key("set-cookie"), "it keeps what it has");
+    // Another one of the same person is another browser.
+    let (_, other) = ana.post("/v1/login-links", &json!({})).await;
+    let other = running.plain(Method::POST, "/v1/login").json(&json!({"code": other["code"]})).send().await;
+    let other = other.expect("an answer").headers()["set-cookie"].to_str().expect("text").to_owned();
+    let other = other.split(';').next().expect("a pair").to_owned();
+    for cookie in [other, format!("holdstead={}", ana.token), format!("{pair}0")] {
+        let refused = reopened().header("cookie", &cookie).send().await.expect("an answer");
+        assert_eq!(refused.status(), 410);
+    }
+
     let again = login().await.expect("an answer");
     assert_eq!(again.status(), 410);
     let problem: Value = again.json().await.expect("JSON");
