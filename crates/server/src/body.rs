@@ -3,11 +3,10 @@
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::IntoResponse as _;
 use holdstead_protocol::json::{self, BadJson};
 use holdstead_protocol::shape::{self, Schemas};
 use holdstead_protocol::{Code, FieldErrors, Refusal};
@@ -115,12 +114,9 @@ fn plain(words: &str) -> String {
 
 impl From<BytesRejection> for ApiError {
     fn from(rejection: BytesRejection) -> Self {
-        match rejection {
-            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => Self::TooLarge,
-            other => match other.into_response().status() {
-                StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
-                _ => Self::BadRequest("The body did not arrive whole. Send it again.".to_owned()),
-            },
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
+            _ => Self::BadRequest("The body did not arrive whole. Send it again.".to_owned()),
         }
     }
 }

@@ -84,7 +84,7 @@ impl ServerHandler for Mcp {
         };
         let mut input = request.arguments.unwrap_or_default();
         let key = tools::taken_key(tool.as_ref(), &mut input);
-        if let Err(words) = tools::fits(tool.as_ref(), &mut input) {
+        if let Some(words) = tools::unfit(tool.as_ref(), &mut input) {
             return Ok(CallToolResponse::Complete(words));
         }
         let input = Value::Object(input);

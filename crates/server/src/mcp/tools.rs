@@ -38,8 +38,8 @@ pub(super) fn taken_key(tool: &dyn Tool, input: &mut JsonObject) -> Option<Strin
     key.and_then(|key| key.as_str().map(str::to_owned)).filter(|key| !key.is_empty() && !its_own)
 }
 
-/// Whether the tool takes this, or what its model is told. Models write `null` for what they leave out.
-pub(super) fn fits(tool: &dyn Tool, input: &mut JsonObject) -> std::result::Result<(), CallToolResult> {
+/// What the model is told where the tool does not take this. Models write `null` for what they leave out.
+pub(super) fn unfit(tool: &dyn Tool, input: &mut JsonObject) -> Option<CallToolResult> {
     let schema = tool.schema();
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|required| required.iter().any(|required| required == name))
@@ -48,13 +48,13 @@ pub(super) fn fits(tool: &dyn Tool, input: &mut JsonObject) -> std::result::Resu
         .retain(|name, value| !value.is_null() || required(name) || schema["properties"].get(name).is_none());
     let faults = shape::faults(&Value::Object(input.clone()), &schema, &Schemas::new());
     if faults.is_empty() {
-        return Ok(());
+        return None;
     }
     let words = format!(
         "This input cannot be used: {} Nobody was asked; call again with another one.",
         shape::words(&faults)
     );
-    Err(CallToolResult::error(vec![ContentBlock::text(words)]))
+    Some(CallToolResult::error(vec![ContentBlock::text(words)]))
 }
 
 pub(super) fn told(result: Result) -> CallToolResult {

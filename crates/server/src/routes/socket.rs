@@ -78,7 +78,7 @@ impl Connection {
         let shutdown = self.app.gateway.shutdown_token();
         let mut end = None;
         let welcome = ServerFrame::Welcome { name: self.name.clone() };
-        if frames.send(Outgoing::Frame(welcome)).await.is_ok() {
+        if frames.send(Outgoing::frame(welcome)).await.is_ok() {
             loop {
                 let message = tokio::select! {
                     () = shutdown.cancelled() => {
@@ -106,7 +106,7 @@ impl Connection {
                 let frame = match frames::read(&text) {
                     Ok(frame) => frame,
                     Err(Unread::Refused { id, refusal }) => {
-                        if frames.send(Outgoing::Frame(refused(id, *refusal))).await.is_err() {
+                        if frames.send(Outgoing::frame(refused(id, *refusal))).await.is_err() {
                             break;
                         }
                         continue;
@@ -134,7 +134,7 @@ impl Connection {
 
     async fn take(&mut self, frame: Frame, frames: &mpsc::Sender<Outgoing>) -> Result<(), Gone> {
         let (id, result) = match frame {
-            Frame::Ours(frame) => match self.call(frame, frames).await {
+            Frame::Ours(frame) => match self.call(*frame, frames).await {
                 Some((id, result)) => (Some(id), result),
                 None => return Ok(()),
             },
@@ -145,7 +145,7 @@ impl Connection {
             Err(TransportError::Refused(refusal)) => refused(id, *refusal),
             Err(TransportError::Unreachable(words)) => refused(id, Refusal::new(Code::Unavailable, words)),
         };
-        frames.send(Outgoing::Frame(reply)).await.map_err(|_| Gone)
+        frames.send(Outgoing::frame(reply)).await.map_err(|_| Gone)
     }
 
     /// A call, and the id that its reply has.
@@ -246,14 +246,14 @@ impl Connection {
             let _watching = watching;
             let feed = async {
                 let mut frame = ServerFrame::Resume { session, resume };
-                while frames.send(Outgoing::Frame(frame)).await.is_ok() {
+                while frames.send(Outgoing::frame(frame)).await.is_ok() {
                     frame = match events.next().await {
                         Ok(Some(event)) => ServerFrame::Event { session, event },
                         Ok(None) | Err(_) => break,
                     };
                 }
                 // If the queue is closed, so is the socket.
-                drop(frames.send(Outgoing::Frame(ServerFrame::Ended { session })).await);
+                drop(frames.send(Outgoing::frame(ServerFrame::Ended { session })).await);
             };
             tokio::select! {
                 () = ended.cancelled() => {}
@@ -269,9 +269,15 @@ struct Gone;
 
 /// What waits for a client.
 enum Outgoing {
-    Frame(ServerFrame),
+    Frame(Box<ServerFrame>),
     /// The last thing it hears.
     Close(u16, String),
+}
+
+impl Outgoing {
+    fn frame(frame: ServerFrame) -> Self {
+        Self::Frame(Box::new(frame))
+    }
 }
 
 const fn refused(id: Option<u64>, refusal: Refusal) -> ServerFrame {

@@ -39,10 +39,9 @@ impl Wire {
     }
 
     async fn next(&mut self) -> Value {
-        match self.heard().await {
-            Message::Text(text) => serde_json::from_str(&text).expect("JSON"),
-            other => panic!("{other:?}"),
-        }
+        let heard = self.heard().await;
+        let Message::Text(text) = &heard else { panic!("{heard:?}") };
+        serde_json::from_str(text).expect("JSON")
     }
 
     async fn reply(&mut self, frame: &Value) -> Value {
@@ -52,10 +51,9 @@ impl Wire {
 
     /// The code and the words of the close.
     async fn closed(&mut self) -> (u16, String) {
-        match self.heard().await {
-            Message::Close(Some(frame)) => (frame.code.into(), frame.reason.to_string()),
-            other => panic!("{other:?}"),
-        }
+        let heard = self.heard().await;
+        let Message::Close(Some(frame)) = &heard else { panic!("{heard:?}") };
+        (frame.code.into(), frame.reason.to_string())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::body::{fitting, refused};
 
 #[derive(Debug)]
 pub(super) enum Frame {
-    Ours(ClientFrame),
+    Ours(Box<ClientFrame>),
     Theirs { id: Option<u64>, said: Said },
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<Frame, Unread> {
     if let Some(said) = theirs(&value).map_err(refused)? {
         return Ok(Frame::Theirs { id, said });
     }
-    ours(value).map(Frame::Ours).map_err(refused)
+    ours(value).map(|frame| Frame::Ours(Box::new(frame))).map_err(refused)
 }
 
 fn ours(mut value: Value) -> Result<ClientFrame, Refusal> {
