@@ -34,6 +34,40 @@ pub enum GatewayError {
     Store(#[from] StoreError),
 }
 
+impl GatewayError {
+    /// The same may succeed later without anybody doing anything about it: the store is away or busy, a process could
+    /// not be started or would not go.
+    pub(crate) const fn may_pass(&self) -> bool {
+        match self {
+            Self::Store(
+                StoreError::Unreachable { .. }
+                | StoreError::Refused { .. }
+                | StoreError::Unknown { .. }
+                | StoreError::Overloaded { .. },
+            )
+            | Self::Start(_)
+            | Self::StillAlive { .. } => true,
+            Self::Store(
+                StoreError::BadUrl { .. }
+                | StoreError::Migrate { .. }
+                | StoreError::Corrupt { .. }
+                | StoreError::NewerVersion { .. }
+                | StoreError::File { .. }
+                | StoreError::NoKey,
+            )
+            | Self::NoSession
+            | Self::NoAsk
+            | Self::NoAgent { .. }
+            | Self::NoTool { .. }
+            | Self::NoFolder { .. }
+            | Self::Rejected(_)
+            | Self::TooLarge { .. }
+            | Self::SecretGone
+            | Self::Closing => false,
+        }
+    }
+}
+
 impl From<AppendError> for GatewayError {
     fn from(error: AppendError) -> Self {
         match error {

@@ -217,10 +217,17 @@ impl Gateway {
     /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.
     pub async fn interrupt(&self, owner: &OwnerId, session: SessionId) -> Result<Interrupted, GatewayError> {
         self.record(owner, session).await?;
-        let cancelled = self.append(session, Command::Cancel(Cancel { scope: CancelScope::Turn })).await?;
-        if let Some(turn) = cancelled.session.turn {
-            self.with_task(session, |task| task.interrupt(turn));
-        }
+        let gateway = self.clone();
+        // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
+        let stopped = self.inner.tasks.spawn(async move {
+            let cancel = Command::Cancel(Cancel { scope: CancelScope::Turn });
+            let cancelled = gateway.append(session, cancel).await?;
+            if let Some(turn) = cancelled.session.turn {
+                gateway.with_task(session, |task| task.interrupt(turn));
+            }
+            Ok(cancelled)
+        });
+        let cancelled = stopped.await.unwrap_or(Err(GatewayError::Closing))?;
         let mut closed = Vec::new();
         for event in &cancelled.events {
             if let EventBody::InteractionClosed(ask) = &event.body {

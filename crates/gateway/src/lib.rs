@@ -15,6 +15,7 @@ mod grants;
 mod hub;
 mod inbox;
 mod mask;
+mod patience;
 mod presence;
 mod publish;
 mod refusal;

@@ -84,6 +84,7 @@ impl Masks {
                 }
             }
             Command::Exit(exit) => exit.message.iter_mut().for_each(|words| needles.text(words)),
+            Command::Finish(finish) => finish.words.iter_mut().for_each(|words| needles.text(words)),
             Command::Open(_)
             | Command::Message(_)
             | Command::Begin { .. }
@@ -95,7 +96,6 @@ impl Masks {
             | Command::Stay { .. }
             | Command::Resume(_)
             | Command::Identify { .. }
-            | Command::Finish(_)
             | Command::Delivering { .. }
             | Command::Delivered { .. }
             | Command::Acknowledge { .. }

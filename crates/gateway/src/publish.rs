@@ -1,11 +1,14 @@
-//! Appends, and tells screens, timers and session tasks what is durable.
+//! Appends, and tells screens, timers, tools and session tasks what is durable.
 
 use holdstead_core::{Command, concerns_host, shape};
-use holdstead_protocol::{AgentState, Event, EventBody, SessionId};
-use holdstead_store::Appended;
+use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
+use holdstead_store::{AppendError, Appended, StoreError};
 
 use crate::session::SessionHandle;
 use crate::{Gateway, GatewayError};
+
+/// How many of a session's last events are told again when nobody knows which of them were told.
+const TAIL: u32 = 64;
 
 impl Gateway {
     /// Appends, and tells whoever watches once it is durable.
@@ -22,14 +25,17 @@ impl Gateway {
         let pending = self.inner.journal.append(session, self.inner.masks().command(session, command));
         let gateway = self.clone();
         let told = self.inner.tasks.spawn(async move {
-            let appended = pending.await?;
-            gateway.published(session, &appended);
-            Ok(appended)
+            let appended = pending.await;
+            match &appended {
+                Ok(appended) => gateway.published(session, appended),
+                Err(error) => gateway.publish_if_written(session, error),
+            }
+            Ok(appended?)
         });
         told.await.unwrap_or(Err(GatewayError::Closing))
     }
 
-    /// Tells screens, the timer of deadlines and the session's task what is durable now.
+    /// Tells screens, the timer of deadlines, tools and the session's task what is durable now.
     pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
         self.inner.hub.publish(session, appended);
         self.forget_secrets(appended);
@@ -43,5 +49,42 @@ impl Gateway {
         if appended.events.iter().any(|event| concerns_host(&event.body, &appended.session)) {
             self.with_task(session, SessionHandle::wake);
         }
+        for event in &appended.events {
+            if let EventBody::InteractionResponse(response) = &event.body
+                && let Some(ask) = appended.session.asks.get(&response.interaction_id)
+                && matches!(ask.state, AskState::Submitted { .. })
+            {
+                self.spawn_handler(response.interaction_id, appended.session.owner.clone());
+            }
+        }
+    }
+
+    /// The reply to an append was lost: if it was written after all, nobody has been told. Whoever appended may give
+    /// up, so the journal is read until it says what there is.
+    pub(crate) fn publish_if_written(&self, session: SessionId, error: &AppendError) {
+        let AppendError::Store(StoreError::Unknown { .. }) = error else { return };
+        let gateway = self.clone();
+        self.inner.tasks.spawn(async move {
+            match gateway.patiently(|| gateway.tail(session)).await {
+                Ok(Some(tail)) => gateway.published(session, &tail),
+                Ok(None) | Err(GatewayError::Closing) => {}
+                Err(error) => tracing::error!(%session, %error, "a session could not be read again"),
+            }
+        });
+    }
+
+    /// The session's last events, as if they had just been appended. Telling them twice does no harm.
+    async fn tail(&self, session: SessionId) -> Result<Option<Appended>, GatewayError> {
+        let journal = &self.inner.journal;
+        let Some(record) = journal.session(session).await? else { return Ok(None) };
+        let after = Seq(record.head.0.saturating_sub(TAIL.into()));
+        let events = journal.read(session, after, TAIL).await?;
+        let mut state = record.state;
+        for id in events.iter().filter_map(|event| event.body.ask()) {
+            if let Some(ask) = journal.ask(id).await? {
+                state.asks.insert(id, ask.ask);
+            }
+        }
+        Ok(Some(Appended { events, head: record.head, session: state }))
     }
 }

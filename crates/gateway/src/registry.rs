@@ -1,11 +1,16 @@
 //! Which sessions have a task: started when there is something to tell it, gone when it has nothing left to do.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use holdstead_protocol::SessionId;
+use tokio::time::Instant;
 
 use crate::session::{SessionHandle, SessionTask};
 use crate::{Gateway, GatewayError};
+
+/// How long a gateway that starts waits for a store that does not answer.
+const STARTING: Duration = Duration::from_secs(60);
 
 impl Gateway {
     /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
@@ -35,12 +40,11 @@ impl Gateway {
 
     /// Takes up what an earlier gateway left: its agents' processes are gone, its asks are not.
     pub(crate) async fn recover(&self) -> Result<(), GatewayError> {
-        self.sweep_secrets().await?;
-        for record in self.inner.journal.unfinished().await? {
+        let until = Some(Instant::now() + STARTING);
+        self.patiently_until(until, || self.sweep_secrets()).await?;
+        for record in self.patiently_until(until, || self.inner.journal.unfinished()).await? {
             for id in &record.state.submitted {
-                if let Some(ask) = self.inner.journal.ask(*id).await? {
-                    self.spawn_handler(ask, record.owner.clone());
-                }
+                self.spawn_handler(*id, record.owner.clone());
             }
             self.with_task(record.id, SessionHandle::wake);
         }

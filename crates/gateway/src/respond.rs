@@ -40,6 +40,10 @@ impl Gateway {
             self.respond_secretly(session, command, secrets).await?
         };
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
+        if let AskState::Submitted { .. } = receipt.state {
+            // Again on a repeated request, too: whoever repeats it may be the only one who knows.
+            self.spawn_handler(id, person.owner.clone());
+        }
         if always && !receipt.late {
             // Again on a repeated request: a reply that was lost on the way loses no grant.
             let rule = Rule::ExactInput {
@@ -60,9 +64,6 @@ impl Gateway {
                 },
             )
             .await?;
-        }
-        if let AskState::Submitted { .. } = receipt.state {
-            self.spawn_handler(ask, person.owner.clone());
         }
         Ok(receipt)
     }

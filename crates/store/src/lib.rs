@@ -22,6 +22,8 @@ mod erase;
 mod error;
 mod export;
 mod fault;
+#[cfg(feature = "faults")]
+pub mod faulty;
 mod hex;
 mod journal;
 mod line;

@@ -40,6 +40,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Queue { message, .. } => none.add(message.len()),
         Command::Identify { agent_ref, .. } => none.add(agent_ref.len()),
         Command::Exit(exit) => none.add(exit.message.as_ref().map_or(0, String::len)),
+        Command::Finish(finish) => none.add(finish.words.as_ref().map_or(0, String::len)),
         Command::Grant(grant) => none.add(json(grant)),
         Command::RanOther(other) => none.add(other.ran.as_ref().map_or(0, json)),
         Command::Begin { .. }
@@ -48,7 +49,6 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Park { .. }
         | Command::Stay { .. }
         | Command::Resume(_)
-        | Command::Finish(_)
         | Command::Delivering { .. }
         | Command::Delivered { .. }
         | Command::Acknowledge { .. }

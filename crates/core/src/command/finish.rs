@@ -1,7 +1,8 @@
 //! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
 
 use holdstead_protocol::{
-    AskState, Closing, Delivery, Done, EventBody, InteractionClosed, Origin, StopReason, TurnId, Usage,
+    AskState, Closing, Delivery, Done, EventBody, InteractionClosed, Origin, SessionError, StopReason,
+    TurnId, Usage,
 };
 
 use super::cancel::delivery;
@@ -13,6 +14,8 @@ pub struct Finish {
     pub turn_id: TurnId,
     pub reason: StopReason,
     pub usage: Option<Usage>,
+    /// What the person is told about it, in the same append: nobody reads it twice, and no end goes without it.
+    pub words: Option<String>,
 }
 
 pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBody>, Rejection> {
@@ -50,10 +53,13 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
         )
         | (AskState::Queued | AskState::Closed { .. }, _) => None,
     });
+    let words = command.words.clone();
+    let error =
+        words.map(|message| EventBody::Error(SessionError { turn_id: Some(command.turn_id), message }));
     let done = EventBody::Done(Done {
         turn_id: command.turn_id,
         reason: command.reason,
         usage: command.usage.clone(),
     });
-    Ok(left.chain([done]).collect())
+    Ok(left.chain(error).chain([done]).collect())
 }

@@ -20,7 +20,8 @@ pub enum Output {
 }
 
 impl Output {
-    fn to_event(&self) -> EventBody {
+    /// The event that it becomes.
+    pub fn to_event(&self) -> EventBody {
         match self.clone() {
             Self::Text(delta) => EventBody::TextDelta(delta),
             Self::Thinking(delta) => EventBody::ThinkingDelta(delta),

@@ -56,7 +56,12 @@ fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
     world.ok(resume(1));
     world.ok(Command::Begin { turn_id: turn(1) });
     assert!(is_unfinished(world.session()), "a turn is under way");
-    world.ok(Command::Finish(Finish { turn_id: turn(1), reason: StopReason::Completed, usage: None }));
+    world.ok(Command::Finish(Finish {
+        turn_id: turn(1),
+        reason: StopReason::Completed,
+        usage: None,
+        words: None,
+    }));
     assert!(is_unfinished(world.session()), "its process has to be seen gone");
     let exit = Exit { incarnation: Incarnation(1), parked: false, message: None, turn_end: None };
     world.ok(Command::Exit(exit));

@@ -299,7 +299,12 @@ fn an_agent_that_has_its_tools_answer_is_not_told_again() {
     assert!(world.ok(retell(1)).is_empty(), "its result was seen");
 
     let mut world = answered_tool(question(1), answer("SQLite"));
-    world.ok(Command::Finish(Finish { turn_id: turn(1), reason: StopReason::Completed, usage: None }));
+    world.ok(Command::Finish(Finish {
+        turn_id: turn(1),
+        reason: StopReason::Completed,
+        usage: None,
+        words: None,
+    }));
     world.ok(last_exit(1, false));
     assert!(world.ok(retell(1)).is_empty(), "its turn was over");
 

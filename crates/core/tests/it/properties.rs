@@ -192,6 +192,7 @@ fn command(world: &World, step: &Step) -> Command {
             turn_id: session.and_then(|session| session.turn).unwrap_or(turn(1)),
             reason: StopReason::Completed,
             usage: None,
+            words: None,
         }),
         Step::End => Command::End { name: "ana".to_owned() },
         Step::Later => message(3),

@@ -291,7 +291,12 @@ fn an_ordinary_message_touches_no_ask() {
 fn the_end_of_a_turn_takes_its_open_asks_with_it() {
     let mut world = World::running();
     world.ok(ask(question(1)));
-    world.ok(Command::Finish(Finish { turn_id: turn(1), reason: StopReason::Failed, usage: None }));
+    world.ok(Command::Finish(Finish {
+        turn_id: turn(1),
+        reason: StopReason::Failed,
+        usage: None,
+        words: None,
+    }));
     assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::Cancelled });
     assert_eq!(world.session().agent, AgentState::Idle);
 }

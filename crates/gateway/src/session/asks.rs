@@ -5,9 +5,9 @@ use std::time::Duration;
 use holdstead_agents::{Ask, MayAllow, Resolution};
 use holdstead_core::{Command, Output, Rejection, Request, Session, digest, offered_scopes};
 use holdstead_protocol::{
-    AskBody, AskChange, AskState, Closing, Digest, EventBody, InteractionId, InteractionRequest,
-    InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq, SessionError, ToolCallId,
-    TurnId,
+    AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, Incarnation, InteractionId,
+    InteractionRequest, InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq,
+    SessionError, ToolCallId, TurnId,
 };
 use holdstead_store::AskRecord;
 use serde_json::Map;
@@ -27,7 +27,7 @@ pub(super) const QUEUED: &str = "The question is queued. Go on; the answer will 
 impl SessionTask {
     /// The agent needs a person.
     pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
-        self.flush();
+        self.keep_words().await?;
         let tool_call_id = ask.tool_call_id.clone();
         match self.open_ask(ask).await {
             Ok(interaction_id) => {
@@ -177,14 +177,13 @@ impl SessionTask {
             return Ok(());
         };
         let interaction_id = record.id;
-        let (body, mut response) = (&record.request.body, record.response);
+        let (body, mut response) = (&record.request.body, record.response.clone());
         let revealed = match &mut response {
             Some(response) => self.gateway.reveal(self.session, body, response).await?,
             None => Revealed::Whole,
         };
-        let delivering = Command::Delivering { interaction_id, incarnation };
         // If it is being parked, the next life gets it.
-        if self.unless_refused(delivering).await?.is_none() {
+        if !self.is_delivering(&record, incarnation).await? {
             return Ok(());
         }
         self.resolved(tool_call_id, interaction_id);
@@ -211,13 +210,27 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Makes it durable that this is about to be written. It may have been before, if the reply that said so was lost:
+    /// nothing is written without one, so nothing was.
+    pub(super) async fn is_delivering(
+        &mut self,
+        record: &AskRecord,
+        incarnation: Incarnation,
+    ) -> Result<bool, GatewayError> {
+        if record.ask.delivery == Some(Delivery::Delivering { incarnation }) {
+            return Ok(true);
+        }
+        let delivering = Command::Delivering { interaction_id: record.id, incarnation };
+        Ok(self.unless_refused(delivering).await?.is_some())
+    }
+
     /// Something was handed over to the agent. If it was not, the agent's end is on its way.
-    pub(super) async fn written(&mut self, written: Written) -> Result<(), GatewayError> {
+    pub(super) async fn written(&mut self, written: &Written) -> Result<(), GatewayError> {
         let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
             return Ok(());
         };
         if written.result.is_ok() {
-            for interaction_id in written.settlements {
+            for interaction_id in written.settlements.iter().copied() {
                 self.unless_refused(Command::Delivered { interaction_id, incarnation }).await?;
             }
         }

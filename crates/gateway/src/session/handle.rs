@@ -25,6 +25,11 @@ impl SessionHandle {
         self.shared.notify.notify_one();
     }
 
+    /// What the last wake-up was for is not done: it is looked at again after a rest.
+    pub(super) fn keep_awake(&self) {
+        self.shared.woken.store(true, Ordering::SeqCst);
+    }
+
     /// A person stops this turn, and no other that may follow it.
     pub(crate) fn interrupt(&self, turn: TurnId) {
         *self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(turn);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdstead_agents::Outgoing;
 use holdstead_core::{Command, Expire, ExpireCause};
 use holdstead_protocol::{AskState, Hold, HoldThen, InteractionId};
 use holdstead_store::AskRecord;
@@ -35,14 +34,21 @@ impl Holds {
         self.running.first().into_iter().chain(self.limits.first()).map(|(due, _)| *due).min()
     }
 
-    /// The ask whose hold ran out.
-    fn take_due(&mut self) -> Option<InteractionId> {
-        take_due(&mut self.running)
+    /// What ran out first, and stays so until it is dealt with.
+    fn ran_out(&self) -> Option<RanOut> {
+        let now = Instant::now();
+        let due = |waiting: &BTreeSet<(Instant, InteractionId)>| {
+            waiting.first().filter(|(due, _)| *due <= now).map(|(_, ask)| *ask)
+        };
+        due(&self.running).map(RanOut::Hold).or_else(|| due(&self.limits).map(RanOut::Limit))
     }
 
-    /// The ask at which the agent can be kept no longer.
-    fn take_last(&mut self) -> Option<InteractionId> {
-        take_due(&mut self.limits)
+    fn dealt_with(&mut self, ran_out: RanOut) {
+        let (waiting, ask) = match ran_out {
+            RanOut::Hold(ask) => (&mut self.running, ask),
+            RanOut::Limit(ask) => (&mut self.limits, ask),
+        };
+        waiting.retain(|(_, held)| *held != ask);
     }
 
     pub(super) fn keep_overdue(&mut self, ask: InteractionId) {
@@ -73,25 +79,25 @@ impl Holds {
     }
 }
 
-fn take_due(waiting: &mut BTreeSet<(Instant, InteractionId)>) -> Option<InteractionId> {
-    let (due, _) = waiting.first()?;
-    if *due > Instant::now() {
-        return None;
-    }
-    waiting.pop_first().map(|(_, ask)| ask)
+#[derive(Debug, Clone, Copy)]
+enum RanOut {
+    /// The agent was held at this ask as long as its hold says.
+    Hold(InteractionId),
+    /// The agent itself can be kept at this ask no longer.
+    Limit(InteractionId),
 }
 
 impl SessionTask {
     pub(super) async fn hold_ran_out(&mut self) {
-        while let Some(ask) = self.holds.take_due() {
-            if let Err(error) = self.held_enough(ask).await {
-                self.complain(error);
+        while let Some(ran_out) = self.holds.ran_out() {
+            let result = match ran_out {
+                RanOut::Hold(ask) => self.held_enough(ask).await,
+                RanOut::Limit(ask) => self.held_longest(ask).await,
+            };
+            if !self.tried(result) {
+                return;
             }
-        }
-        while let Some(ask) = self.holds.take_last() {
-            if let Err(error) = self.held_longest(ask).await {
-                self.complain(error);
-            }
+            self.holds.dealt_with(ran_out);
         }
     }
 
@@ -173,7 +179,7 @@ impl SessionTask {
         let Some(process) = self.process.as_mut() else { return Ok(false) };
         let call = process.asked.iter().find(|(_, asked)| **asked == id).map(|(call, _)| call.clone());
         if let Some(tool_call_id) = call {
-            process.say(Outgoing::Park { tool_call_id });
+            process.park(tool_call_id);
         }
         Ok(true)
     }

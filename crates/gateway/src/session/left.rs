@@ -54,7 +54,16 @@ impl SessionTask {
                 turn_id: TurnId::generate(),
                 message_id: MessageId::generate(),
             };
-            self.unless_refused(Command::Retell(Box::new(retell))).await?;
+            match self.unless_refused(Command::Retell(Box::new(retell.clone()))).await {
+                // What cannot be told whole is told short: nothing else may wait for it for ever.
+                Err(GatewayError::TooLarge { bytes, limit }) => {
+                    let words =
+                        format!("It has {bytes} bytes, and {limit} can be told. Make the call again.");
+                    let short = Retell { result: Some(words.into()), ..retell };
+                    self.unless_refused(Command::Retell(Box::new(short))).await?;
+                }
+                told => drop(told?),
+            }
         }
         Ok(())
     }

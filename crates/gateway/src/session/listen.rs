@@ -3,8 +3,8 @@
 use holdstead_agents::{AgentEvent, Outgoing, Resolution};
 use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, RanOther, Rejection, Session};
 use holdstead_protocol::{
-    EventBody, MessageId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId,
-    ToolCallStart, ToolResult, TurnId,
+    EventBody, InteractionId, MessageId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
+    ToolCallId, ToolCallStart, ToolResult, TurnId,
 };
 
 use super::SessionTask;
@@ -12,7 +12,8 @@ use super::left::Over;
 use crate::GatewayError;
 
 impl SessionTask {
-    pub(super) async fn agent_said(&mut self, event: AgentEvent) -> Result<(), GatewayError> {
+    /// Whatever of this touches the store comes before what it changes here: if it fails it is done again.
+    pub(super) async fn agent_said(&mut self, event: &AgentEvent) -> Result<(), GatewayError> {
         let turn = self.process.as_ref().and_then(|process| process.turn);
         match (event, turn) {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
@@ -22,7 +23,7 @@ impl SessionTask {
                 Ok(())
             }
             (AgentEvent::Error { message }, turn_id) => {
-                self.now(Output::Error(SessionError { turn_id, message }));
+                self.now(Output::Error(SessionError { turn_id, message: message.clone() }));
                 Ok(())
             }
             (event, Some(turn_id)) => self.in_turn(turn_id, event).await,
@@ -40,11 +41,11 @@ impl SessionTask {
         }
     }
 
-    async fn in_turn(&mut self, turn_id: TurnId, event: AgentEvent) -> Result<(), GatewayError> {
-        self.heard_what_it_was_told(&event).await?;
+    async fn in_turn(&mut self, turn_id: TurnId, event: &AgentEvent) -> Result<(), GatewayError> {
+        self.heard_what_it_was_told(event).await?;
         let Some(process) = self.process.as_mut() else { return Ok(()) };
         let message_id = process.message;
-        match event {
+        match event.clone() {
             AgentEvent::Text { text, parents } => {
                 self.soon(Output::Text(TextDelta { turn_id, message_id, text, parents }));
             }
@@ -81,20 +82,18 @@ impl SessionTask {
                 if let Some(ask) = asked {
                     self.could_not_park(ask).await?;
                 }
+                if let Some(process) = self.process.as_mut() {
+                    process.stays();
+                }
                 self.handle.wake();
             }
             AgentEvent::AskWithdrawn { tool_call_id } => self.withdrawn(&tool_call_id).await?,
             AgentEvent::Acknowledged { tool_call_id } => {
-                if let Some(interaction_id) = process.written.remove(&tool_call_id) {
-                    self.fruitless_starts = 0;
-                    self.unless_refused(Command::Acknowledge { interaction_id }).await?;
-                }
+                self.shown(&tool_call_id, |interaction_id| Command::Acknowledge { interaction_id }).await?;
             }
             AgentEvent::NotRun { tool_call_id, because } => {
-                if let Some(interaction_id) = process.written.remove(&tool_call_id) {
-                    self.fruitless_starts = 0;
-                    self.unless_refused(Command::NotRun { interaction_id, because }).await?;
-                }
+                self.shown(&tool_call_id, |interaction_id| Command::NotRun { interaction_id, because })
+                    .await?;
             }
             AgentEvent::RanOther { tool_call_id, input } => {
                 if let Some(interaction_id) = process.last_ask.get(&tool_call_id).copied() {
@@ -103,18 +102,15 @@ impl SessionTask {
                 }
             }
             AgentEvent::TurnDone { reason, usage } => {
-                process.turn = None;
-                process.stop_by = None;
-                process.asked.clear();
-                process.written.clear();
-                process.last_ask.clear();
-                process.told.clear();
+                self.keep_words().await?;
+                self.leave_tool_asks(Over::Turn(turn_id)).await?;
+                self.unless_refused(Command::Finish(Finish { turn_id, reason, usage, words: None })).await?;
+                if let Some(process) = self.process.as_mut() {
+                    process.turn_done();
+                }
                 self.fruitless_starts = 0;
                 self.holds.clear();
                 self.unmasked.clear();
-                self.flush();
-                self.leave_tool_asks(Over::Turn(turn_id)).await?;
-                self.unless_refused(Command::Finish(Finish { turn_id, reason, usage })).await?;
                 // Also if the turn was over before: a message may wait for the agent to be free.
                 self.handle.wake();
             }
@@ -122,6 +118,22 @@ impl SessionTask {
             | AgentEvent::Forgotten
             | AgentEvent::Error { .. }
             | AgentEvent::Exited(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The agent showed what became of something that was written to it.
+    async fn shown(
+        &mut self,
+        tool_call_id: &ToolCallId,
+        command: impl FnOnce(InteractionId) -> Command,
+    ) -> Result<(), GatewayError> {
+        let written = self.process.as_ref().and_then(|process| process.written.get(tool_call_id));
+        let Some(interaction_id) = written.copied() else { return Ok(()) };
+        self.fruitless_starts = 0;
+        self.unless_refused(command(interaction_id)).await?;
+        if let Some(process) = self.process.as_mut() {
+            process.written.remove(tool_call_id);
         }
         Ok(())
     }
@@ -137,8 +149,9 @@ impl SessionTask {
         self.record(vec![output]);
     }
 
-    async fn identified(&mut self, agent_ref: String) -> Result<(), GatewayError> {
+    async fn identified(&mut self, agent_ref: &str) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
+        let agent_ref = agent_ref.to_owned();
         let command = Command::Identify { incarnation: process.incarnation, agent_ref };
         self.forgotten = false;
         self.unless_refused(command).await?;
@@ -146,29 +159,40 @@ impl SessionTask {
     }
 
     async fn withdrawn(&mut self, tool_call_id: &ToolCallId) -> Result<(), GatewayError> {
-        let Some(process) = self.process.as_mut() else { return Ok(()) };
-        if let Some(interaction_id) = process.asked.remove(tool_call_id) {
-            self.holds.forget(interaction_id);
-            let cancel = Cancel { scope: CancelScope::Ask(interaction_id) };
-            self.unless_refused(Command::Cancel(cancel)).await?;
+        let asked = self.process.as_ref().and_then(|process| process.asked.get(tool_call_id));
+        let Some(interaction_id) = asked.copied() else { return Ok(()) };
+        let cancel = Cancel { scope: CancelScope::Ask(interaction_id) };
+        self.unless_refused(Command::Cancel(cancel)).await?;
+        self.holds.forget(interaction_id);
+        if let Some(process) = self.process.as_mut() {
+            process.asked.remove(tool_call_id);
         }
         Ok(())
     }
 
     /// Gives the agent the next message that waits.
     pub(super) async fn begin_next_turn(&mut self, state: &Session) -> Result<(), GatewayError> {
-        let busy = self.process.as_ref().is_none_or(|process| process.turn.is_some());
-        let (false, None, Some(next)) = (busy, state.turn, state.pending.first()) else { return Ok(()) };
-        let before = holdstead_protocol::Seq(next.seq.0.saturating_sub(1));
-        let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
-        let text = match events.into_iter().next().map(|event| event.body) {
-            Some(EventBody::UserMessage(message)) => message.text,
-            Some(EventBody::LateAnswer(late)) => late.text,
-            Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
+        let Some(process) = self.process.as_mut().filter(|process| process.turn.is_none()) else {
+            return Ok(());
         };
-        self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id }).await?;
-        if let Some(process) = self.process.as_mut() {
-            process.turn = Some(next.turn_id);
+        let begun = process.beginning.as_ref().filter(|(turn, _)| state.turn == Some(*turn));
+        // Otherwise the turn has begun, and the reply that said so was lost: the agent is still to be told.
+        if begun.is_none() {
+            let (None, Some(next)) = (state.turn, state.pending.first()) else { return Ok(()) };
+            let before = holdstead_protocol::Seq(next.seq.0.saturating_sub(1));
+            let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
+            let text = match events.into_iter().next().map(|event| event.body) {
+                Some(EventBody::UserMessage(message)) => message.text,
+                Some(EventBody::LateAnswer(late)) => late.text,
+                Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
+            };
+            process.beginning = Some((next.turn_id, text));
+            self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id }).await?;
+        }
+        if let Some(process) = self.process.as_mut()
+            && let Some((turn, text)) = process.beginning.take()
+        {
+            process.turn = Some(turn);
             process.message = MessageId::generate();
             process.say(Outgoing::Message { text });
         }

@@ -5,10 +5,11 @@
 
 use holdstead_agents::{AgentEvent, ResumeAt};
 use holdstead_core::{Command, told_after_loss};
-use holdstead_protocol::{AskState, EventBody, Seq, Settlement, TurnId};
+use holdstead_protocol::{AskState, EventBody, Incarnation, InteractionId, Seq, Settlement, TurnId};
 use holdstead_store::SessionRecord;
 
 use super::SessionTask;
+use super::process::{Loss, Process};
 use super::start::WENT_AWAY;
 use crate::GatewayError;
 use crate::secrets::Revealed;
@@ -31,29 +32,51 @@ impl SessionTask {
             return self.fail_turn(turn, WENT_AWAY).await;
         }
         self.start(record, ResumeAt::NextMessage).await?;
-        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
-            return Ok(());
-        };
-        let (mut words, mut carried) = (Vec::from_iter(anew), Vec::new());
-        for mut record in undelivered_asks {
-            let Some(response) = &mut record.response else { continue };
-            let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
-                Revealed::Whole => told_after_loss(&record.ask, &response.response),
-                Revealed::Gone => GatewayError::SecretGone.to_string(),
-            };
-            if record.ask.state != (AskState::Settled { settlement: Settlement::Approved }) {
-                let delivering = Command::Delivering { interaction_id: record.id, incarnation };
-                if self.unless_refused(delivering).await?.is_none() {
-                    continue;
-                }
-                carried.push(record.id);
-            }
-            words.push(text);
+        if let Some(process) = self.process.as_mut() {
+            let left = undelivered_asks.iter().map(|record| record.id).collect();
+            process.loss = Some(Loss { words: Vec::from_iter(anew), carried: Vec::new(), left });
         }
-        if let Some(process) = self.process.as_mut().filter(|_| !words.is_empty()) {
-            process.tell(words.join("\n\n"), carried);
+        self.tell_of_loss().await
+    }
+
+    /// Gathers the words for a process that was started to be told of lost calls, and tells them.
+    pub(super) async fn tell_of_loss(&mut self) -> Result<(), GatewayError> {
+        while let Some((id, incarnation)) = self.process.as_ref().and_then(Process::next_loss) {
+            let told = self.loss_of(id, incarnation).await?;
+            let loss = self.process.as_mut().and_then(|process| process.loss.as_mut());
+            if let Some(loss) = loss {
+                loss.left.pop_front();
+                let (words, carried) = told.unzip();
+                loss.words.extend(words);
+                loss.carried.extend(carried.flatten());
+            }
+        }
+        if let Some(process) = self.process.as_mut()
+            && let Some(loss) = process.loss.take()
+            && !loss.words.is_empty()
+        {
+            process.tell(loss.words.join("\n\n"), loss.carried);
         }
         Ok(())
+    }
+
+    /// The words about one lost call, and the settlement they carry. An approval is none: the call is made again.
+    async fn loss_of(
+        &mut self,
+        id: InteractionId,
+        incarnation: Incarnation,
+    ) -> Result<Option<(String, Option<InteractionId>)>, GatewayError> {
+        let Some(mut record) = self.gateway.inner.journal.ask(id).await? else { return Ok(None) };
+        let Some(response) = &mut record.response else { return Ok(None) };
+        let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
+            Revealed::Whole => told_after_loss(&record.ask, &response.response),
+            Revealed::Gone => GatewayError::SecretGone.to_string(),
+        };
+        if record.ask.state == (AskState::Settled { settlement: Settlement::Approved }) {
+            return Ok(Some((text, None)));
+        }
+        let carried = self.is_delivering(&record, incarnation).await?;
+        Ok(carried.then_some((text, Some(id))))
     }
 
     /// The message that a turn began with, for an agent that does not know it any more.
@@ -87,10 +110,14 @@ impl SessionTask {
                 | AgentEvent::ToolCallStart { .. }
                 | AgentEvent::TurnDone { .. }
         );
-        let Some(process) = self.process.as_mut().filter(|_| goes_on) else { return Ok(()) };
-        for interaction_id in std::mem::take(&mut process.told) {
+        while let Some(process) = self.process.as_ref().filter(|_| goes_on)
+            && let Some(interaction_id) = process.told.last().copied()
+        {
             self.fruitless_starts = 0;
             self.unless_refused(Command::Acknowledge { interaction_id }).await?;
+            if let Some(process) = self.process.as_mut() {
+                process.told.pop();
+            }
         }
         Ok(())
     }

@@ -12,14 +12,15 @@ mod listen;
 mod loss;
 mod process;
 mod start;
+mod trouble;
+mod words;
 
 use std::collections::HashMap;
 
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesOrdered;
-use holdstead_core::{Command, Output, Rejection};
-use holdstead_protocol::{AgentState, SessionError, SessionId, ToolCallId};
-use holdstead_store::{AppendError, Appended, PendingAppend};
+use holdstead_agents::AgentEvent;
+use holdstead_core::Command;
+use holdstead_protocol::{AgentState, SessionId, ToolCallId};
+use holdstead_store::Appended;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -29,9 +30,8 @@ pub(crate) use handle::SessionHandle;
 use holds::Holds;
 pub(crate) use process::life;
 use process::{Heard, Process};
-
-/// How many appends of the agent's words may be on their way before we stop listening to it.
-const MOST_IN_FLIGHT: usize = 64;
+use trouble::Trouble;
+use words::Words;
 
 #[derive(Debug)]
 pub(crate) struct SessionTask {
@@ -40,9 +40,12 @@ pub(crate) struct SessionTask {
     handle: SessionHandle,
     process: Option<Process>,
     deltas: Deltas,
+    words: Words,
     holds: Holds,
-    /// Appends that nobody waits for, in their order: published when they are durable.
-    in_flight: FuturesOrdered<PendingAppend>,
+    /// What the process brought about and the store did not take: done again before anything else, so that nothing of
+    /// the agent's is lost or overtaken.
+    unfinished: Option<Heard>,
+    trouble: Trouble,
     /// Inputs of calls that were shown with their secrets masked: the agent goes on with what it asked about.
     unmasked: HashMap<ToolCallId, Value>,
     fruitless_starts: u32,
@@ -59,8 +62,10 @@ impl SessionTask {
             handle: handle.clone(),
             process: None,
             deltas: Deltas::default(),
+            words: Words::default(),
             holds: Holds::default(),
-            in_flight: FuturesOrdered::new(),
+            unfinished: None,
+            trouble: Trouble::default(),
             unmasked: HashMap::new(),
             fruitless_starts: 0,
             forgotten: false,
@@ -72,29 +77,75 @@ impl SessionTask {
         let shutdown = self.gateway.shutdown_token();
         while !shutdown.is_cancelled() {
             self.take_interrupt();
-            if self.handle.take_wake() {
-                self.look_again().await;
+            let patience = self.process.as_ref().and_then(Process::patience_ends);
+            if let Some(rested) = self.trouble.resting_until() {
+                tokio::select! {
+                    () = shutdown.cancelled() => {}
+                    // Somebody appended something, so the store is back.
+                    () = self.handle.told() => self.trouble.rested(),
+                    () = tokio::time::sleep_until(rested) => {}
+                    () = sleep_until(patience) => self.kill(),
+                }
                 continue;
             }
-            if self.process.is_none() && self.in_flight.is_empty() && self.gateway.retire(self.session) {
+            if self.catch_up().await {
+                continue;
+            }
+            if self.process.is_none() && self.words.is_empty() && self.gateway.retire(self.session) {
                 return;
             }
-            let listening = self.in_flight.len() < MOST_IN_FLIGHT && !self.deltas.is_full();
-            let stop_by = self.process.as_ref().and_then(|process| process.stop_by);
+            let listening = !self.words.is_full() && !self.deltas.is_full();
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = self.handle.told() => {}
                 heard = Process::next(self.process.as_mut(), listening) => self.heard(heard).await,
-                Some(appended) = self.in_flight.next() => self.recorded(appended),
+                appended = self.words.written() => {
+                    let result = self.words_written(appended);
+                    self.tried(result);
+                }
                 () = sleep_until(self.deltas.due()) => self.write_gathered(),
                 () = sleep_until(self.holds.due()) => self.hold_ran_out().await,
-                () = sleep_until(stop_by) => self.kill().await,
+                () = sleep_until(patience) => self.kill(),
             }
         }
-        // The gateway is going away. What was said is kept; the process goes; asks stay open.
-        self.kill().await;
-        while let Some(appended) = self.in_flight.next().await {
-            self.recorded(appended);
+        self.go_away().await;
+    }
+
+    /// Does what waits to be done. Says whether there was anything.
+    async fn catch_up(&mut self) -> bool {
+        if let Some(heard) = self.unfinished.take() {
+            self.heard(heard).await;
+        } else if self.is_unsure_of_words() {
+            let result = self.find_words().await;
+            self.tried(result);
+        } else if self.handle.take_wake() {
+            self.look_again().await;
+        } else {
+            self.write_words();
+            return false;
+        }
+        true
+    }
+
+    /// The gateway is going away. What was said is kept; the process goes; asks stay open. What the store does not take
+    /// now is found by the gateway that starts next.
+    async fn go_away(mut self) {
+        self.kill();
+        while self.process.is_some() {
+            let heard = match self.unfinished.take() {
+                Some(heard) => heard,
+                None => Process::next(self.process.as_mut(), true).await,
+            };
+            let last = matches!(heard, Heard::Said(AgentEvent::Exited(_)));
+            if let Err(error) = self.take_in(&heard).await {
+                tracing::error!(session = %self.session, %error, "the end of an agent could not be kept whole");
+            }
+            if last {
+                break;
+            }
+        }
+        if let Err(error) = self.keep_words().await {
+            tracing::error!(session = %self.session, %error, "the agent's last words could not be kept");
         }
     }
 
@@ -107,20 +158,25 @@ impl SessionTask {
         }
     }
 
-    /// Does what the journal asks for, and says so in the journal where that fails.
+    /// Does what the journal asks for. If that fails it is not forgotten.
     async fn look_again(&mut self) {
-        if let Err(error) = self.advance().await {
-            self.complain(error);
+        let result = self.advance().await;
+        if !self.tried(result) {
+            self.handle.keep_awake();
         }
     }
 
     async fn advance(&mut self) -> Result<(), GatewayError> {
         let Some(record) = self.gateway.inner.journal.session(self.session).await? else { return Ok(()) };
-        if record.state.agent == AgentState::Ended {
-            self.kill().await;
+        self.words.are_before(record.head);
+        if record.state.agent == AgentState::Ended && self.process.is_some() {
+            // Its end wakes us again.
+            self.kill();
+            return Ok(());
         }
         self.retell_orphaned_answers(&record.state).await?;
         if self.process.is_some() {
+            self.tell_of_loss().await?;
             self.resolve_asks(&record.state).await?;
             self.park_overdue().await?;
             return self.begin_next_turn(&record.state).await;
@@ -128,24 +184,36 @@ impl SessionTask {
         self.start_if_needed(record).await
     }
 
-    /// Ends the process, and listens to it until its end: what it managed to say is kept.
-    async fn kill(&mut self) {
-        if let Some(process) = &self.process {
+    /// Ends the process. What it managed to say, and then its end, are heard as usual.
+    fn kill(&mut self) {
+        if let Some(process) = &mut self.process {
             process.kill();
-        }
-        while self.process.is_some() {
-            let heard = Process::next(self.process.as_mut(), true).await;
-            self.heard(heard).await;
         }
     }
 
     async fn heard(&mut self, heard: Heard) {
-        let result = match heard {
+        let result = self.take_in(&heard).await;
+        if !self.tried(result) {
+            self.unfinished = Some(heard);
+        }
+    }
+
+    /// Must bear being done again with what it did before it failed.
+    async fn take_in(&mut self, heard: &Heard) -> Result<(), GatewayError> {
+        match heard {
             Heard::Said(event) => self.agent_said(event).await,
             Heard::Written(written) => self.written(written).await,
-        };
-        if let Err(error) = result {
-            self.complain(error);
+        }
+    }
+
+    /// Says whether this is over with, one way or the other.
+    fn tried(&mut self, result: Result<(), GatewayError>) -> bool {
+        match result {
+            Ok(()) => {
+                self.trouble.is_over();
+                true
+            }
+            Err(error) => !self.must_repeat(&error),
         }
     }
 
@@ -159,49 +227,6 @@ impl SessionTask {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Writes what the agent said, without waiting for it to be durable.
-    fn record(&mut self, outputs: Vec<Output>) {
-        let command = self.gateway.inner.masks().command(self.session, Command::Record(outputs));
-        let append = self.gateway.inner.journal.append(self.session, command);
-        self.in_flight.push_back(append);
-    }
-
-    /// Writes all words that were gathered.
-    fn flush(&mut self) {
-        self.deltas.let_go();
-        self.write_gathered();
-    }
-
-    /// The same, but for words that may turn out to be the beginning of a secret.
-    fn write_gathered(&mut self) {
-        let outputs = self.deltas.take();
-        if !outputs.is_empty() {
-            self.record(outputs);
-        }
-    }
-
-    fn recorded(&mut self, appended: Result<Appended, AppendError>) {
-        match appended {
-            Ok(appended) => self.gateway.published(self.session, &appended),
-            Err(AppendError::TooLarge { bytes, limit }) => {
-                let message = format!(
-                    "The agent said something of {bytes} bytes, which is not kept: {limit} are allowed."
-                );
-                self.record(vec![Output::Error(SessionError { turn_id: None, message })]);
-            }
-            Err(AppendError::Rejected(Rejection::Ended)) => {}
-            Err(error @ (AppendError::Rejected(_) | AppendError::Closed | AppendError::Store(_))) => {
-                tracing::error!(session = %self.session, %error, "the agent's words could not be kept");
-            }
-        }
-    }
-
-    fn complain(&mut self, error: GatewayError) {
-        tracing::warn!(session = %self.session, %error, "a session could not go on");
-        let message = error.to_string();
-        self.record(vec![Output::Error(SessionError { turn_id: None, message })]);
     }
 }
 

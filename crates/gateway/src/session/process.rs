@@ -1,6 +1,6 @@
 //! The agent's process, as its session's task holds it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use crate::{Gateway, GatewayError};
 
 /// How long an agent that is told to stop may take to end its turn.
 const STOPPING: Duration = Duration::from_secs(10);
+/// How long an agent that is told to park may take to go, or to say that it stays.
+const PARKING: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -40,11 +42,28 @@ pub(super) struct Process {
     pub(super) last_ask: HashMap<ToolCallId, InteractionId>,
     /// What it was told in words, and has not gone on after.
     pub(super) told: Vec<InteractionId>,
+    /// The message that it is being given: the journal may say that its turn began before the agent was told.
+    pub(super) beginning: Option<(TurnId, String)>,
+    /// What it must be told about calls that were lost with an earlier life.
+    pub(super) loss: Option<Loss>,
     /// Its turn was stopped: when we lose patience.
     pub(super) stop_by: Option<Instant>,
+    /// It was told to park: when we lose patience.
+    park_by: Option<Instant>,
+    killed: bool,
     agent: Agent,
     /// What is being written to it. An agent may stop reading until we have read what it says, so nobody waits here.
     writing: FuturesOrdered<BoxFuture<'static, Written>>,
+}
+
+/// Words about calls that were lost, gathered one by one: each is durable before the next, and all are told at once.
+#[derive(Debug, Default)]
+pub(super) struct Loss {
+    pub(super) words: Vec<String>,
+    /// The settlements they carry.
+    pub(super) carried: Vec<InteractionId>,
+    /// Those that are not among the words yet.
+    pub(super) left: VecDeque<InteractionId>,
 }
 
 /// What became of something that was said to the agent.
@@ -105,7 +124,11 @@ impl Process {
             written: HashMap::new(),
             last_ask: HashMap::new(),
             told: Vec::new(),
+            beginning: None,
+            loss: None,
             stop_by: None,
+            park_by: None,
+            killed: false,
             agent,
             writing: FuturesOrdered::new(),
         }))
@@ -158,8 +181,41 @@ impl Process {
         self.say(Outgoing::Interrupt);
     }
 
+    /// It is to go away at this call, and to come back to it.
+    pub(super) fn park(&mut self, tool_call_id: ToolCallId) {
+        self.park_by = Some(Instant::now() + PARKING);
+        self.say(Outgoing::Park { tool_call_id });
+    }
+
+    /// It was told to park, and stays.
+    pub(super) fn stays(&mut self) {
+        self.park_by = None;
+    }
+
+    /// The next lost call that it must be told about.
+    pub(super) fn next_loss(&self) -> Option<(InteractionId, Incarnation)> {
+        self.loss.as_ref()?.left.front().map(|id| (*id, self.incarnation))
+    }
+
+    /// Its turn is over, and so is whatever it waited for.
+    pub(super) fn turn_done(&mut self) {
+        self.turn = None;
+        self.stop_by = None;
+        self.asked.clear();
+        self.written.clear();
+        self.last_ask.clear();
+        self.told.clear();
+    }
+
+    /// When it is killed for not doing what it was told.
+    pub(super) fn patience_ends(&self) -> Option<Instant> {
+        let ends = self.stop_by.into_iter().chain(self.park_by).min();
+        ends.filter(|_| !self.killed)
+    }
+
     /// Kills the whole group; its end follows.
-    pub(super) fn kill(&self) {
+    pub(super) fn kill(&mut self) {
+        self.killed = true;
         self.agent.input.kill();
     }
 }

@@ -80,17 +80,37 @@ impl SessionTask {
                 "The agent could not be started again: it went away each time before it took the answer.";
             return self.fail_turn(record.state.turn, words).await;
         }
-        self.fruitless_starts += 1;
-        self.process = Process::start(&self.gateway, record, at).await?;
-        self.handle.wake();
-        Ok(())
+        let turn = record.state.turn;
+        match Process::start(&self.gateway, record, at).await {
+            Ok(process) => {
+                self.fruitless_starts += 1;
+                self.process = process;
+                self.handle.wake();
+                Ok(())
+            }
+            // It may be a passing shortage. If not, nobody waits for ever.
+            Err(error @ GatewayError::Start(_)) => {
+                self.fruitless_starts += 1;
+                if self.fruitless_starts < MAX_FRUITLESS_STARTS {
+                    return Err(error);
+                }
+                self.fruitless_starts = 0;
+                match turn {
+                    Some(_) => {
+                        self.fail_turn(turn, &format!("The agent could not be started: {error}")).await
+                    }
+                    None => Ok(()),
+                }
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The process ended by itself, or because we killed it.
-    pub(super) async fn exited(&mut self, exit: AgentExit) -> Result<(), GatewayError> {
-        self.flush();
+    pub(super) async fn exited(&mut self, exit: &AgentExit) -> Result<(), GatewayError> {
+        self.keep_words().await?;
         self.holds.clear();
-        let Some(process) = self.process.take() else { return Ok(()) };
+        let Some(process) = &self.process else { return Ok(()) };
         let message = match (exit.parked, exit.stderr.trim()) {
             (true, _) => None,
             (false, "") if self.gateway.inner.shutdown.is_cancelled() => {
@@ -102,7 +122,9 @@ impl SessionTask {
             (false, stderr) => Some(stderr.to_owned()),
         };
         let reason = if process.stop_by.is_some() { StopReason::Interrupted } else { StopReason::Failed };
-        self.gone(process.incarnation, exit.parked, message, reason).await
+        self.gone(process.incarnation, exit.parked, message, reason).await?;
+        self.process = None;
+        Ok(())
     }
 
     /// Records the end of a process, and with it the end of a turn in which nothing is open.
@@ -120,8 +142,9 @@ impl SessionTask {
         // A turn whose conversation was forgotten begins anew.
         let turn_end = (!self.forgotten).then_some(TurnEnd { reason, words });
         let exit = Command::Exit(Exit { incarnation, parked, message, turn_end });
-        let Some(appended) = self.unless_refused(exit).await? else { return Ok(()) };
-        if appended.events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
+        let appended = self.unless_refused(exit).await?;
+        let events = appended.map(|appended| appended.events).unwrap_or_default();
+        if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
             // A message was used up: the next one is a new try.
             self.fruitless_starts = 0;
         }
@@ -130,15 +153,13 @@ impl SessionTask {
     }
 
     pub(super) async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
-        self.record(vec![Output::Error(SessionError { turn_id: turn, message: words.to_owned() })]);
-        match turn {
-            Some(turn_id) => self.finish(turn_id, StopReason::Failed).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn finish(&mut self, turn_id: TurnId, reason: StopReason) -> Result<(), GatewayError> {
-        self.unless_refused(Command::Finish(Finish { turn_id, reason, usage: None })).await?;
+        let words = words.to_owned();
+        let Some(turn_id) = turn else {
+            self.record(vec![Output::Error(SessionError { turn_id: None, message: words })]);
+            return Ok(());
+        };
+        let (reason, words) = (StopReason::Failed, Some(words));
+        self.unless_refused(Command::Finish(Finish { turn_id, reason, usage: None, words })).await?;
         Ok(())
     }
 

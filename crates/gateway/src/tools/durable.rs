@@ -1,6 +1,7 @@
 //! Asks that outlive the process that asked: their tool is found again by its name.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use holdstead_protocol::{
 };
 use holdstead_store::AskRecord;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::request::DEFAULT_TIMEOUT;
 use super::{
@@ -37,7 +39,11 @@ pub struct ToolCall {
 
 /// The asks that somebody in this process follows already.
 #[derive(Debug, Default)]
-pub(crate) struct Followed(Mutex<HashSet<InteractionId>>);
+pub(crate) struct Followed {
+    asks: Mutex<HashSet<InteractionId>>,
+    /// Told when somebody stops following.
+    freed: Notify,
+}
 
 /// Follows one ask until it is dropped.
 #[derive(Debug)]
@@ -48,14 +54,27 @@ struct Following<'a> {
 
 impl Followed {
     fn begin(&self, id: InteractionId) -> Option<Following<'_>> {
-        let new = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        let new = self.asks.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         new.then_some(Following { followed: self, id })
+    }
+
+    /// As soon as nobody else does: who follows it now may go away before it is over.
+    async fn begin_after_others(&self, id: InteractionId) -> Following<'_> {
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            freed.as_mut().enable();
+            if let Some(following) = self.begin(id) {
+                return following;
+            }
+            freed.await;
+        }
     }
 }
 
 impl Drop for Following<'_> {
     fn drop(&mut self) {
-        self.followed.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.followed.asks.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.followed.freed.notify_waiters();
     }
 }
 
@@ -127,22 +146,34 @@ impl Gateway {
     }
 
     /// Goes on with an ask whose tool has something to say, and whose caller may be gone.
-    pub(crate) fn spawn_handler(&self, record: AskRecord, owner: OwnerId) {
-        let Some(state) = record.request.handler_state.clone() else { return };
+    pub(crate) fn spawn_handler(&self, ask: InteractionId, owner: OwnerId) {
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             let shutdown = gateway.shutdown_token();
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = gateway.run_handler(&record, &state, owner) => {}
+                () = gateway.run_handler(ask, owner) => {}
             }
         });
     }
 
-    async fn run_handler(&self, record: &AskRecord, state: &Value, owner: OwnerId) {
-        let Some(_following) = self.inner.followed.begin(record.id) else { return };
-        if let Err(error) = self.call_handler(record, state, owner).await {
-            tracing::warn!(ask = %record.id, %error, "a tool did not go on with its ask");
+    async fn run_handler(&self, ask: InteractionId, owner: OwnerId) {
+        if let Err(error) = self.handle_submitted(ask, owner).await {
+            tracing::warn!(%ask, %error, "a tool did not go on with its ask");
+        }
+    }
+
+    /// A tool that is a value of one process handles its own.
+    async fn handle_submitted(&self, ask: InteractionId, owner: OwnerId) -> Result<(), InteractionError> {
+        let read = || self.inner.journal.ask(ask);
+        let Some(record) = self.patiently(read).await? else { return Ok(()) };
+        let Some(state) = record.request.handler_state else { return Ok(()) };
+        let _following = self.inner.followed.begin_after_others(ask).await;
+        match self.patiently(read).await? {
+            Some(record) if matches!(record.ask.state, AskState::Submitted { .. }) => {
+                self.call_handler(&record, &state, owner).await
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -7,7 +7,7 @@ use holdstead_core::{
 };
 use holdstead_protocol::{
     AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
-    PromptId,
+    PromptId, Timestamp,
 };
 use holdstead_store::AskRecord;
 use serde_json::{Map, Value, json};
@@ -16,6 +16,7 @@ use super::{
     Asked, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
     ToolResponse, WhenNobody,
 };
+use crate::patience::Backoff;
 use crate::secrets::Revealed;
 use crate::{GatewayError, grants};
 
@@ -50,7 +51,7 @@ impl ToolContext {
         handler: &dyn ResponseHandler,
     ) -> Result<Value, InteractionError> {
         let id = request.interaction_id;
-        let owner_grants = grants::of_owner(&self.gateway, &self.owner).await?;
+        let owner_grants = self.gateway.patiently(|| grants::of_owner(&self.gateway, &self.owner)).await?;
         let quota = self.gateway.inner.config.quota;
         self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None, quota })))
             .await?;
@@ -76,7 +77,8 @@ impl ToolContext {
                 AskState::Settled { .. } => {
                     // A handler of this very process is asked again; a tool that is found by its name has spoken.
                     if record.request.handler_state.is_some()
-                        && let Some(result) = self.gateway.tool_result(&record).await?
+                        && let Some(result) =
+                            self.gateway.patiently(|| self.gateway.tool_result(&record)).await?
                     {
                         return Ok(result);
                     }
@@ -161,7 +163,7 @@ impl ToolContext {
             presentation: interaction.presentation,
             completed_view: interaction.completed_view,
             hold: Hold { after_ms: 0, then: HoldThen::Wait },
-            deadline: Some(self.gateway.inner.journal.now().await?.after(timeout)),
+            deadline: Some(self.now().await?.after(timeout)),
             can_park: false,
             capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
             may_have_run: false,
@@ -182,7 +184,7 @@ impl ToolContext {
             error: again.error.clone(),
             field_errors: errors.collect(),
             initial_values: again.initial_values.clone(),
-            deadline: Some(self.gateway.inner.journal.now().await?.after(timeout)),
+            deadline: Some(self.now().await?.after(timeout)),
             ..request.clone()
         })
     }
@@ -193,17 +195,20 @@ impl ToolContext {
         let mut events = self.gateway.watch(self.session, record.ask.seq);
         while record.ask.state == AskState::Open {
             // The journal's clock decides what is late.
-            let now = self.gateway.inner.journal.now().await?;
+            let now = self.now().await?;
             let left = record.ask.deadline.map_or(Duration::MAX, |deadline| deadline.since(now));
             if left.is_zero() {
                 break;
             }
             let changed = async {
+                let mut backoff = Backoff::default();
                 loop {
-                    match events.next().await? {
-                        Some(event) if event.body.ask() == Some(id) => return Ok(()),
-                        Some(_) => {}
-                        None => return Err(GatewayError::Closing),
+                    match events.next().await.map_err(GatewayError::from) {
+                        Ok(Some(event)) if event.body.ask() == Some(id) => return Ok(()),
+                        Ok(Some(_)) => {}
+                        Ok(None) => return Err(GatewayError::Closing),
+                        Err(error) if error.may_pass() => tokio::time::sleep(backoff.pause()).await,
+                        Err(error) => return Err(error),
                     }
                 }
             };
@@ -260,7 +265,14 @@ impl ToolContext {
     /// The response, with its secrets.
     async fn given(&self, record: &AskRecord) -> Result<ToolResponse, GatewayError> {
         let mut response = record.response.clone().ok_or(GatewayError::NoAsk)?;
-        match self.gateway.reveal(self.session, &record.request.body, &mut response).await? {
+        let mut backoff = Backoff::default();
+        let revealed = loop {
+            match self.gateway.reveal(self.session, &record.request.body, &mut response).await {
+                Err(error) if error.may_pass() => tokio::time::sleep(backoff.pause()).await,
+                revealed => break revealed?,
+            }
+        };
+        match revealed {
             Revealed::Whole => {}
             Revealed::Gone => return Err(GatewayError::SecretGone),
         }
@@ -272,11 +284,16 @@ impl ToolContext {
     }
 
     async fn ask(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
-        self.gateway.inner.journal.ask(id).await?.ok_or(GatewayError::NoAsk)
+        self.gateway.patiently(|| self.gateway.inner.journal.ask(id)).await?.ok_or(GatewayError::NoAsk)
     }
 
+    /// A person may be answering, or has answered: a store that is away for a moment does not end the call.
     async fn append(&self, command: Command) -> Result<(), GatewayError> {
-        self.gateway.append(self.session, command).await.map(|_| ())
+        self.gateway.patiently(|| self.gateway.append(self.session, command.clone())).await.map(drop)
+    }
+
+    async fn now(&self) -> Result<Timestamp, GatewayError> {
+        self.gateway.patiently(|| self.gateway.inner.journal.now()).await
     }
 }
 

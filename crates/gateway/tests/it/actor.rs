@@ -40,7 +40,7 @@ impl Stage {
     async fn with(hold: Hold, reasks: Reasks) -> Self {
         let (still, ends) = std::sync::mpsc::channel();
         tokio::task::spawn_blocking(move || ends.recv());
-        let clock = Arc::new(TestClock { began: Instant::now() });
+        let clock = Arc::new(TestClock::new());
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let (driver, lives) = ActorDriver::new(reasks);
         let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config(hold)).await.unwrap();
@@ -74,8 +74,14 @@ impl Stage {
     }
 }
 
-struct TestClock {
+pub(crate) struct TestClock {
     began: Instant,
+}
+
+impl TestClock {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now() }
+    }
 }
 
 impl Clock for TestClock {

@@ -11,6 +11,7 @@ mod answers;
 mod callers;
 mod clock;
 mod durable;
+mod faults;
 mod grants;
 mod holds;
 mod hosted_tools;

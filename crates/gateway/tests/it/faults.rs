@@ -1,0 +1,450 @@
+//! The store fails at any one call, and the session goes on by itself.
+//!
+//! Each story is played again and again: the first time its first call of the store fails, then its second, until a
+//! story ends before its fault comes. The agent and the person are played; the person repeats what was not taken, as
+//! every client does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution};
+use holdstead_core::is_unfinished;
+use holdstead_gateway::{
+    Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Tool, ToolCall, ToolContext,
+    ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+};
+use holdstead_protocol::api::Respond;
+use holdstead_protocol::{
+    AskState, Delivery, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, Seq, SessionId, ToolCallId,
+};
+use holdstead_store::faulty::{Broken, Call, FaultyJournal};
+use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::actor::{Actor, ActorDriver, TestClock, approval, question};
+use crate::world::{PATIENCE, ada, answer, approve, config, deny, opening, owner};
+
+/// Which calls of the store fail, and how.
+#[derive(Debug, Clone, Copy)]
+struct Faults {
+    first: usize,
+    count: usize,
+    how: Broken,
+}
+
+struct Play {
+    gateway: Gateway,
+    /// The same journal, without faults: for what the test itself wants to know.
+    sound: Arc<dyn Journal>,
+    faulty: Arc<dyn Journal>,
+    calls: Arc<AtomicUsize>,
+    lives: mpsc::UnboundedReceiver<(holdstead_agents::Launch, holdstead_agents::AgentSide)>,
+    reasks: Reasks,
+    session: SessionId,
+}
+
+impl Play {
+    /// A session whose agent was given its first message. Unlike on the usual stage, time passes when nothing happens.
+    async fn begin(faults: Faults, reasks: Reasks) -> (Self, Actor) {
+        let clock = Arc::new(TestClock::new());
+        let sound: Arc<dyn Journal> =
+            Arc::new(SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap());
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let plan = move |call| {
+            let number = counted.fetch_add(1, Ordering::SeqCst);
+            let fails = (faults.first..faults.first + faults.count).contains(&number);
+            match (fails, call) {
+                (false, _) => None,
+                (true, Call::Append) => Some(faults.how),
+                (true, Call::Read(_)) => Some(Broken::Before),
+            }
+        };
+        let faulty: Arc<dyn Journal> = Arc::new(FaultyJournal::new(Arc::clone(&sound), plan));
+        let (gateway, lives) = Self::host(&faulty, reasks).await;
+        let session = persist(async || gateway.open_session(&ada(), opening("actor")).await).await.session_id;
+        let mut play = Self { gateway, sound, faulty, calls, lives, reasks, session };
+        play.say("go").await;
+        let mut actor = play.life().await;
+        assert_eq!(actor.hears().await, Outgoing::Message { text: "go".to_owned() });
+        (play, actor)
+    }
+
+    async fn host(
+        journal: &Arc<dyn Journal>,
+        reasks: Reasks,
+    ) -> (Gateway, mpsc::UnboundedReceiver<(holdstead_agents::Launch, holdstead_agents::AgentSide)>) {
+        let (driver, lives) = ActorDriver::new(reasks);
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Echo)];
+        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
+        let gateway = Gateway::start(Arc::clone(journal), vec![Arc::new(driver)], config).await.unwrap();
+        (gateway, lives)
+    }
+
+    /// Another gateway takes over.
+    async fn restart(&mut self) {
+        self.gateway.stop().await;
+        (self.gateway, self.lives) = Self::host(&self.faulty, self.reasks).await;
+    }
+
+    async fn say(&self, text: &str) {
+        // A message has no key: who repeats it without looking says it twice.
+        let said = async || {
+            let head = self.sound.session(self.session).await.unwrap().unwrap().head;
+            match self.gateway.message(&ada(), self.session, text.to_owned()).await {
+                Err(_) if self.sound.session(self.session).await.unwrap().unwrap().head > head => Ok(()),
+                other => other.map(drop),
+            }
+        };
+        persist(said).await;
+    }
+
+    async fn life(&mut self) -> Actor {
+        let next = tokio::time::timeout(PATIENCE, self.lives.recv()).await;
+        let (launch, side) = next.expect("a process is started").unwrap();
+        let actor = Actor { launch, side };
+        // A start whose record failed is dropped, and tried again.
+        if actor.side.events.send(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await.is_err() {
+            return Box::pin(self.life()).await;
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        if actor.side.events.is_closed() { Box::pin(self.life()).await } else { actor }
+    }
+
+    /// The open ask of this call.
+    async fn ask(&self, call: &str) -> holdstead_store::AskRecord {
+        let query = AskQuery {
+            owner: owner("ada"),
+            session: Some(self.session),
+            only: AskFilter::Live,
+            after: None,
+            limit: 100,
+        };
+        let of_call = |ask: &holdstead_store::AskRecord| {
+            ask.request.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call)
+        };
+        until("the ask is shown", async || {
+            self.sound.asks(query.clone()).await.unwrap().into_iter().find(of_call)
+        })
+        .await
+    }
+
+    async fn respond(&self, call: &str, response: ResponseDraft) -> InteractionId {
+        let ask = self.ask(call).await;
+        let body = Respond { prompt_id: ask.ask.prompt_id, idempotency_key: call.to_owned(), response };
+        persist(async || self.gateway.respond(&ada(), ask.id, body.clone()).await).await;
+        ask.id
+    }
+
+    async fn comes_to(&self, ask: InteractionId, wanted: Delivery) {
+        until("the delivery is recorded", async || {
+            let record = self.sound.ask(ask).await.unwrap().unwrap();
+            (record.ask.delivery.as_ref() == Some(&wanted)).then_some(())
+        })
+        .await;
+    }
+
+    async fn agent_is(&self, wanted: holdstead_protocol::AgentState) {
+        until("the agent's state is recorded", async || {
+            (self.sound.session(self.session).await.unwrap().unwrap().state.agent == wanted).then_some(())
+        })
+        .await;
+    }
+
+    /// What was said in the session, in order, without words about the store.
+    async fn words(&self) -> Vec<String> {
+        let events = self.sound.read(self.session, Seq(0), 100_000).await.unwrap();
+        let texts = events.into_iter().filter_map(|event| match event.body {
+            EventBody::TextDelta(delta) => Some(delta.text),
+            EventBody::ToolResult(result) => Some(result.output.to_string()),
+            EventBody::Error(error) => panic!("a short fault is not worth words: {error:?}"),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// The session is over, with nothing left to do. Says whether the fault came.
+    async fn end(self, faults: Faults, actor: Actor) -> bool {
+        persist(async || self.gateway.end(&ada(), self.session).await).await;
+        tokio::time::timeout(PATIENCE, actor.side.kill.notified()).await.expect("the agent is ended");
+        actor.exits(false).await;
+        until("nothing is unfinished", async || {
+            let record = self.sound.session(self.session).await.unwrap().unwrap();
+            (!is_unfinished(&record.state)).then_some(())
+        })
+        .await;
+        self.gateway.stop().await;
+        self.calls.load(Ordering::SeqCst) > faults.first
+    }
+}
+
+/// Repeats what failed for want of the store, as a client does.
+async fn persist<T>(mut call: impl AsyncFnMut() -> Result<T, GatewayError>) -> T {
+    for _ in 0..100 {
+        match call().await {
+            Ok(value) => return value,
+            Err(GatewayError::Store(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the store stays away");
+}
+
+async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..2_000 {
+        if let Some(found) = look().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
+}
+
+/// A tool that gives back what a person says, in this process or in another.
+#[derive(Debug)]
+struct Echo;
+
+#[async_trait]
+impl Tool for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn description(&self) -> &str {
+        "Asks"
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "object" })
+    }
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError> {
+        let holdstead_protocol::AskBody::Question { questions } = question("x").body else { unreachable!() };
+        context.request_durable(Interaction::questions(questions), input, None).await
+    }
+
+    async fn on_response(
+        &self,
+        _context: &ToolContext,
+        _state: &Value,
+        response: ToolResponse,
+    ) -> Result<ToolOutcome, ToolFailure> {
+        Ok(ToolOutcome::Complete(json!(response.response)))
+    }
+}
+
+fn echo(session: SessionId, call: &str) -> ToolCall {
+    ToolCall {
+        owner: owner("ada"),
+        session,
+        turn: None,
+        tool_call_id: ToolCallId::new(call).unwrap(),
+        name: "echo".to_owned(),
+        input: json!({}),
+        when_nobody: WhenNobody::Wait,
+    }
+}
+
+/// A caller that was refused calls again, with the same id. Nothing, when the gateway goes away.
+async fn call_echo(gateway: Gateway, session: SessionId, call: &str) -> Option<Value> {
+    for _ in 0..100 {
+        match gateway.call_tool(echo(session, call)).await {
+            Ok(made) => return Some(made),
+            Err(InteractionError::Gateway(GatewayError::Closing)) => return None,
+            Err(InteractionError::Gateway(GatewayError::Store(_))) => {}
+            Err(error) => panic!("{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the store stays away");
+}
+
+fn text(words: &str) -> AgentEvent {
+    AgentEvent::Text { text: words.to_owned(), parents: Vec::new() }
+}
+
+fn result(call: &str, output: &str) -> AgentEvent {
+    AgentEvent::ToolResult { tool_call_id: id(call), output: json!(output), is_error: false }
+}
+
+fn id(call: &str) -> ToolCallId {
+    ToolCallId::new(call).unwrap()
+}
+
+async fn asks(actor: &Actor, ask: holdstead_agents::Ask) {
+    actor.says(AgentEvent::Ask(Box::new(ask))).await;
+}
+
+async fn is_told(actor: &mut Actor, call: &str) -> Resolution {
+    let told = actor.is_told(call).await;
+    actor.says(AgentEvent::Acknowledged { tool_call_id: id(call) }).await;
+    told
+}
+
+/// Open, answer, deliver, acknowledge; park, answer, resume; queue, late answer; withdraw; end.
+async fn life_of_an_ask(faults: Faults) -> bool {
+    let (mut play, mut actor) = Play::begin(faults, Reasks::Any).await;
+    actor.says(text("one")).await;
+    actor.says(AgentEvent::MessageEnd).await;
+    asks(&actor, question("call_1")).await;
+    let first = play.respond("call_1", answer(json!({ "store": "SQLite" }))).await;
+    assert!(matches!(is_told(&mut actor, "call_1").await, Resolution::Settled { .. }));
+    actor.says(result("call_1", "two")).await;
+    play.comes_to(first, Delivery::Acknowledged).await;
+
+    let hold = Some(Hold { after_ms: 1_000, then: HoldThen::Park });
+    asks(&actor, holdstead_agents::Ask { hold, ..approval("call_2", "ls") }).await;
+    play.ask("call_2").await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: id("call_2") });
+    actor.exits(true).await;
+    play.agent_is(holdstead_protocol::AgentState::Parked).await;
+    let second = play.respond("call_2", approve()).await;
+    let mut actor = play.life().await;
+    asks(&actor, approval("call_2", "ls")).await;
+    assert!(matches!(is_told(&mut actor, "call_2").await, Resolution::Settled { .. }));
+    actor.says(result("call_2", "three")).await;
+    play.comes_to(second, Delivery::Acknowledged).await;
+
+    let hold = Some(Hold { after_ms: 1_000, then: HoldThen::Defer });
+    asks(&actor, holdstead_agents::Ask { hold, ..question("call_3") }).await;
+    assert!(matches!(actor.is_told("call_3").await, Resolution::Queued { .. }));
+    asks(&actor, approval("call_4", "rm")).await;
+    let withdrawn = play.ask("call_4").await;
+    actor.says(AgentEvent::AskWithdrawn { tool_call_id: id("call_4") }).await;
+    until("the ask is withdrawn", async || {
+        matches!(play.sound.ask(withdrawn.id).await.unwrap().unwrap().ask.state, AskState::Closed { .. })
+            .then_some(())
+    })
+    .await;
+    actor.ends_turn().await;
+    play.respond("call_3", answer(json!({ "store": "PostgreSQL" }))).await;
+    let late = "Late answer to your question:\n> Where do the orders go?\nPostgreSQL".to_owned();
+    assert_eq!(actor.hears().await, Outgoing::Message { text: late });
+    actor.says(text("four")).await;
+    actor.ends_turn().await;
+    play.agent_is(holdstead_protocol::AgentState::Idle).await;
+    assert_eq!(play.words().await, ["one", "\"two\"", "\"three\"", "four"]);
+    assert!(actor.hears_nothing());
+    play.end(faults, actor).await
+}
+
+/// An agent that forgets its calls is told in words; a tool's ask is answered while its caller waits, and after a
+/// restart when nobody does.
+async fn losses_and_tools(faults: Faults) -> bool {
+    let (mut play, actor) = Play::begin(faults, Reasks::Parked).await;
+    asks(&actor, question("call_1")).await;
+    asks(&actor, approval("call_2", "ls")).await;
+    play.ask("call_1").await;
+    play.ask("call_2").await;
+    actor.exits(false).await;
+    play.agent_is(holdstead_protocol::AgentState::Detached).await;
+    let first = play.respond("call_1", answer(json!({ "store": "SQLite" }))).await;
+    let second = play.respond("call_2", deny("not here")).await;
+    let mut actor = play.life().await;
+    let Outgoing::Message { text: words } = actor.hears().await else { panic!("words") };
+    assert!(words.contains("SQLite") && words.contains("not here"), "{words}");
+    actor.says(text("one")).await;
+    play.comes_to(first, Delivery::Acknowledged).await;
+    play.comes_to(second, Delivery::Acknowledged).await;
+    actor.ends_turn().await;
+    play.agent_is(holdstead_protocol::AgentState::Idle).await;
+
+    actor.exits(false).await;
+    until("the process is gone", async || {
+        play.sound.session(play.session).await.unwrap().unwrap().state.alive.is_none().then_some(())
+    })
+    .await;
+    let calling = tokio::spawn(call_echo(play.gateway.clone(), play.session, "tool_1"));
+    play.respond("tool_1", answer(json!({ "store": "SQLite" }))).await;
+    let made = tokio::time::timeout(PATIENCE, calling).await.expect("the tool goes on").unwrap();
+    let made = made.expect("the gateway is there");
+    assert!(made.to_string().contains("SQLite"), "{made}");
+
+    let calling = tokio::spawn(call_echo(play.gateway.clone(), play.session, "tool_2"));
+    play.ask("tool_2").await;
+    play.gateway.stop().await;
+    calling.await.unwrap();
+    play.restart().await;
+    let ask = play.respond("tool_2", answer(json!({ "store": "SQLite" }))).await;
+    until("the tool goes on", async || {
+        let record = play.sound.ask(ask).await.unwrap().unwrap();
+        matches!(record.ask.state, AskState::Settled { .. }).then_some(())
+    })
+    .await;
+    play.say("again").await;
+    let mut actor = play.life().await;
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "again".to_owned() });
+    actor.ends_turn().await;
+    play.agent_is(holdstead_protocol::AgentState::Idle).await;
+    play.end(faults, actor).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_absence_of_the_store_is_told_once() {
+    let (play, mut actor) = Play::begin(NEVER, Reasks::Any).await;
+    asks(&actor, question("call_1")).await;
+    play.respond("call_1", answer(json!({ "store": "SQLite" }))).await;
+    actor.is_told("call_1").await;
+    play.calls.store(AWAY, Ordering::SeqCst);
+    actor.says(AgentEvent::Acknowledged { tool_call_id: id("call_1") }).await;
+    actor.says(text("one")).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    play.calls.store(0, Ordering::SeqCst);
+    actor.ends_turn().await;
+    play.agent_is(holdstead_protocol::AgentState::Idle).await;
+    let events = play.sound.read(play.session, Seq(0), 1_000).await.unwrap();
+    let words: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Error(error) => Some(error.message.as_str()),
+            EventBody::TextDelta(delta) => Some(delta.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(words.contains(&"one") && words.len() == 2, "{words:?}");
+    assert!(words.iter().any(|words| words.starts_with("Holdstead's database did not answer")), "{words:?}");
+    play.end(NEVER, actor).await;
+}
+
+/// As many calls as no story makes.
+const AWAY: usize = 1_000_000;
+const NEVER: Faults = Faults { first: AWAY, count: AWAY, how: Broken::Before };
+
+/// Plays a story with a fault at each of its calls in turn.
+async fn with_each<Story: Future<Output = bool>>(count: usize, how: Broken, story: impl Fn(Faults) -> Story) {
+    let mut first = 0;
+    while story(Faults { first, count, how }).await {
+        first += 1;
+    }
+    assert!(first > 50, "{first} calls of the store are too few to be the story");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_call_never_stops_the_life_of_an_ask() {
+    with_each(1, Broken::Before, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_reply_never_stops_the_life_of_an_ask() {
+    with_each(1, Broken::After, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_failing_calls_in_a_row_never_stop_the_life_of_an_ask() {
+    with_each(5, Broken::Before, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_call_never_loses_what_lost_calls_and_tools_wait_for() {
+    with_each(1, Broken::Before, losses_and_tools).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_reply_never_loses_what_lost_calls_and_tools_wait_for() {
+    with_each(1, Broken::After, losses_and_tools).await;
+}

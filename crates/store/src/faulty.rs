@@ -1,0 +1,214 @@
+//! A journal that fails when it is told to, so that tests and shows can see what the rest does then.
+//!
+//! Only built with the feature `faults`: the product has no switch that leads here.
+
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdstead_core::Command;
+use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use tokio::sync::oneshot;
+
+use crate::{
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, DueList, EraseError, Erasure, Fault, Heads,
+    Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret, SecretsOf,
+    SessionQuery, SessionRecord, StoreError, TokenRecord,
+};
+
+/// A call of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// By the name of its method.
+    Read(&'static str),
+    Append,
+}
+
+/// How a call fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// The database was away: nothing was read or written.
+    Before,
+    /// An append was written and its reply was lost. A read fails as before.
+    After,
+}
+
+/// The journal `inner`, failing where `plan` says so.
+pub struct FaultyJournal {
+    inner: Arc<dyn Journal>,
+    plan: Box<dyn Fn(Call) -> Option<Broken> + Send + Sync>,
+}
+
+impl FaultyJournal {
+    pub fn new(
+        inner: Arc<dyn Journal>,
+        plan: impl Fn(Call) -> Option<Broken> + Send + Sync + 'static,
+    ) -> Self {
+        Self { inner, plan: Box::new(plan) }
+    }
+
+    fn may(&self, name: &'static str) -> Result<&dyn Journal, StoreError> {
+        match (self.plan)(Call::Read(name)) {
+            None => Ok(&*self.inner),
+            Some(Broken::Before | Broken::After) => Err(StoreError::Unreachable { source: away() }),
+        }
+    }
+}
+
+fn away() -> Arc<sqlx::Error> {
+    Arc::new(sqlx::Error::PoolTimedOut)
+}
+
+impl Debug for FaultyJournal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FaultyJournal").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for FaultyJournal {
+    fn append(&self, session: SessionId, command: Command) -> PendingAppend {
+        match (self.plan)(Call::Append) {
+            None => self.inner.append(session, command),
+            Some(Broken::Before) => PendingAppend::failed(StoreError::Unreachable { source: away() }.into()),
+            Some(Broken::After) => {
+                let written = self.inner.append(session, command);
+                let (reply, result) = oneshot::channel();
+                tokio::spawn(async move {
+                    let lost = match written.await {
+                        Ok(_) => Err(AppendError::Store(StoreError::Unknown { source: away() })),
+                        refused @ Err(_) => refused,
+                    };
+                    // Whoever appended may have stopped waiting.
+                    let _nobody = reply.send(lost);
+                });
+                PendingAppend::queued(result)
+            }
+        }
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
+        self.may("read")?.read(session, after, limit).await
+    }
+
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        self.may("session")?.session(id).await
+    }
+
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError> {
+        self.may("sessions")?.sessions(query).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
+        self.may("unfinished")?.unfinished().await
+    }
+
+    async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
+        self.may("ask")?.ask(id).await
+    }
+
+    async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError> {
+        self.may("asks")?.asks(query).await
+    }
+
+    async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
+        self.may("live_count")?.live_count(owner).await
+    }
+
+    async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
+        self.may("due")?.due(limit).await
+    }
+
+    async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
+        self.may("verify")?.verify(session).await
+    }
+
+    async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
+        self.may("audit")?.audit(session, keys).await
+    }
+
+    async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
+        self.may("contradiction")?.contradiction(kept).await
+    }
+
+    async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        self.may("journals")?.journals(after, limit).await
+    }
+
+    fn sign_with(&self, notary: Notary) {
+        self.inner.sign_with(notary);
+    }
+
+    async fn checkpoint(&self, heads: Heads) -> Result<u64, StoreError> {
+        self.may("checkpoint")?.checkpoint(heads).await
+    }
+
+    async fn checkpoints(
+        &self,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Checkpoint>, StoreError> {
+        self.may("checkpoints")?.checkpoints(session, after, limit).await
+    }
+
+    async fn export(
+        &self,
+        session: SessionId,
+        out: &mut (dyn std::io::Write + Send),
+    ) -> Result<(), StoreError> {
+        self.may("export")?.export(session, out).await
+    }
+
+    async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
+        self.may("erase")?.erase(session, by).await
+    }
+
+    async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {
+        self.may("keep_secret")?.keep_secret(secret).await
+    }
+
+    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
+        self.may("secret")?.secret(answer).await
+    }
+
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
+        self.may("secrets")?.secrets().await
+    }
+
+    async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError> {
+        self.may("drop_secrets")?.drop_secrets(which).await
+    }
+
+    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {
+        self.may("add_token")?.add_token(token).await
+    }
+
+    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError> {
+        self.may("token")?.token(hash).await
+    }
+
+    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        self.may("revoke_token")?.revoke_token(hash).await
+    }
+
+    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError> {
+        self.may("add_login_link")?.add_login_link(link).await
+    }
+
+    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
+        self.may("use_login_link")?.use_login_link(hash).await
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        self.may("now")?.now().await
+    }
+
+    async fn plans(&self) -> Result<Vec<QueryPlan>, StoreError> {
+        self.may("plans")?.plans().await
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}
