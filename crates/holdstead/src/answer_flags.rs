@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AnswerFlags {
-    /// The ask: its four digits, or its whole id
+    /// The ask: its digits as `holdstead inbox` listed it, or its whole id
     pub(crate) id: String,
     /// Approve it once
     #[arg(long, conflicts_with_all = ["deny", "set", "decline"])]

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     #[error("{0}")]
     NotSent(String),
     #[error("{0}")]
+    Changed(String),
+    #[error("{0}")]
     NotDone(String),
     #[error("{0}")]
     Unhealthy(String),
@@ -37,6 +39,7 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Config(_) => 2,
             Self::NotSent(_) => 5,
+            Self::Changed(_) => 3,
             Self::Refused(refusal) => match refusal.code {
                 Code::Lost | Code::StalePrompt => 3,
                 Code::Dead => 4,

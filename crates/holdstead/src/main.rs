@@ -8,9 +8,11 @@ mod commands;
 mod config;
 mod connect;
 mod failure;
+mod listed;
 mod log;
 mod places;
 mod text;
+mod typeahead;
 mod unseen;
 mod words;
 

@@ -173,6 +173,25 @@ impl Places {
         write_secret(&self.mcp_token_file(), token)
     }
 
+    /// What this person was shown, for short ids to mean just that.
+    fn listed_file(&self) -> PathBuf {
+        self.data.join("listed.json")
+    }
+
+    pub(crate) fn read_listed(&self) -> Option<Vec<u8>> {
+        std::fs::read(self.listed_file()).ok()
+    }
+
+    pub(crate) fn write_listed(&self, text: &str) -> Result<(), Failure> {
+        self.make()?;
+        let path = self.listed_file();
+        // At once: somebody who answers meanwhile reads the old list or the new one.
+        let new = path.with_extension(format!("{}.new", std::process::id()));
+        write_private(&new, text)
+            .and_then(|()| std::fs::rename(&new, &path))
+            .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+    }
+
     pub(crate) fn running(&self) -> Option<Running> {
         serde_json::from_slice(&std::fs::read(self.running_file()).ok()?).ok()
     }

@@ -14,17 +14,24 @@ use crate::answer_flags::{AnswerFlags, submit};
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::text::{safe_block, safe_line};
-use crate::{unseen, words};
+use crate::{typeahead, unseen, words};
 
 /// How long we wait for the agent to say that it has the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Failure> {
     let client = connect(common)?;
-    let ask = find_ask(&client, &flags.id).await?;
+    let places = Places::new(common.dir.as_deref())?;
+    let ask = find_ask(&client, &places, &flags.id).await?;
     let response = match flags.response(&ask.request)? {
-        Some(response) => response,
+        Some(response) => {
+            if !common.json {
+                tell(&ask, &response);
+            }
+            response
+        }
         None if common.json || !std::io::stdin().is_terminal() => {
             return Err(Failure::Usage(
                 "Say what to answer: --approve, --deny \"…\", --set NAME=VALUE or --decline".to_owned(),
@@ -32,6 +39,8 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
         }
         None => {
             show(&ask);
+            tokio::time::sleep(typeahead::REST).await;
+            typeahead::discard();
             match ask_person(&ask, &mut std::io::stdin().lock().lines())? {
                 Some(response) => response,
                 None => {
@@ -48,6 +57,16 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
     }
     println!("{}", receipt_words(&receipt, &after));
     Ok(())
+}
+
+/// What is being answered: an approval whole, as it is what will run.
+fn tell(ask: &Interaction, response: &ResponseDraft) {
+    match response {
+        ResponseDraft::Approve { .. } => show(ask),
+        ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => {
+            println!("{}", words::headline(&ask.request));
+        }
+    }
 }
 
 /// The ask after the agent confirmed it, or after a while.

@@ -1,5 +1,7 @@
 //! Answering in the terminal what one session asks, while screens may be faster.
 
+use std::time::Instant;
+
 use holdstead_client::Http;
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{AskState, ResponseDraft, SessionId};
@@ -8,6 +10,7 @@ use tokio::sync::mpsc;
 use super::answer::{ask_person, confirmed, receipt_words, show};
 use super::respond;
 use crate::failure::Failure;
+use crate::typeahead;
 
 /// How long one look at an ask waits before it looks again.
 const LOOK_SECONDS: u32 = 20;
@@ -44,12 +47,18 @@ impl Play {
     }
 }
 
+/// A line, and when it was typed.
+pub(super) struct Typed {
+    words: String,
+    at: Instant,
+}
+
 /// Lines from the keyboard. A thread of its own reads them: a terminal cannot be waited for otherwise.
-pub(super) fn keyboard() -> mpsc::Receiver<String> {
+pub(super) fn keyboard() -> mpsc::Receiver<Typed> {
     let (send, receive) = mpsc::channel(16);
     std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            if send.blocking_send(line).is_err() {
+        for words in std::io::stdin().lines().map_while(Result::ok) {
+            if send.blocking_send(Typed { words, at: Instant::now() }).is_err() {
                 return;
             }
         }
@@ -61,26 +70,32 @@ pub(super) fn keyboard() -> mpsc::Receiver<String> {
 pub(super) async fn converse(
     client: &Http,
     session: SessionId,
-    keys: &mut mpsc::Receiver<String>,
+    keys: &mut mpsc::Receiver<Typed>,
     play: Play,
 ) -> Result<Next, Failure> {
     let Some(ask) = next_ask(client, session).await? else {
         println!("\nNothing waits for you. {}", play.offer());
         tokio::select! {
-            line = keys.recv() => return Ok(play.command(line.as_deref())),
+            line = keys.recv() => return Ok(play.command(line.as_ref().map(|line| line.words.as_str()))),
             () = until_asked(client, session) => return Ok(Next::Go),
         }
     };
     println!("\n● Waiting for you");
     show(&ask);
     println!("The page can answer, too. {}", play.offer());
+    tokio::time::sleep(typeahead::REST).await;
+    typeahead::discard();
+    let ready = Instant::now();
     // The person is asked on a thread that may block; an answer on the page ends its lines.
     let (typed, lines) = std::sync::mpsc::channel();
     let asked = ask.clone();
     let mut person = tokio::task::spawn_blocking(move || ask_person(&asked, &mut lines.into_iter().map(Ok)));
     loop {
         tokio::select! {
-            line = keys.recv() => match line.as_deref().map(str::trim) {
+            line = keys.recv() => match line.as_ref().map(|line| line.words.trim()) {
+                Some(_) if line.as_ref().is_some_and(|line| line.at < ready) => {
+                    println!("\nNot used: it was typed before this could be read.");
+                }
                 None | Some("q") => return Ok(Next::Quit),
                 Some("k") if play == Play::Demo => return Ok(Next::Kill),
                 // If nobody reads it any more, the answer is on its way already.

@@ -7,6 +7,8 @@ use super::print_json;
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
+use crate::listed::Listed;
+use crate::places::Places;
 use crate::text::{safe_line, shortened};
 use crate::words;
 
@@ -25,15 +27,30 @@ pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
         println!("{}", nothing_waits(working));
         return Ok(());
     }
+    let places = Places::new(common.dir.as_deref())?;
+    let listed = remember(&places, &asks);
     let now = now();
     println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
     for ask in &asks {
-        println!("{}", row(ask, now));
+        println!("{}", row(ask, &listed, now));
     }
     if let Some(first) = asks.first() {
-        println!("Next: holdstead answer {}", first.request.interaction_id.short());
+        println!("Next: holdstead answer {}", listed.digits(first.request.interaction_id));
     }
     Ok(())
+}
+
+/// Short ids are good for what was listed, so it is written down before it is printed.
+pub(super) fn remember(places: &Places, asks: &[Interaction]) -> Listed {
+    let mut listed = Listed::read(places);
+    let now = now();
+    for ask in asks {
+        listed.add(ask.request.interaction_id, ask.request.prompt_id, now);
+    }
+    if let Err(failure) = listed.write(places) {
+        eprintln!("! {failure}. Answer by whole ids meanwhile: holdstead inbox --json");
+    }
+    listed
 }
 
 fn nothing_waits(working: usize) -> String {
@@ -44,11 +61,11 @@ fn nothing_waits(working: usize) -> String {
     }
 }
 
-pub(super) fn row(ask: &Interaction, now: Timestamp) -> String {
+pub(super) fn row(ask: &Interaction, listed: &Listed, now: Timestamp) -> String {
     let session = ask.session_title.as_deref().unwrap_or(&ask.agent);
     format!(
         "{:<5} {:<4} {:<8} {:<12} {}",
-        ask.request.interaction_id.short(),
+        listed.digits(ask.request.interaction_id),
         words::age(ask.opened_at, now),
         words::state(ask),
         shortened(&safe_line(session), 12),

@@ -26,7 +26,10 @@ use serde::Serialize;
 use crate::cli::{Command, Common};
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::listed::Listed;
 use crate::places::Places;
+use crate::text::shortened;
+use crate::words;
 
 /// `masks` holds what must not be in the log.
 pub(crate) async fn run(common: Common, command: Command, masks: Masks) -> Result<(), Failure> {
@@ -73,24 +76,25 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The one ask that four digits or a whole id name.
-async fn find_ask(client: &Http, id: &str) -> Result<Interaction, Failure> {
-    if let Ok(id) = id.parse() {
-        return Ok(client.interaction(id).await?);
-    }
-    let mut found: Vec<_> = client
-        .whole_inbox()
-        .await?
-        .into_iter()
-        .filter(|ask| ask.request.interaction_id.to_string().ends_with(id) && !id.is_empty())
-        .collect();
-    match (found.pop(), found.len()) {
-        (Some(ask), 0) => Ok(ask),
-        (Some(_), more) => {
-            Err(Failure::Usage(format!("{} open asks end in `{id}`: give more digits of one", more + 1)))
+/// The ask that a whole id names, or digits from a list, as this person was shown it.
+async fn find_ask(client: &Http, places: &Places, given: &str) -> Result<Interaction, Failure> {
+    let listed = Listed::read(places);
+    let (id, shown) = match given.parse() {
+        Ok(id) => (id, listed.shown(id)),
+        Err(_) => {
+            let shown = listed.find(given)?;
+            (shown.interaction_id, Some(shown))
         }
-        (None, _) => Err(Failure::Usage(format!("No open ask ends in `{id}`. See: holdstead inbox"))),
+    };
+    let ask = client.interaction(id).await?;
+    if shown.is_some_and(|shown| shown.prompt_id != ask.request.prompt_id) {
+        return Err(Failure::Changed(format!(
+            "It was asked again since you were shown it, so nothing was sent. It now reads: {}. See it whole: holdstead \
+             inbox, then holdstead answer {given}",
+            shortened(&words::headline(&ask.request), 200)
+        )));
     }
+    Ok(ask)
 }
 
 /// Answers with a key of its own.

@@ -6,10 +6,12 @@ use holdstead_protocol::transport::Transport as _;
 use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId};
 use serde::Deserialize;
 
-use super::list::{now, row};
+use super::list::{now, remember, row};
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
+use crate::listed::Listed;
+use crate::places::Places;
 use crate::text::{safe_block, safe_line, shortened};
 use crate::words;
 
@@ -48,6 +50,7 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     if !common.json {
         println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
     }
+    let places = Places::new(common.dir.as_deref())?;
     let mut frames = client.inbox_stream().await?;
     while let Some(frame) = frames.next_frame().await? {
         if common.json {
@@ -57,11 +60,14 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
         match frame.name.as_str() {
             "snapshot" => {
                 let snapshot: Snapshot = parse(&frame)?;
-                snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, now())));
+                let listed = remember(&places, &snapshot.interactions);
+                snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, &listed, now())));
             }
             "upsert" => {
                 let upsert: InboxUpsert = parse(&frame)?;
-                println!("{}", changed(&client.interaction(upsert.interaction_id).await?));
+                let ask = client.interaction(upsert.interaction_id).await?;
+                let listed = remember(&places, std::slice::from_ref(&ask));
+                println!("{}", changed(&ask, &listed));
             }
             _ => {}
         }
@@ -70,12 +76,12 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
 }
 
 /// The row of an ask, and who decided if somebody has.
-fn changed(ask: &Interaction) -> String {
+fn changed(ask: &Interaction, listed: &Listed) -> String {
     match &ask.response {
         Some(response) if ask.state != AskState::Open => {
-            format!("{}   {}", row(ask, now()), words::decider(&response.decider))
+            format!("{}   {}", row(ask, listed, now()), words::decider(&response.decider))
         }
-        Some(_) | None => row(ask, now()),
+        Some(_) | None => row(ask, listed, now()),
     }
 }
 

@@ -30,7 +30,7 @@ impl Gateway {
         self.dir.path().to_owned()
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         holdstead(self.dir.path()).args(args).stdin(Stdio::null()).output().expect("it runs")
     }
 
@@ -40,8 +40,16 @@ impl Gateway {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// Opens an ask as a program would, and returns its short id.
+    /// Opens an ask as a program would, lists it as a person would, and returns its short id.
     pub(crate) fn ask(&self, key: &str, ask: Value) -> String {
+        let asked = self.asked(key, ask);
+        self.run(&["inbox"]);
+        let id = asked["request"]["interactionId"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        id[id.len() - 4..].to_owned()
+    }
+
+    /// Opens an ask as a program would.
+    pub(crate) fn asked(&self, key: &str, ask: Value) -> Value {
         let url = self.json(&["open", "--no-open"])["link"].as_str().expect("a link").to_owned();
         let url = url.split("/login").next().expect("an address").to_owned();
         let token = self.json(&["token", "--role", "agent", "--name", "ci"])["token"]
@@ -52,14 +60,12 @@ impl Gateway {
         call["key"] = json!(key);
         call["toolName"] = json!("deploy");
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let asked: Value = runtime.block_on(async {
+        runtime.block_on(async {
             let http = reqwest::Client::new();
             let response =
                 http.post(format!("{url}/v1/interactions")).bearer_auth(token).json(&call).send().await;
             response.expect("an answer").json().await.expect("JSON")
-        });
-        let id = asked["request"]["interactionId"].as_str().unwrap_or_else(|| panic!("{asked}"));
-        id[id.len() - 4..].to_owned()
+        })
     }
 }
 
@@ -89,7 +95,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn approval() -> Value {
+pub(crate) fn approval() -> Value {
     json!({"kind": "approval", "input": {"command": "rm -rf dist && npm run build"}})
 }
 
@@ -110,7 +116,8 @@ fn an_ask_is_listed_and_answered_and_a_second_answer_loses() {
 
     let answered = gateway.run(&["answer", &id, "--deny", "use pnpm"]);
     assert!(answered.status.success(), "{}", text(&answered.stderr));
-    assert!(text(&answered.stdout).starts_with("✓ Denied"), "{}", text(&answered.stdout));
+    let words = text(&answered.stdout);
+    assert!(words.starts_with("Run rm -rf dist && npm run build\n✓ Denied"), "{words}");
     let lost = gateway.run(&["answer", &whole, "--approve"]);
     assert_eq!(lost.status.code(), Some(3));
     assert!(text(&lost.stderr).contains("in a terminal denied this first"), "{}", text(&lost.stderr));
@@ -129,7 +136,7 @@ fn a_missing_or_blank_answer_is_not_sent() {
     assert_eq!(nothing.status.code(), Some(2), "without a terminal nothing is assumed");
     let done = gateway.run(&["answer", &id, "--set", "Store=A", "--set", "Deploy=my own words"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    assert_eq!(gateway.run(&["answer", &id, "--decline"]).status.code(), Some(2), "it is not open any more");
+    assert_eq!(gateway.run(&["answer", &id, "--decline"]).status.code(), Some(3), "it was answered before");
 }
 
 #[test]

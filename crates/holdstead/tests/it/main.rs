@@ -2,5 +2,8 @@
 
 mod audit;
 mod cli;
+mod listed;
 mod mcp;
 mod structure;
+#[cfg(unix)]
+mod terminal;
