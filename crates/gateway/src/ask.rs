@@ -169,7 +169,7 @@ fn ask_body(body: AskCallBody, tool_name: &str, input: &Value) -> Result<(AskBod
             }
             let offered_scopes = offered_scopes(tool_name, &digest(input), &scopes);
             let can = Capabilities { edit_input: editable, scopes: !scopes.is_empty(), ..plain };
-            Ok((AskBody::Approval { preview, offered_scopes }, can))
+            Ok((AskBody::Approval { preview, offered_scopes, is_plan: false }, can))
         }
         AskCallBody::Question { questions } => Ok((AskBody::Question { questions }, plain)),
         AskCallBody::Form { form } => Ok((AskBody::Form { form: whole(form)? }, plain)),

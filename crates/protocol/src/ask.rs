@@ -87,6 +87,9 @@ pub enum AskBody {
         preview: Option<String>,
         /// How far an approval may reach, each with the literal rule it would save.
         offered_scopes: Vec<OfferedScope>,
+        /// The agent's own plan: an approval lets it begin. What a tool's fields are called does not make one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_plan: bool,
     },
     Question {
         questions: Vec<Question>,
@@ -113,7 +116,7 @@ impl AskBody {
     /// masked here.
     pub fn for_each_shown(&mut self, text: impl Fn(&mut String), value: impl Fn(&mut Value)) {
         match self {
-            Self::Approval { preview, offered_scopes: _ } => preview.iter_mut().for_each(text),
+            Self::Approval { preview, offered_scopes: _, is_plan: _ } => preview.iter_mut().for_each(text),
             Self::Question { questions } => {
                 for question in questions {
                     text(&mut question.header);

@@ -168,6 +168,7 @@ const OTHERS: Shown[] = [
     ask: ask(
       approvalRequest({
         toolName: "ExitPlanMode",
+        isPlan: true,
         input: { plan: "# Move the orders\n\n1. Write a **migration**\n2. Run it on a copy\n3. Compare `count(*)`" },
         agentSays: null,
         decisionReason: null,

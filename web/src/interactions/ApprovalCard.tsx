@@ -3,7 +3,6 @@ import { isRounded } from "../api/exact";
 import type { InteractionRequest, Scope } from "../api/generated";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
-import { Markdown } from "../text/Markdown";
 import { Prose } from "../text/Prose";
 import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
@@ -13,6 +12,7 @@ import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { EditPanel, editText, readEdit } from "./EditInput";
 import { InputView } from "./InputView";
+import { PlanView } from "./PlanView";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
 import { planOf } from "./words";
@@ -64,11 +64,7 @@ export function ApprovalCard({ request }: { request: Request }) {
     <>
       <CardBody request={request}>
         {request.toolName.length > LONGEST_LINE && <Prose text={request.toolName} />}
-        {plan !== null && (
-          <div className="border-l border-line pl-3">
-            <Markdown text={plan} />
-          </div>
-        )}
+        {plan !== null && <PlanView plan={plan} />}
         {preview && (
           <section aria-label="The change" className="grid gap-1">
             <h3 className="text-xs text-ink-2">The change, as the tool shows it</h3>
@@ -110,7 +106,7 @@ export function ApprovalCard({ request }: { request: Request }) {
         {panel === null && (
           <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2 max-wide:[&>*:last-child]:order-1 max-wide:[&>*:nth-child(n+2):nth-last-child(n+2)]:order-2">
             <Decide ref={approveButton} disabled={why !== null} onDecide={() => approve("once")}>
-              {plan === null ? (preview ? "Approve edit" : "Approve once") : "Start, ask before edits"}
+              {plan === null ? (preview ? "Approve edit" : "Approve once") : "Approve plan and start"}
             </Decide>
             {canRemember && <Button onClick={() => setPanel("remember")}>Remember…</Button>}
             {canEdit && (

@@ -11,6 +11,7 @@ import { ApprovalCard } from "./ApprovalCard";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { FormCard } from "./FormCard";
 import { QuestionCard } from "./QuestionCard";
+import { SentValues } from "./SentValues";
 import { useDesk } from "./transport";
 import { draftName, useAnswer } from "./useAnswer";
 import { useInert } from "./useInert";
@@ -148,6 +149,7 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
         <Header ask={ask} place={place} />
         {isFolded ? (
           <div className="px-4 pb-1">
+            <SentValues ask={ask} />
             <Button look="quiet" size="small" className="-ml-2" onClick={() => setUnfolded(true)}>
               Show what was asked
             </Button>
@@ -183,16 +185,17 @@ function Header({ ask, place }: { ask: Interaction; place: CardPlace }) {
     <header className="shrink-0 px-4 pt-3 pb-2">
       <div className="flex items-start gap-2 max-wide:flex-col-reverse max-wide:items-stretch">
         <p role="status" className="tag -ml-2 w-fit bg-tone-bg px-2 py-0.5 font-medium wrap-anywhere text-tone">
-          {MARK[tone(ask)]} {line}
+          <span className={ask.state === "submitted" ? "inline-block animate-pulse" : ""}>{MARK[tone(ask)]}</span>{" "}
+          {line}
         </p>
         <div className="ml-auto flex shrink-0 items-center text-xs text-ink-2 max-wide:-mt-2 max-wide:-mr-2">
           {others && (
             <>
-              <Button look="quiet" size="small" aria-label="The ask before" onClick={() => place.onMove(-1)}>
+              <Button look="quiet" size="small" aria-label="Previous ask" onClick={() => place.onMove(-1)}>
                 ‹
               </Button>
               <span>{place.at > 0 ? `${place.at} of ${place.of}` : `${place.of} more`}</span>
-              <Button look="quiet" size="small" aria-label="The next ask" onClick={() => place.onMove(1)}>
+              <Button look="quiet" size="small" aria-label="Next ask" onClick={() => place.onMove(1)}>
                 ›
               </Button>
             </>

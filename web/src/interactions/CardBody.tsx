@@ -31,9 +31,10 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
     <>
       <div ref={box} className="min-h-0 flex-auto overflow-y-auto px-4 pt-1 pb-3">
         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
-          {request.attempt > 1 && (
+          {(request.attempt > 1 || request.error) && (
             <Warning>
-              Asked again (attempt {request.attempt}){request.error && ": "}
+              Asked again{request.attempt > 1 && ` (attempt ${request.attempt})`}
+              {request.error && ": "}
               {request.error && <Shown text={request.error} />}
             </Warning>
           )}
@@ -79,6 +80,11 @@ export function CardActions({ children, kept = "" }: { children: ReactNode; kept
   return (
     <div className="grid max-h-[70%] shrink-0 gap-2 overflow-y-auto border-t border-line px-4 pt-3 empty:hidden">
       <Notice />
+      {answering.phase.at === "sending" && (
+        <p role="status" className="animate-pulse text-xs font-medium">
+          Sending…
+        </p>
+      )}
       {answerable && children}
       {isOpen(ask) && !mayAnswer && <p className="text-ink-2">You may look at this, not answer it.</p>}
       {isOpen(ask) && mayAnswer && mode === "off" && (

@@ -79,6 +79,11 @@ export function QuestionCard({ request }: { request: Request }) {
   return (
     <>
       <CardBody request={request}>
+        {isOne && questions[0]?.header && (
+          <p className="tag w-fit bg-sunken px-2 py-0.5 text-xs text-ink-2">
+            <Shown text={questions[0].header} />
+          </p>
+        )}
         {!isOne && (
           <div className="flex flex-wrap gap-2">
             {questions.map((one) => (

@@ -22,7 +22,7 @@ const response = {
   action: "submit",
   input: { "release-name": "1.4\u202E.0", key: "[secret]", notes: null },
 };
-const filledIn = (completedView: object) =>
+const filledIn = (completedView: object | undefined) =>
   ask(formRequest(form as never, { completedView } as never), {
     state: "settled",
     settlement: "answered",
@@ -41,8 +41,8 @@ it("says what was sent in the form's own words, with what is hidden shown and wh
   expect(screen.queryByText("Version")).toBeNull();
 });
 
-it("lists what was sent, where the form wants it", () => {
-  render(<ReceiptLine ask={filledIn({ showInputs: true })} />);
+it.each([[{ showInputs: true }], [undefined]])("lists what was sent, unless the form has words of its own", (view) => {
+  render(<ReceiptLine ask={filledIn(view)} />);
   const listed = [...document.querySelectorAll("dt, dd")].map((one) => one.textContent);
   expect(listed).toEqual(["Version", "1.4⟨U+202E⟩.0", "Key", "••••"]);
 });

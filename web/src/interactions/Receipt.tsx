@@ -1,8 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { type Ask, isOpen, isOver } from "../session/ask";
-import { Shown } from "../text/Shown";
-import { plain } from "../text/visible";
+import { SentValues } from "./SentValues";
 import { headline, MARK, receipt, TONE_CLASS, tone } from "./words";
 
 /** An ask at its place in the transcript: waiting, or how it ended. Pressing it shows the ask again. */
@@ -20,29 +18,7 @@ export function ReceiptLine({ ask, headed = false }: { ask: Ask; headed?: boolea
       >
         {MARK[kind]} {line}
       </Link>
-      {isOver(ask) && <CompletedInputs ask={ask} />}
+      {isOver(ask) && <SentValues ask={ask} />}
     </div>
-  );
-}
-
-/** What was sent, where the form wants it to be seen. */
-function CompletedInputs({ ask }: { ask: Ask }): ReactNode {
-  const { request, response } = ask;
-  if (request.kind !== "form" || !request.completedView?.showInputs || response?.action !== "submit") return null;
-  return (
-    <dl className="mt-1 grid grid-cols-[max-content_minmax(0,1fr)] gap-x-3 gap-y-1 text-xs">
-      {request.form.fields
-        .filter((field) => response.input[field.id] != null)
-        .map((field) => (
-          <div key={field.id} className="contents">
-            <dt className="text-ink-2">
-              <Shown text={field.label} />
-            </dt>
-            <dd>
-              <Shown text={field.type === "secret" ? "••••" : plain(response.input[field.id])} />
-            </dd>
-          </div>
-        ))}
-    </dl>
   );
 }

@@ -131,6 +131,15 @@ describe("every card", () => {
     expect(screen.getByText(/Cleans the build folder/)).toBeTruthy();
   });
 
+  it("says that it is sending", async () => {
+    await show(
+      ask(approvalRequest({})),
+      fakeDesk({}, () => new Promise(() => {})),
+    );
+    await user().click(button("Approve once"));
+    expect(screen.getByText("Sending…").getAttribute("role")).toBe("status");
+  });
+
   it("sends once, however often it is pressed", async () => {
     const fake = fakeDesk({}, () => new Promise(() => {}));
     await show(ask(approvalRequest({})), fake);
@@ -371,9 +380,28 @@ describe("an approval", () => {
   });
 
   it("shows a plan as what it is", async () => {
-    await show(ask(approvalRequest({ toolName: "ExitPlanMode", input: { plan: "# Steps\n\n1. **Look**" } })));
+    const plan = "# Steps\n\n1. **Look**";
+    await show(ask(approvalRequest({ toolName: "ExitPlanMode", isPlan: true, input: { plan } })));
     expect(screen.getByText("Look").tagName).toBe("STRONG");
+    expect(button("Approve plan and start")).toBeTruthy();
     expect(button("Keep planning…")).toBeTruthy();
+    expect(screen.getByText("3 lines, all drawn")).toBeTruthy();
+    await user().click(button("Show the text as written"));
+    expect(document.querySelector("pre")?.textContent).toBe(plan);
+  });
+
+  it("draws no other tool's input as a plan, whatever its field is called", async () => {
+    await show(ask(approvalRequest({ toolName: "mcp__x__run", input: { plan: "[//]: # (rm -rf /)\n\n**Look**" } })));
+    expect(document.querySelector("pre")?.textContent).toBe("[//]: # (rm -rf /)\n\n**Look**");
+    expect(button("Approve once")).toBeTruthy();
+    expect(screen.queryByText("Start this plan?")).toBeNull();
+  });
+});
+
+describe("one question", () => {
+  it("has its header", async () => {
+    await show(ask(questionRequest()));
+    expect(screen.getByText("Store")).toBeTruthy();
   });
 });
 
@@ -465,6 +493,21 @@ describe("a form", () => {
     expect(within(card).getByText(/Asked again/).textContent).toContain("the version is taken");
     expect(screen.getByText("Is taken. Your text is kept.")).toBeTruthy();
     expect(screen.getByLabelText("Notes")).toHaveProperty("value", "careful");
+  });
+
+  it("shows why it is asked at its first showing, too", async () => {
+    await show(ask(request({ error: "the tag exists already" })));
+    expect(screen.getByText(/Asked again: /).textContent).toBe("Asked again: the tag exists already");
+  });
+
+  it("shows what was sent without another press", async () => {
+    const { again } = await show(ask(request()));
+    await user().click(button("Send"));
+    const response = { ...byAna, action: "submit", input: { version: "1.4.0", migrate: true } };
+    again(ask(request(), decided("answered", response)));
+    expect(button("Show what was asked")).toBeTruthy();
+    const listed = [...document.querySelectorAll("dt, dd")].map((one) => one.textContent);
+    expect(listed).toEqual(["Version", "1.4.0", "Run migrations", "true"]);
   });
 
   it("never keeps a secret on disk", async () => {

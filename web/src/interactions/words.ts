@@ -51,10 +51,11 @@ export function commandOf(input: unknown): string | null {
   return typeof command === "string" ? command : null;
 }
 
-/** The plan of an input, if that is what it is. */
+/** The agent's own plan. The gateway says what is one: any tool may have a field of that name. */
 export function planOf(request: InteractionRequest): string | null {
+  if (request.kind !== "approval" || !request.isPlan) return null;
   const { plan } = record(request.input);
-  return request.kind === "approval" && typeof plan === "string" ? plan : null;
+  return typeof plan === "string" ? plan : null;
 }
 
 export function fileOf(input: unknown): string | null {

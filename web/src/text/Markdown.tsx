@@ -4,6 +4,7 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useMemo } from "react";
 import { Scrollable } from "../ui/Scrollable";
+import { undrawn } from "./drawn";
 import { Payload } from "./Payload";
 import { Shown } from "./Shown";
 
@@ -41,7 +42,6 @@ const Block = memo(
   function Block({ token }: { token: Token }): ReactNode {
     switch (token.type) {
       case "space":
-      case "def":
         return null;
       case "heading": {
         const { depth, tokens } = token as Tokens.Heading;
@@ -70,12 +70,10 @@ const Block = memo(
           </blockquote>
         );
       case "list": {
-        const { ordered, items, start } = token as Tokens.List;
+        const { ordered, items } = token as Tokens.List;
         const rows = keyed(items).map(({ key, token: item }) => <Row key={key} item={item as Tokens.ListItem} />);
         return ordered ? (
-          <ol start={start || 1} className="grid list-decimal gap-1 pl-6">
-            {rows}
-          </ol>
+          <ol className="grid list-decimal gap-1 pl-6">{rows}</ol>
         ) : (
           <ul className="grid list-disc gap-1 pl-6">{rows}</ul>
         );
@@ -89,7 +87,7 @@ const Block = memo(
         return tokens ? inline(tokens) : <Shown text={text} />;
       }
       default:
-        // HTML among others: as it was written.
+        // HTML and link definitions among others: as they were written.
         return (
           <p className="whitespace-pre-wrap">
             <Shown text={token.raw.trimEnd()} />
@@ -105,8 +103,10 @@ function Blocks({ tokens }: { tokens: Token[] }) {
 }
 
 function Row({ item }: { item: Tokens.ListItem }) {
+  // Numbers as they were written, also where they skip.
+  const number = /^\s*(\d+)[.)]/.exec(item.raw)?.[1];
   return (
-    <li>
+    <li value={number === undefined ? undefined : Number(number)}>
       {item.task && (item.checked ? "☑ " : "☐ ")}
       <Blocks tokens={item.tokens.filter((token) => token.type !== "checkbox")} />
     </li>
@@ -114,6 +114,9 @@ function Row({ item }: { item: Tokens.ListItem }) {
 }
 
 function Table({ table }: { table: Tokens.Table }) {
+  // A row with more cells than the heading loses them: then it is text.
+  const cells = [table.header, ...table.rows].flat().map((one) => one.text);
+  if (undrawn(table.raw, cells.join(" ")) > 0) return <Payload text={table.raw.trimEnd()} />;
   const cell = "border border-line px-2 py-1 text-left align-top";
   return (
     <Scrollable label="Table" className="overflow-x-auto">
@@ -169,8 +172,8 @@ function span(token: Token): ReactNode {
     case "link":
       return <Link link={token as Tokens.Link} />;
     case "image": {
-      const { href, text } = token as Tokens.Image;
-      return <Shown text={`[picture: ${text || "no name"}, ${href}]`} />;
+      const { href, text, title } = token as Tokens.Image;
+      return <Shown text={`[picture: ${[text || "no name", href, title].filter(Boolean).join(", ")}]`} />;
     }
     case "escape":
       return <Shown text={(token as Tokens.Escape).text} />;
@@ -187,17 +190,19 @@ const SAFE = /^(https?:\/\/|mailto:)/i;
 
 /** A link says where it leads, so that its words cannot lie about it. */
 function Link({ link }: { link: Tokens.Link }) {
-  const words = inline(link.tokens);
   if (!SAFE.test(link.href)) return <Shown text={link.raw} />;
+  // `[words][name]`: the name is a part of what was written.
+  const words = link.raw.endsWith("]") ? <Shown text={link.raw} /> : inline(link.tokens);
+  const more = [link.text === link.href ? "" : link.href, link.title ? `"${link.title}"` : ""].filter(Boolean);
   return (
     <>
       <a href={link.href} target="_blank" rel="noreferrer noopener" className="underline underline-offset-2">
         {words}
       </a>
-      {link.text !== link.href && (
+      {more.length > 0 && (
         <span className="text-ink-2">
           {" "}
-          (<Shown text={link.href} />)
+          (<Shown text={more.join(" ")} />)
         </span>
       )}
     </>

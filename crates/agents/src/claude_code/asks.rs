@@ -98,7 +98,11 @@ impl Conversation {
             }
             Verdict::Plan => {
                 let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
-                if plan.trim().is_empty() { Err(NO_PLAN) } else { Ok((approval(None), MayAllow::PersonOnly)) }
+                if plan.trim().is_empty() {
+                    return Err(NO_PLAN);
+                }
+                let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: true };
+                Ok((body, MayAllow::PersonOnly))
             }
             Verdict::Forbidden => Err(FORBIDDEN),
             Verdict::Private => Ok((approval(preview(tool, input, self.terms.read)), MayAllow::PersonOnly)),
@@ -266,7 +270,7 @@ pub(super) const ONCE_AS_IT_IS: Capabilities =
     Capabilities { reason: true, edit_input: false, scopes: false };
 
 pub(super) const fn approval(preview: Option<String>) -> AskBody {
-    AskBody::Approval { preview, offered_scopes: Vec::new() }
+    AskBody::Approval { preview, offered_scopes: Vec::new(), is_plan: false }
 }
 
 /// The model's own words about a call.

@@ -342,6 +342,7 @@ fn a_whole_plan_is_asked_once_and_its_file_is_not() {
     let heard = events(&mut talk, &lines[..=asked]);
     let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
     assert!(ask.input["plan"].as_str().is_some_and(|plan| plan.starts_with('#')), "{:?}", ask.input);
+    assert!(matches!(ask.body, AskBody::Approval { is_plan: true, .. }), "{:?}", ask.body);
     assert_eq!((&ask.may_allow, ask.capabilities), (&MayAllow::PersonOnly, Some(ONCE_AS_IT_IS)));
     let approved = Response::Approve { scope: Scope::Once, edited_input: None };
     let call = ask.tool_call_id.as_str().to_owned();

@@ -61,7 +61,9 @@ fn asked(ask: WireAsk) -> Ask {
     let WireAsk { call, tool, input, body, says, because, parents, can_park, hold, timeout_ms } = ask;
     let body = match body {
         // How far an approval may reach is not the agent's to say.
-        WireAskBody::Approval { preview } => AskBody::Approval { preview, offered_scopes: Vec::new() },
+        WireAskBody::Approval { preview } => {
+            AskBody::Approval { preview, offered_scopes: Vec::new(), is_plan: false }
+        }
         WireAskBody::Question { questions } => AskBody::Question { questions },
         WireAskBody::Form { form } => AskBody::Form { form },
     };
@@ -148,7 +150,11 @@ mod tests {
             tool_call_id: call("call_1_2"),
             tool_name: "Bash".into(),
             input: json!({"command": "npm run build"}),
-            body: AskBody::Approval { preview: Some("+ x".into()), offered_scopes: Vec::new() },
+            body: AskBody::Approval {
+                preview: Some("+ x".into()),
+                offered_scopes: Vec::new(),
+                is_plan: false,
+            },
             agent_says: Some("Builds it".into()),
             decision_reason: Some("no rule covers npm".into()),
             parents: vec!["tester".into()],

@@ -38,7 +38,7 @@ async fn an_approval_runs_the_edited_input() {
     life.message(r#"approve Bash {"command":"npm run build"} because no rule covers npm says Builds it"#)
         .await;
     let ask = life.ask().await;
-    assert_eq!(ask.body, AskBody::Approval { preview: None, offered_scopes: vec![] });
+    assert_eq!(ask.body, AskBody::Approval { preview: None, offered_scopes: vec![], is_plan: false });
     assert_eq!(ask.decision_reason.as_deref(), Some("no rule covers npm"));
     assert_eq!(ask.agent_says.as_deref(), Some("Builds it"));
 
@@ -183,7 +183,10 @@ async fn an_edit_shows_its_diff_and_happens_once_approved() {
     life.message("edit a.rs\n-    old()\n+    new()\nend").await;
     let ask = life.ask().await;
     let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n fn a() {\n-    old()\n+    new()\n }\n";
-    assert_eq!(ask.body, AskBody::Approval { preview: Some(diff.into()), offered_scopes: vec![] });
+    assert_eq!(
+        ask.body,
+        AskBody::Approval { preview: Some(diff.into()), offered_scopes: vec![], is_plan: false }
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "fn a() {\n    old()\n}\n");
     life.approve(&ask).await;
     assert_eq!(life.told("call_1_1").await.0["effect"], "edited: a.rs");

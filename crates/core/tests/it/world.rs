@@ -145,7 +145,7 @@ pub(crate) fn request(n: u8, body: AskBody, input: Value) -> InteractionRequest 
 pub(crate) fn approval(n: u8, what: u8) -> InteractionRequest {
     let input = approval_input(what);
     let offered_scopes = offered_scopes("Bash", &digest(&input), &[Scope::Once, Scope::Session]);
-    request(n, AskBody::Approval { preview: None, offered_scopes }, input)
+    request(n, AskBody::Approval { preview: None, offered_scopes, is_plan: false }, input)
 }
 
 pub(crate) fn question(n: u8) -> InteractionRequest {

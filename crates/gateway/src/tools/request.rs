@@ -134,7 +134,7 @@ impl ToolContext {
         let (input, body) = match interaction.asked {
             Asked::Approval { input, scopes } => {
                 let offered_scopes = offered_scopes(&self.tool_name, &digest(&input), &scopes);
-                (input, AskBody::Approval { preview: None, offered_scopes })
+                (input, AskBody::Approval { preview: None, offered_scopes, is_plan: false })
             }
             Asked::Questions { questions } => (Value::Null, AskBody::Question { questions }),
             Asked::Form { form } => (Value::Null, AskBody::Form { form }),

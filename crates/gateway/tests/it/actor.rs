@@ -183,7 +183,7 @@ pub(crate) fn question(call: &str) -> Ask {
 }
 
 pub(crate) fn approval(call: &str, command: &str) -> Ask {
-    let body = AskBody::Approval { preview: None, offered_scopes: Vec::new() };
+    let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false };
     ask(call, "Bash", json!({ "command": command }), body)
 }
 

@@ -135,7 +135,7 @@ pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (Ope
         tool_name: "Bash".to_owned(),
         input_digest: digest(&input),
         input,
-        body: AskBody::Approval { preview: None, offered_scopes: Vec::new() },
+        body: AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false },
         agent_says: Some("The settings changed an hour ago".to_owned()),
         decision_reason: None,
         error: None,

@@ -42,6 +42,7 @@ class _AskBody(TypedDict):
 
 class AskBody(_AskBody, total=False):
     form: Form
+    isPlan: bool
     offeredScopes: list[OfferedScope]
     preview: str | None
     questions: list[Question]
@@ -231,6 +232,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     handlerState: Any
     hasHandler: bool
     initialValues: dict[str, Any]
+    isPlan: bool
     mayHaveRun: bool
     offeredScopes: list[OfferedScope]
     parents: list[str]

@@ -26,6 +26,10 @@ export type Answer = {
  * What kind of ask it is, with what only that kind has.
  */
 export type AskBody = {
+    /**
+     * The agent's own plan: an approval lets it begin. What a tool's fields are called does not make one.
+     */
+    isPlan?: boolean;
     kind: 'approval';
     /**
      * How far an approval may reach, each with the literal rule it would save.

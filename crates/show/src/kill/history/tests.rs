@@ -59,7 +59,7 @@ impl World {
         let body = if question {
             AskBody::Question { questions: Vec::new() }
         } else {
-            AskBody::Approval { preview: None, offered_scopes: Vec::new() }
+            AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false }
         };
         self.push(EventBody::InteractionRequest(Box::new(InteractionRequest {
             interaction_id: ask_id(name),
