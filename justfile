@@ -27,7 +27,7 @@ dev *args:
 demo *args: _web-if-node
     cargo run -p holdstead -- demo "$@"
 
-# Build the web UI if it changed; the next `cargo build` embeds it. Without it the plain page is served.
+# Build the web UI if it changed; the next `cargo build` embeds it. Without it there is no screen but the terminal.
 web: _web-packages
     cd web && sources=$(find src public index.html package-lock.json *.config.ts -type f -print0 | sort -z | \
         xargs -0 sha256sum | sha256sum) && \
@@ -35,7 +35,7 @@ web: _web-packages
 
 # People get the real page where it can be built, and are told where it cannot.
 _web-if-node:
-    @if command -v npm >/dev/null; then just web; else echo "npm not found: a plain page is served. Install Node 20 for the web UI."; fi
+    @if command -v npm >/dev/null; then just web; else echo "npm not found: Holdstead is built without its web UI, and you answer in the terminal. Install Node 20 for it."; fi
 
 _web-packages:
     cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; }

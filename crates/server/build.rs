@@ -1,4 +1,4 @@
-//! Lists the files of the web UI for `include_bytes!`, if it was built. Without it the plain page is served.
+//! Lists the files of the web UI for `include_bytes!`, if it was built. Without it one page says how to get it.
 
 use std::fmt::Write as _;
 use std::fs;

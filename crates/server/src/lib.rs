@@ -26,6 +26,7 @@ use tokio::net::TcpListener;
 pub use auth::COOKIE;
 pub use connections::ConnectionBounds;
 pub use limit::RateLimit;
+pub use page::has_web_ui;
 pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
 
 /// The largest body that is read.

@@ -1,6 +1,4 @@
-//! What a browser is given: the web UI if it was built when this crate was, else the plain answer page.
-//!
-//! Both are embedded. The plain page needs no build step, so that `cargo build` alone gives people a screen.
+//! What a browser is given: the web UI if it was built when this crate was, else a page that says how to get it.
 
 use axum::Router;
 use axum::extract::Path;
@@ -20,39 +18,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 include!(concat!(env!("OUT_DIR"), "/web_ui.rs"));
 
-macro_rules! assets {
-    ($($name:literal: $kind:literal,)*) => {
-        fn plain(name: &str) -> Option<(&'static str, &'static str)> {
-            match name {
-                $($name => Some(($kind, include_str!(concat!("page/", $name)))),)*
-                _ => None,
-            }
-        }
-    };
-}
+/// What stands in for the web UI where it was not built: how to get it, and how to answer meanwhile.
+const NO_WEB_UI: &str = include_str!("no-web-ui.html");
 
-assets! {
-    "answers.js": "text/javascript; charset=utf-8",
-    "api.js": "text/javascript; charset=utf-8",
-    "app.js": "text/javascript; charset=utf-8",
-    "approval.js": "text/javascript; charset=utf-8",
-    "asks.js": "text/javascript; charset=utf-8",
-    "card.js": "text/javascript; charset=utf-8",
-    "dom.js": "text/javascript; charset=utf-8",
-    "drafts.js": "text/javascript; charset=utf-8",
-    "form.js": "text/javascript; charset=utf-8",
-    "icon-waiting.svg": "image/svg+xml",
-    "icon.svg": "image/svg+xml",
-    "inbox.js": "text/javascript; charset=utf-8",
-    "index.html": "text/html; charset=utf-8",
-    "live.js": "text/javascript; charset=utf-8",
-    "question.js": "text/javascript; charset=utf-8",
-    "refuse.js": "text/javascript; charset=utf-8",
-    "session.js": "text/javascript; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
-    "text.js": "text/javascript; charset=utf-8",
-    "transcript.js": "text/javascript; charset=utf-8",
-    "words.js": "text/javascript; charset=utf-8",
+/// Whether people get a screen, or only words that say how to get one.
+pub const fn has_web_ui() -> bool {
+    !WEB_UI.is_empty()
 }
 
 pub(crate) fn routes() -> Router<App> {
@@ -71,9 +42,6 @@ async fn index(headers: HeaderMap) -> Result<Response, ApiError> {
 }
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
-    if WEB_UI.is_empty() {
-        return serve(&name, Cache::Ask, &headers);
-    }
     // Their names carry a hash of what is in them.
     serve(&format!("assets/{name}"), Cache::Forever, &headers)
 }
@@ -105,8 +73,8 @@ fn serve(name: &str, cache: Cache, headers: &HeaderMap) -> Result<Response, ApiE
 
 /// The type and bytes of a file, and whether they are zipped.
 fn find(name: &str, headers: &HeaderMap) -> Option<(&'static str, &'static [u8], bool)> {
-    if WEB_UI.is_empty() {
-        return plain(name).map(|(kind, text)| (kind, text.as_bytes(), false));
+    if !has_web_ui() {
+        return (name == "index.html").then_some(("text/html; charset=utf-8", NO_WEB_UI.as_bytes(), false));
     }
     let built = |name: &str| WEB_UI.iter().find(|(file, _)| *file == name).map(|(_, bytes)| *bytes);
     let accepts = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
@@ -129,5 +97,21 @@ fn kind(name: &str) -> Option<&'static str> {
         "svg" => Some("image/svg+xml"),
         "woff2" => Some("font/woff2"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_web_ui_the_page_says_how_to_get_it_and_how_to_answer_meanwhile() {
+        for words in ["just web", "just install", "holdstead inbox", "holdstead answer ID"] {
+            assert!(NO_WEB_UI.contains(words), "{words}");
+        }
+        // The policy of the page allows none of these.
+        for part in ["<script", "<style", "style=", "src=", "href="] {
+            assert!(!NO_WEB_UI.contains(part), "{part}");
+        }
     }
 }
