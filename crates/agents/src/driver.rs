@@ -11,6 +11,8 @@ use holdstead_protocol::{
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::Program;
+
 /// How far an agent may run ahead of who listens to it.
 const EVENT_BUFFER: usize = 256;
 const INPUT_BUFFER: usize = 64;
@@ -25,6 +27,11 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
 
     /// What a folder brings that this agent would run, or be allowed something by. Reads files.
     fn project_files(&self, _cwd: &Path) -> Option<FoundFiles> {
+        None
+    }
+
+    /// What must be installed for it; nothing for an agent that is part of this program.
+    fn program(&self) -> Option<Program> {
         None
     }
 

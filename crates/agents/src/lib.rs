@@ -8,6 +8,7 @@ mod driver;
 pub mod host;
 mod lines;
 mod process;
+mod program;
 pub mod scripted;
 
 pub use driver::{
@@ -15,3 +16,4 @@ pub use driver::{
     MayAllow, Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError,
     ToolServer, WriteError,
 };
+pub use program::{Program, find_program};

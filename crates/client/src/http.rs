@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
-    AskCall, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted, OpenSession, Receipt,
-    Respond, SendMessage, Session, SessionPage, SetInteractionMode,
+    Agents, AskCall, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted, OpenSession,
+    Receipt, Respond, SendMessage, Session, SessionPage, SetInteractionMode, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId};
@@ -91,6 +91,16 @@ impl Http {
     pub async fn ready(&self) -> Result<(), TransportError> {
         let response = self.request(Method::GET, "/readyz").send().await.map_err(unreachable)?;
         if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
+    }
+
+    /// Who is behind this client's token.
+    pub async fn me(&self) -> Result<WhoAmI, TransportError> {
+        self.get("/v1/me").await
+    }
+
+    /// What the gateway can host, and what is not installed there.
+    pub async fn agents(&self) -> Result<Agents, TransportError> {
+        self.get("/v1/agents").await
     }
 
     pub async fn sessions(&self) -> Result<SessionPage, TransportError> {

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use holdstead_agents::Driver;
 use holdstead_core::{Cancel, CancelScope, Command, Quota};
 use holdstead_protocol::api::{
-    Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
+    HostedAgent, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession,
+    Session as SessionView,
 };
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{
@@ -131,9 +132,17 @@ impl Gateway {
         self.inner.shutdown.clone()
     }
 
-    /// The names of the agents that can be hosted.
-    pub fn agents(&self) -> Vec<&'static str> {
-        self.inner.drivers.iter().map(|driver| driver.name()).collect()
+    /// The agents that can be hosted, and what each needs on this machine.
+    pub fn agents(&self) -> Vec<HostedAgent> {
+        let agents = self.inner.drivers.iter().map(|driver| {
+            let missing = driver.program().filter(|program| program.find().is_none());
+            HostedAgent {
+                name: driver.name().to_owned(),
+                installed: missing.is_none(),
+                missing: missing.map(|program| program.missing()),
+            }
+        });
+        agents.collect()
     }
 
     pub async fn open_session(
@@ -320,9 +329,10 @@ impl Gateway {
 
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
         let found = self.inner.drivers.iter().find(|driver| driver.name() == name);
+        let known: Vec<_> = self.inner.drivers.iter().map(|driver| driver.name()).collect();
         found.cloned().ok_or_else(|| GatewayError::NoAgent {
             name: name.to_owned(),
-            known: match self.agents().as_slice() {
+            known: match known.as_slice() {
                 [] => "this gateway hosts none".to_owned(),
                 names => format!("this gateway hosts {}", names.join(", ")),
             },

@@ -51,7 +51,11 @@ pub(crate) enum Command {
         no_open: bool,
     },
     /// What agents are doing
-    Sessions,
+    Sessions {
+        /// Also those that have ended
+        #[arg(long)]
+        all: bool,
+    },
     /// What waits for you
     Inbox,
     /// Approve, deny or reply

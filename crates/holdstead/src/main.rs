@@ -11,6 +11,7 @@ mod failure;
 mod listed;
 mod log;
 mod places;
+mod store;
 mod text;
 mod typeahead;
 mod unseen;

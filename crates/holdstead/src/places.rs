@@ -21,6 +21,9 @@ pub(crate) struct Places {
 pub(crate) struct Running {
     pub(crate) url: String,
     pub(crate) pid: u32,
+    /// The journal it uses, as its address: a password may stand in it, so the file is its owner's alone.
+    #[serde(default)]
+    pub(crate) store: Option<String>,
 }
 
 impl Places {
@@ -145,6 +148,12 @@ impl Places {
 
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.data.join("gateway.lock")
+    }
+
+    /// Whether a gateway runs here at this moment.
+    pub(crate) fn is_locked(&self) -> bool {
+        let file = std::fs::File::open(self.lock_file());
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
     }
 
     fn running_file(&self) -> PathBuf {

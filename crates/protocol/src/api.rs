@@ -414,6 +414,25 @@ pub struct WhoAmI {
     pub version: String,
 }
 
+/// The agents that a gateway can host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Agents {
+    pub agents: Vec<HostedAgent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostedAgent {
+    /// The name a session is opened with.
+    pub name: String,
+    /// Its program was found where the gateway runs.
+    pub installed: bool,
+    /// What to do where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
 /// What a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -88,6 +88,7 @@ impl From<crate::StoreError> for WriteError {
             E::Unreachable { source } => Self::Away(source),
             E::Refused { source } => Self::Refused(source),
             other @ (E::BadUrl { .. }
+            | E::Absent { .. }
             | E::Migrate { .. }
             | E::Unknown { .. }
             | E::Overloaded { .. }

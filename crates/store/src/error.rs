@@ -12,6 +12,8 @@ pub enum StoreError {
         "`{url}` is not a database: write sqlite:FILE, sqlite::memory: or postgres://USER@HOST/NAME ({why})"
     )]
     BadUrl { url: String, why: String },
+    #[error("there is no journal at {url} yet: `holdstead serve` makes it, or name another with --store")]
+    Absent { url: String },
     #[error("the database's tables could not be brought up to date: {source}")]
     Migrate { source: Arc<sqlx::migrate::MigrateError> },
     /// Nothing was written.

@@ -49,9 +49,9 @@ pub use erase::EraseError;
 pub use error::{AppendError, StoreError};
 pub use export::verify_export;
 pub use fault::{ChainReport, Fault};
-pub use journal::{Journal, PendingAppend, open};
+pub use journal::{Journal, PendingAppend, open, open_existing};
 pub use notary::{Heads, Notary, read_log};
-pub use postgres::PostgresJournal;
+pub use postgres::{PostgresJournal, without_secret};
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
     SealedSecret, SecretsOf, SessionQuery, SessionRecord, TokenRecord,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::db::{Db, Param, Row, Snapshot};
@@ -79,8 +79,20 @@ impl Postgres {
     }
 }
 
-/// A URL that can be shown: what stands before the host may be a password.
-fn without_secret(url: &str) -> String {
+/// Whether a gateway has made its tables here.
+pub(crate) async fn is_there(url: &str) -> Result<bool, StoreError> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
+    let mut connection = PgConnection::connect_with(&options).await?;
+    let found =
+        sqlx::query_scalar("SELECT to_regclass('sessions') IS NOT NULL").fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(found)
+}
+
+/// A URL that can be shown: what stands before the host, or behind a question mark, may be a password.
+pub fn without_secret(url: &str) -> String {
+    let url = url.split('?').next().unwrap_or_default();
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
         (_, _) => url.to_owned(),

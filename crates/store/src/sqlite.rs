@@ -58,6 +58,13 @@ impl SqliteJournal {
     }
 }
 
+/// Whether its file is there.
+pub(crate) fn is_there(url: &str) -> Result<bool, StoreError> {
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(|error| StoreError::BadUrl { url: url.to_owned(), why: error.to_string() })?;
+    Ok(options.get_filename().exists())
+}
+
 impl Sqlite {
     async fn connect(url: &str, clock: Arc<dyn Clock>, injected: bool) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::from_str(url)

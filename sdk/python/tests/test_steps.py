@@ -22,7 +22,7 @@ class Steps(unittest.TestCase):
         """Does the steps with these answers. Sleeping, and waiting at the gateway, moves the clock."""
         now = 0.0
         done: list[object] = []
-        steps = ask(CALL, wait, away, lambda: now)
+        steps = ask(CALL, wait, away, lambda: now, "http://x")
         queue = list(answers)
         try:
             step = next(steps)
@@ -67,7 +67,15 @@ class Steps(unittest.TestCase):
         end, done = self.play([came(201, OPEN), came(200, OPEN)], wait=70)
         self.assertEqual(end, OPEN)
         waits = [step.path.split("wait=")[1] for step in done[1:]]
-        self.assertEqual(waits, ["30s", "30s", "10s"])
+        self.assertEqual(waits, ["3s", "30s", "30s", "7s"])
+
+    def test_whoever_waits_is_told_once_what_for_and_where_to_answer(self) -> None:
+        with self.assertLogs("holdstead", "WARNING") as told:
+            self.play([came(201, OPEN), came(200, OPEN), came(200, OPEN), came(200, SETTLED)])
+        words = "Waiting for a person: t. Answer at http://x or with: holdstead answer i"
+        self.assertEqual([record.getMessage() for record in told.records], [words])
+        with self.assertNoLogs("holdstead"):
+            self.play([came(201, OPEN), came(200, SETTLED)])
 
     def test_an_ask_that_is_over_already_is_looked_at_all_the_same(self) -> None:
         end, done = self.play([came(201, SETTLED), came(200, SETTLED)])

@@ -122,6 +122,18 @@ export function sessionName(session: { title?: string | null; cwd?: string | nul
   return brief(session.title || last || (isProgram(session.agent) ? "a program" : session.agent));
 }
 
+/** The names of sessions, each told from the others of its name: `shop-api · 3f2a`. */
+export function namesApart(sessions: Session[]): Map<string, string> {
+  const names = sessions.map(sessionName);
+  return new Map(
+    sessions.map((session, at) => {
+      const name = names[at] ?? "";
+      const isShared = names.indexOf(name) !== names.lastIndexOf(name);
+      return [session.sessionId, isShared ? `${name} · ${visible(session.sessionId.slice(-4))}` : name];
+    }),
+  );
+}
+
 /** Where the ask comes from: `Claude Code › tester, ~/code/shop-api`. */
 export function origin(request: InteractionRequest, agent: string, session: Session | null): string {
   const place = session?.cwd ? brief(folder(session.cwd)) : null;

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Interaction } from "../api/generated";
-import { headline, MARK, nothing, sessionName, TONE_CLASS, tone } from "../interactions/words";
+import { headline, MARK, namesApart, nothing, sessionName, TONE_CLASS, tone } from "../interactions/words";
 import { useInbox, useSession, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { useWaiting } from "../session/waiting";
@@ -53,21 +53,22 @@ export function InboxPage() {
 
 function Rows({ asks }: { asks: Interaction[] }) {
   const now = useNow();
+  const names = namesApart(useSessions());
   return (
     <ul className="grid gap-1">
       {asks.map((ask) => (
         <li key={ask.request.interactionId}>
-          <AskRow ask={ask} now={now} />
+          <AskRow ask={ask} now={now} listed={names.get(ask.sessionId)} />
         </li>
       ))}
     </ul>
   );
 }
 
-function AskRow({ ask, now }: { ask: Interaction; now: number }) {
+function AskRow({ ask, now, listed }: { ask: Interaction; now: number; listed: string | undefined }) {
   const session = useSession(ask.sessionId);
   const kind = tone(ask);
-  const name = sessionName(session ?? { title: ask.sessionTitle, agent: ask.agent });
+  const name = listed ?? sessionName(session ?? { title: ask.sessionTitle, agent: ask.agent });
   const place = [name, ...(ask.request.parents ?? []).map(visible)].join(" › ");
   return (
     <Link

@@ -34,7 +34,10 @@ function Fields({ onClose }: { onClose: () => void }) {
   const [agent, setAgent] = useState("");
   const [cwd, setCwd] = useState("");
   const [mode, setMode] = useState<PermissionMode>("default");
-  const chosen = agent || agents.data?.agents[0] || "";
+  // What can start comes first; what is not installed is named with what to do.
+  const listed = [...(agents.data?.agents ?? [])].sort((a, b) => Number(b.installed) - Number(a.installed));
+  const missing = listed.filter((one) => !one.installed);
+  const chosen = agent || listed.find((one) => one.installed)?.name || "";
   const start = useMutation({
     mutationFn: () =>
       gateway.openSession({ agent: chosen, permissionMode: mode, ...(cwd.trim() && { cwd: cwd.trim() }) }),
@@ -54,10 +57,17 @@ function Fields({ onClose }: { onClose: () => void }) {
       <label>
         <span className={label}>Agent</span>
         <select className={INPUT} value={chosen} onChange={(event) => setAgent(event.target.value)}>
-          {agents.data?.agents.map((name) => (
-            <option key={name}>{name}</option>
+          {listed.map(({ name, installed }) => (
+            <option key={name} value={name} disabled={!installed}>
+              {installed ? name : `${name} (not installed)`}
+            </option>
           ))}
         </select>
+        {missing.map(({ name, missing: words }) => (
+          <span key={name} className="mt-1 block text-xs wrap-anywhere text-ink-2">
+            {words}
+          </span>
+        ))}
       </label>
       <label>
         <span className={label}>Folder</span>
@@ -71,7 +81,7 @@ function Fields({ onClose }: { onClose: () => void }) {
         />
       </label>
       <fieldset>
-        <legend className={label}>How much it may do unasked</legend>
+        <legend className={label}>Permissions</legend>
         {MODES.map(({ value, label: name, about }) => (
           <label key={value} className="flex min-h-9 items-start gap-2 py-1.5">
             <input
@@ -90,7 +100,7 @@ function Fields({ onClose }: { onClose: () => void }) {
       </fieldset>
       <p role="alert" className="text-xs text-denied empty:hidden">
         {(agents.error ?? start.error)?.message}
-        {agents.data?.agents.length === 0 && "No agent is set up here."}
+        {agents.data && listed.length === 0 && "No agent is set up here."}
       </p>
       <div className="flex gap-2">
         <Button look="solid" type="submit" disabled={!chosen || start.isPending}>

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Session } from "../api/generated";
-import { AGENT, count, hosted, isProgram, sessionName } from "../interactions/words";
+import { AGENT, count, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
 import { mayAnswer, useLive, useSessions } from "../session/live";
 import { Button } from "../ui/Button";
 import { NewSession } from "./NewSession";
@@ -11,6 +11,10 @@ export function SessionList() {
   const { me } = useLive();
   const sessions = useSessions();
   const [opening, setOpening] = useState(false);
+  const [withEnded, setWithEnded] = useState(false);
+  const names = namesApart(sessions);
+  const ended = sessions.filter((session) => session.state === "ended").length;
+  const listed = withEnded ? sessions : sessions.filter((session) => session.state !== "ended");
   return (
     <section aria-labelledby="sessions-heading" className="flex min-h-0 flex-col">
       <div className="flex items-center justify-between py-1">
@@ -23,14 +27,21 @@ export function SessionList() {
           </Button>
         )}
       </div>
-      {sessions.length === 0 && <p className="py-2 text-xs text-ink-2">No session yet.</p>}
+      {listed.length === 0 && (
+        <p className="py-2 text-xs text-ink-2">{ended === 0 ? "No session yet." : "No session is open."}</p>
+      )}
       <ul className="-mx-2 grid gap-px">
-        {sessions.map((session) => (
+        {listed.map((session) => (
           <li key={session.sessionId}>
-            <Row session={session} />
+            <Row session={session} name={names.get(session.sessionId) ?? sessionName(session)} />
           </li>
         ))}
       </ul>
+      {ended > 0 && (
+        <Button look="quiet" size="small" className="-ml-2 w-fit" onClick={() => setWithEnded(!withEnded)}>
+          {withEnded ? "Hide ended sessions" : `Show ${count(ended, "ended session")}`}
+        </Button>
+      )}
       <NewSession open={opening} onClose={() => setOpening(false)} />
     </section>
   );
@@ -44,7 +55,7 @@ const DOT: Partial<Record<Session["state"], string>> = {
   detached: "✕",
 };
 
-function Row({ session }: { session: Session }) {
+function Row({ session, name }: { session: Session; name: string }) {
   const waits = session.openAsks > 0;
   const does = isProgram(session.agent) ? null : AGENT[session.state];
   const state = waits ? count(session.openAsks, "open ask") : does;
@@ -58,7 +69,7 @@ function Row({ session }: { session: Session }) {
       <span aria-hidden="true" className="text-center text-xs text-tone">
         {waits ? (session.state === "parked" ? "‖" : "●") : (DOT[session.state] ?? "·")}
       </span>
-      <span className="truncate font-medium">{sessionName(session)}</span>
+      <span className="truncate font-medium">{name}</span>
       <span className="col-start-2 truncate text-xs text-ink-2">{hosted(session.agent, state)}</span>
     </Link>
   );

@@ -1,10 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 import type { AgentState } from "../api/generated";
-import { AGENT, hosted, isProgram, sessionName } from "../interactions/words";
+import { AGENT, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
 import { Composer } from "../session/Composer";
 import { SessionFeed } from "../session/feed";
-import { mayAnswer, useLive, useSession } from "../session/live";
+import { mayAnswer, useLive, useSession, useSessions } from "../session/live";
 import { settings } from "../session/settings";
 import { TranscriptView } from "../session/TranscriptView";
 import { folder } from "../text/time";
@@ -29,6 +29,7 @@ export function SessionPage() {
   // The events say it first; the list says it to those who have not read them yet.
   const told = transcript.seq > 0 ? transcript.agent : (session?.state ?? "idle");
   const agent = told === "running" && (session?.openAsks ?? 0) > 0 && session?.state === "waiting" ? "waiting" : told;
+  const name = namesApart(useSessions()).get(sessionId) ?? (session ? sessionName(session) : "Session");
   const program = session !== null && isProgram(session.agent);
   const goesOn = mayAnswer(me) && session !== null && agent !== "ended";
   const canWrite = goesOn && !program && !view.problem;
@@ -45,7 +46,7 @@ export function SessionPage() {
           ‹
         </Button>
         <div className="min-w-0 flex-1">
-          <h1 className="truncate text-base font-semibold">{session ? sessionName(session) : "Session"}</h1>
+          <h1 className="truncate text-base font-semibold">{name}</h1>
           <p className="truncate text-xs text-ink-2">
             {session &&
               hosted(session.agent, session.cwd && visible(folder(session.cwd)), program ? null : AGENT[agent])}

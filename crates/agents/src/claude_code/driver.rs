@@ -14,10 +14,11 @@ use super::terms::Terms;
 use crate::host::Host;
 use crate::process::{self, Spawn};
 use crate::{
-    Agent, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks, ResumeAt, StartError,
+    Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt, StartError,
     ToolServer,
 };
 
+const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
 const HINT: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or say where it is in the settings";
 /// The longest file whose change is shown as a diff.
@@ -86,6 +87,10 @@ pub(super) fn user_folder() -> Option<PathBuf> {
 impl Driver for ClaudeCodeDriver {
     fn name(&self) -> &'static str {
         "claude"
+    }
+
+    fn program(&self) -> Option<Program> {
+        Some(Program { product: "Claude Code", name: self.program.clone(), install: INSTALL })
     }
 
     fn capabilities(&self) -> DriverCapabilities {

@@ -14,6 +14,7 @@ use crate::cli::{Audit, Common};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store;
 
 /// How many journals are listed at a time.
 const PAGE: u32 = 500;
@@ -47,7 +48,7 @@ pub(super) async fn run(common: &Common, command: Audit) -> Result<(), Failure> 
 }
 
 async fn open(common: &Common, places: &Places) -> Result<Arc<dyn Journal>, Failure> {
-    Ok(holdstead_store::open(&Config::load(common, places)?.store).await?)
+    Ok(store::open(common, places, &Config::load(common, places)?).await?)
 }
 
 /// The one that these digits name, or all, a page at a time.
@@ -126,8 +127,8 @@ async fn export(journal: &dyn Journal, session: Option<&str>, out: Option<&Path>
 }
 
 async fn checkpoint(common: &Common, places: &Places) -> Result<(), Failure> {
-    places.make()?;
     let journal = open(common, places).await?;
+    places.make()?;
     journal.sign_with(places.notary()?);
     let signed = journal.checkpoint(Heads::All).await?;
     journal.close().await;
@@ -139,9 +140,9 @@ async fn checkpoint(common: &Common, places: &Places) -> Result<(), Failure> {
 }
 
 async fn erase(common: &Common, places: &Places, session: &str) -> Result<(), Failure> {
-    places.make()?;
     let config = Config::load(common, places)?;
-    let journal = holdstead_store::open(&config.store).await?;
+    let journal = store::open(common, places, &config).await?;
+    places.make()?;
     journal.sign_with(places.notary()?);
     let session = find(&*journal, session).await?;
     let erased = journal.erase(session, &config.name).await;

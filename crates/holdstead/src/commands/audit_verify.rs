@@ -13,12 +13,17 @@ use serde::Serialize;
 use super::audit::Chosen;
 use super::print_json;
 use crate::cli::Common;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store;
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Default, Serialize)]
 struct Verified {
+    /// The database, without its password; an export has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<String>,
     sessions: u64,
     events: u64,
     checkpoints: u64,
@@ -63,7 +68,9 @@ pub(super) async fn journal(
     session: Option<&str>,
 ) -> Result<(), Failure> {
     let mut chosen = Chosen::new(journal, session).await?;
-    let mut verified = Verified { kept: Some(0), ..Verified::default() };
+    let config = Config::load(common, places)?;
+    let store = Some(holdstead_store::without_secret(&store::url(common, places, &config)));
+    let mut verified = Verified { store, kept: Some(0), ..Verified::default() };
     loop {
         let page = chosen.next(journal).await?;
         if page.is_empty() {
@@ -151,6 +158,9 @@ impl Verified {
                 some => format!("{some} events came after the last checkpoint and are not signed yet."),
             };
             let Self { sessions, events, checkpoints, .. } = self;
+            if let Some(store) = &self.store {
+                println!("Store: {store}");
+            }
             println!("Sessions: {sessions}, events: {events}, checkpoints: {checkpoints}{kept}. {signed}");
         }
         match self.findings.len() {

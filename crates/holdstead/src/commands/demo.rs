@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::child::{self, Gateway};
 use super::converse::{Next, Play, converse, keyboard};
-use super::serve::wait_for_signal;
+use super::serve::{NO_WEB_UI, wait_for_signal};
 use super::{io, open, print_json};
 use crate::cli::{Common, DemoFlags};
 use crate::failure::Failure;
@@ -36,11 +36,15 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
     if common.json {
         print_json(&json!({ "url": gateway.url, "session": session, "gatewayPid": gateway.pid }))?;
     } else {
-        let link = open::link(&client).await?;
         println!("An agent works on shop-api and will ask you things. Answer in the page or right here.");
-        println!("Page (works once): {link}");
-        if !flags.no_open {
-            open::browse(&link);
+        if holdstead_server::has_web_ui() {
+            let link = open::link(&client).await?;
+            println!("Page (works once): {link}");
+            if !flags.no_open {
+                open::browse(&link);
+            }
+        } else {
+            println!("{NO_WEB_UI}");
         }
     }
     let supervisor = Supervisor { dir, store: common.store.clone(), gateway, json: common.json };

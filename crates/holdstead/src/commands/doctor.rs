@@ -1,15 +1,24 @@
 //! Check that everything is in order, and say what to do where it is not.
 
-use holdstead_store::SessionQuery;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use holdstead_store::{Journal, SessionQuery};
 use serde::Serialize;
 
 use super::print_json;
+use super::serve::drivers;
 use crate::cli::Common;
 use crate::config::Config;
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::places::{Places, readable_by_others};
+use crate::store;
+use crate::text::{safe_line, shortened};
 
+/// How long an agent's program may take to name its version.
+const VERSION_TIME: Duration = Duration::from_secs(5);
 /// How many sessions are verified: the newest.
 const VERIFIED: u32 = 50;
 
@@ -31,7 +40,8 @@ enum Health {
 pub(super) async fn run(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let config = Config::load(common, &places)?;
-    let checks = [gateway(common).await, storage(&config).await, token(&places), agents()];
+    let mut checks = vec![gateway(common).await, storage(common, &places, &config).await, token(&places)];
+    checks.extend(agents(&places, &config).await?);
     if common.json {
         print_json(&checks)?;
     } else {
@@ -66,23 +76,23 @@ async fn gateway(common: &Common) -> Check {
     }
 }
 
-async fn storage(config: &Config) -> Check {
+async fn storage(common: &Common, places: &Places, config: &Config) -> Check {
     let what = "storage";
-    let file = config.store.strip_prefix("sqlite:").map(|file| file.trim_start_matches("//"));
-    if let Some(file) = file.filter(|file| std::path::Path::new(file).is_absolute())
-        && !std::path::Path::new(file).exists()
-    {
-        let words = format!("nothing is kept yet: the gateway makes {file} when it starts");
-        return Check { what, health: Health::Note, words };
-    }
-    match verify(config).await {
-        Ok((health, words)) => Check { what, health, words },
-        Err(failure) => Check { what, health: Health::Bad, words: failure.to_string() },
-    }
+    let url = store::url(common, places, config);
+    let shown = holdstead_store::without_secret(&url);
+    let (health, words) = match holdstead_store::open_existing(&url).await {
+        Ok(journal) => verify(journal.as_ref(), config)
+            .await
+            .unwrap_or_else(|failure| (Health::Bad, failure.to_string())),
+        Err(error) if store::absent(&error) => {
+            (Health::Note, "nothing is kept yet, `holdstead serve` makes it".to_owned())
+        }
+        Err(error) => (Health::Bad, error.to_string()),
+    };
+    Check { what, health, words: format!("{shown}: {words}") }
 }
 
-async fn verify(config: &Config) -> Result<(Health, String), Failure> {
-    let journal = holdstead_store::open(&config.store).await?;
+async fn verify(journal: &dyn Journal, config: &Config) -> Result<(Health, String), Failure> {
     let query = SessionQuery { owner: config.owner.clone(), before: None, limit: VERIFIED };
     let sessions = journal.sessions(query).await?;
     let mut events = 0;
@@ -94,6 +104,7 @@ async fn verify(config: &Config) -> Result<(Health, String), Failure> {
         events += report.events;
     }
     let sessions = sessions.len();
+    journal.close().await;
     Ok((Health::Good, format!("chain verified: {events} events in the newest {sessions} sessions")))
 }
 
@@ -108,7 +119,37 @@ fn token(places: &Places) -> Check {
     Check { what, health, words }
 }
 
-fn agents() -> Check {
-    let words = "scripted: questions, approvals, forms, edits, parking".to_owned();
-    Check { what: "agents", health: Health::Good, words }
+/// Each agent with its program and version, or how to get it.
+async fn agents(places: &Places, config: &Config) -> Result<Vec<Check>, Failure> {
+    let mut checks = Vec::new();
+    for driver in drivers(places, config)? {
+        let (health, words) = match driver.program() {
+            None => (Health::Good, format!("{}: part of Holdstead", driver.name())),
+            Some(program) => match program.find() {
+                None => (Health::Note, format!("{}: {}", driver.name(), program.missing())),
+                Some(path) => {
+                    let (health, version) = version(&path).await;
+                    (health, format!("{}: {}, {version}", driver.name(), path.display()))
+                }
+            },
+        };
+        checks.push(Check { what: "agent", health, words });
+    }
+    Ok(checks)
+}
+
+/// What the program says of itself. It may be broken, or wait for something.
+async fn version(path: &Path) -> (Health, String) {
+    let mut command = tokio::process::Command::new(path);
+    command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
+    match tokio::time::timeout(VERSION_TIME, command.output()).await {
+        Ok(Ok(output)) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it names no version");
+            (Health::Good, shortened(&safe_line(line.trim()), 80))
+        }
+        Ok(Ok(output)) => (Health::Note, format!("`--version` ended with {}", output.status)),
+        Ok(Err(error)) => (Health::Note, format!("it could not be run: {error}")),
+        Err(_) => (Health::Note, format!("no answer to `--version` within {} s", VERSION_TIME.as_secs())),
+    }
 }

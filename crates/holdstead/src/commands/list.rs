@@ -30,7 +30,7 @@ pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let listed = remember(&places, &asks);
     let now = now();
-    println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
+    println!("{:<5} {:<4} {:<8} {:<17} ASK", "ID", "AGE", "STATE", "SESSION");
     for ask in &asks {
         println!("{}", row(ask, &listed, now));
     }
@@ -63,22 +63,27 @@ fn nothing_waits(working: usize) -> String {
 
 pub(super) fn row(ask: &Interaction, listed: &Listed, now: Timestamp) -> String {
     let session = ask.session_title.as_deref().unwrap_or(&ask.agent);
+    // Several sessions may have one name.
+    let session = format!("{} {}", shortened(&safe_line(session), 12), ask.session_id.short());
     format!(
-        "{:<5} {:<4} {:<8} {:<12} {}",
+        "{:<5} {:<4} {:<8} {:<17} {}",
         listed.digits(ask.request.interaction_id),
         words::age(ask.opened_at, now),
         words::state(ask),
-        shortened(&safe_line(session), 12),
+        session,
         shortened(&words::headline(&ask.request), ASK_WIDTH),
     )
 }
 
-pub(super) async fn sessions(common: &Common) -> Result<(), Failure> {
-    let sessions = connect(common)?.sessions().await?.sessions;
+pub(super) async fn sessions(common: &Common, all: bool) -> Result<(), Failure> {
+    let mut sessions = connect(common)?.sessions().await?.sessions;
+    let before = sessions.len();
+    sessions.retain(|session| all || session.state != AgentState::Ended);
+    let ended = before - sessions.len();
     if common.json {
         return print_json(&sessions);
     }
-    if sessions.is_empty() {
+    if before == 0 {
         println!("No sessions yet. Try: holdstead demo");
         return Ok(());
     }
@@ -94,6 +99,11 @@ pub(super) async fn sessions(common: &Common) -> Result<(), Failure> {
             shortened(&safe_line(&session.agent), 10),
             safe_line(session.title.as_deref().or(session.cwd.as_deref()).unwrap_or("")),
         );
+    }
+    match ended {
+        0 => {}
+        1 => println!("1 more has ended: holdstead sessions --all"),
+        many => println!("{many} more have ended: holdstead sessions --all"),
     }
     Ok(())
 }

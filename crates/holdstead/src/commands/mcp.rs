@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::connect;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store;
 
 /// How long a gateway may be away before a call fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -203,7 +204,7 @@ async fn own_token(common: &Common) -> Result<String, Failure> {
     let places = Places::new(common.dir.as_deref())?;
     places.make()?;
     let config = Config::load(common, &places)?;
-    let journal = holdstead_store::open(&config.store).await?;
+    let journal = store::open(common, &places, &config).await?;
     let token = match places.read_mcp_token() {
         Some(token) => {
             holdstead_server::register_token(

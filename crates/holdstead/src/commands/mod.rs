@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::cli::{Command, Common};
 use crate::config::{self, Config};
+use crate::connect;
 use crate::failure::Failure;
 use crate::listed::Listed;
 use crate::places::Places;
@@ -33,22 +34,29 @@ use crate::words;
 
 /// `masks` holds what must not be in the log.
 pub(crate) async fn run(common: Common, command: Command, masks: Masks) -> Result<(), Failure> {
+    match dispatch(&common, command, masks).await {
+        Err(Failure::Refused(refusal)) => Err(Failure::Refused(connect::explain(&common, refusal).await)),
+        done => done,
+    }
+}
+
+async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(), Failure> {
     match command {
-        Command::Demo(flags) => demo::run(&common, &flags).await,
-        Command::Run(flags) => run::run(&common, &flags).await,
-        Command::Serve(flags) => serve::run(&common, &flags, masks).await,
-        Command::Open { no_open } => open::run(&common, no_open).await,
-        Command::Sessions => list::sessions(&common).await,
-        Command::Inbox => list::inbox(&common).await,
-        Command::Answer(flags) => answer::run(&common, &flags).await,
-        Command::Watch { session } => watch::run(&common, session.as_deref()).await,
+        Command::Demo(flags) => demo::run(common, &flags).await,
+        Command::Run(flags) => run::run(common, &flags).await,
+        Command::Serve(flags) => serve::run(common, &flags, masks).await,
+        Command::Open { no_open } => open::run(common, no_open).await,
+        Command::Sessions { all } => list::sessions(common, all).await,
+        Command::Inbox => list::inbox(common).await,
+        Command::Answer(flags) => answer::run(common, &flags).await,
+        Command::Watch { session } => watch::run(common, session.as_deref()).await,
         Command::Token { role, name, session } => {
-            token::run(&common, role.into(), &name, session.as_deref()).await
+            token::run(common, role.into(), &name, session.as_deref()).await
         }
-        Command::Mcp { wait } => mcp::run(&common, wait.as_deref()).await,
-        Command::Audit(command) => audit::run(&common, command).await,
-        Command::Doctor => doctor::run(&common).await,
-        Command::Config => print_config(&common),
+        Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
+        Command::Audit(command) => audit::run(common, command).await,
+        Command::Doctor => doctor::run(common).await,
+        Command::Config => print_config(common),
         // They run before there is a runtime.
         Command::ScriptedAgent { .. } | Command::AgentHost { .. } => Ok(()),
     }

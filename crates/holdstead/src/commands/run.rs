@@ -5,6 +5,7 @@
 
 use std::io::IsTerminal as _;
 
+use holdstead_agents::find_program;
 use holdstead_client::Http;
 use holdstead_protocol::SessionId;
 use holdstead_protocol::api::OpenSession;
@@ -36,6 +37,7 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
             (connect(common)?, Some(gateway))
         }
     };
+    check_installed(&client, flags, common.url.is_none()).await?;
     let session = begin(&client, flags).await?;
     let page = format!("{}/sessions/{session}", client.url());
     let link = open::link_to(&client, session).await?;
@@ -53,6 +55,21 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
         // Nobody is here to be asked, and the agent needs nothing of us.
         None if !terminal => Ok(()),
         ours => stay(&client, session, ours, terminal).await,
+    }
+}
+
+/// An agent that is not there would be waited for in vain.
+async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<(), Failure> {
+    if let Some(program) = &flags.program {
+        return match find_program(program) {
+            None if here => Err(Failure::NotDone(format!("`{program}` is no program that can be run here."))),
+            None | Some(_) => Ok(()),
+        };
+    }
+    let agents = client.agents().await?.agents;
+    match agents.into_iter().find(|agent| agent.name == flags.agent).and_then(|agent| agent.missing) {
+        Some(words) => Err(Failure::NotDone(words)),
+        None => Ok(()),
     }
 }
 

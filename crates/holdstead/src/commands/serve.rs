@@ -22,7 +22,10 @@ use crate::cli::{Common, ServeFlags};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::{Places, Running};
+use crate::store;
 
+/// For a binary that was built without it.
+pub(super) const NO_WEB_UI: &str = "This Holdstead was built without its web UI (`just web` builds it). Answer in a terminal: holdstead inbox";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
@@ -47,7 +50,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let address =
         listener.local_addr().map_err(|source| Failure::Io { what: "listen".to_owned(), source })?;
     let url = format!("http://{address}");
-    places.write_running(&Running { url: url.clone(), pid: std::process::id() })?;
+    let running =
+        Running { url: url.clone(), pid: std::process::id(), store: Some(store::absolute(&config.store)) };
+    places.write_running(&running)?;
 
     let hold = config.hold()?;
     let gateway_config = GatewayConfig {
@@ -66,7 +71,11 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
     } else {
         println!("Holdstead listens on {url}");
-        println!("Open it (works once, for 10 minutes): {link}");
+        if holdstead_server::has_web_ui() {
+            println!("Open it (works once, for 10 minutes): {link}");
+        } else {
+            println!("{NO_WEB_UI}");
+        }
         println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
     }
     let server_config = ServerConfig { allowed_hosts: config.allowed_hosts, ..ServerConfig::default() };
@@ -141,7 +150,7 @@ async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -
     }
 }
 
-fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {
+pub(super) fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
     let program = program.to_string_lossy().into_owned();

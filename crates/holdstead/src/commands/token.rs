@@ -8,6 +8,7 @@ use crate::cli::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store;
 
 pub(super) async fn run(
     common: &Common,
@@ -16,13 +17,12 @@ pub(super) async fn run(
     session: Option<&str>,
 ) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
-    places.make()?;
     let config = Config::load(common, &places)?;
     let session = session
         .map(str::parse::<SessionId>)
         .transpose()
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let journal = holdstead_store::open(&config.store).await?;
+    let journal = store::open(common, &places, &config).await?;
     let token = holdstead_server::issue_token(journal.as_ref(), &config.owner, role, name, session).await?;
     journal.close().await;
     if common.json {

@@ -48,7 +48,7 @@ struct Snapshot {
 
 async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     if !common.json {
-        println!("{:<5} {:<4} {:<8} {:<12} ASK", "ID", "AGE", "STATE", "SESSION");
+        println!("{:<5} {:<4} {:<8} {:<17} ASK", "ID", "AGE", "STATE", "SESSION");
     }
     let places = Places::new(common.dir.as_deref())?;
     let mut frames = client.inbox_stream().await?;

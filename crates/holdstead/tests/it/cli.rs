@@ -21,9 +21,19 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With more flags than the usual ones.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
         let dir = TempDir::new().expect("a folder");
-        let child = serve(dir.path());
+        let child = serve_with(dir.path(), flags);
         Self { child, dir }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it dies");
+        self.child.wait().expect("it is gone");
     }
 
     pub(crate) fn folder(&self) -> std::path::PathBuf {
@@ -78,8 +88,14 @@ impl Drop for Gateway {
 }
 
 fn serve(dir: &Path) -> Child {
+    serve_with(dir, &[])
+}
+
+fn serve_with(dir: &Path, flags: &[&str]) -> Child {
     let mut child = holdstead(dir)
         .args(["serve", "--listen", "127.0.0.1:0", "--json"])
+        .args(flags)
+        .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -157,7 +173,8 @@ fn an_option_is_meant_however_it_is_written_and_a_script_can_read_what_failed() 
 fn the_doctor_does_not_mind_that_nothing_was_started_yet() {
     let dir = TempDir::new().expect("a folder");
     let output = holdstead(dir.path()).arg("doctor").output().expect("it runs");
-    assert!(text(&output.stdout).contains("! storage  nothing is kept yet"), "{}", text(&output.stdout));
+    let words = text(&output.stdout);
+    assert!(words.contains("! storage  sqlite:") && words.contains("nothing is kept yet"), "{words}");
 }
 
 #[test]
@@ -181,6 +198,77 @@ fn a_secret_is_read_from_standard_input_and_never_from_the_command() {
 }
 
 #[test]
+fn a_token_from_the_environment_is_named_when_it_is_refused() {
+    let gateway = Gateway::start();
+    let agents = gateway.json(&["token", "--role", "agent", "--name", "release"])["token"].clone();
+    for (token, whose) in [
+        (
+            agents.as_str().expect("a token"),
+            "it is named release and has the role agent: it may ask, not answer",
+        ),
+        ("hs_nobody", "this gateway does not know it"),
+    ] {
+        let refused = holdstead(&gateway.folder())
+            .arg("inbox")
+            .env("HOLDSTEAD_TOKEN", token)
+            .output()
+            .expect("it runs");
+        assert_eq!(refused.status.code(), Some(1));
+        let words = text(&refused.stderr);
+        assert!(words.contains("came from HOLDSTEAD_TOKEN") && words.contains(whose), "{words}");
+        assert!(words.contains("unset HOLDSTEAD_TOKEN"), "{words}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_installed_is_said_at_once_and_the_doctor_knows() {
+    let dir = TempDir::new().expect("a folder");
+    std::fs::write(
+        dir.path().join("config.toml"),
+        "listen = \"127.0.0.1:0\"\n[agents.claude]\nprogram = \"no-such-claude\"\n",
+    )
+    .expect("it can be written");
+    let begin = Instant::now();
+    let run = holdstead(dir.path())
+        .args(["run", "claude", "--no-open"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    assert_eq!(run.status.code(), Some(1), "{}", text(&run.stdout));
+    let install = "Claude Code is not installed: `no-such-claude` was not found. Install it: npm install -g @anthropic-ai/claude-code";
+    assert!(text(&run.stderr).contains(install), "{}", text(&run.stderr));
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    let doctor = holdstead(dir.path()).arg("doctor").output().expect("it runs");
+    let words = text(&doctor.stdout);
+    assert!(words.contains(&format!("! agent    claude: {install}")), "{words}");
+    assert!(words.contains("✓ agent    scripted: part of Holdstead"), "{words}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_names_an_agents_version_and_does_not_wait_for_one_that_hangs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = TempDir::new().expect("a folder");
+    let program = dir.path().join("claude");
+    std::fs::write(dir.path().join("config.toml"), format!("[agents.claude]\nprogram = {:?}\n", program))
+        .expect("it can be written");
+    let doctor = |script: &str| {
+        std::fs::write(&program, script).expect("it can be written");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it can be set");
+        text(&holdstead(dir.path()).arg("doctor").output().expect("it runs").stdout)
+    };
+    let words = doctor("#!/bin/sh\necho 9.8.7 '(Claude Code)'\n");
+    assert!(
+        words.contains(&format!("✓ agent    claude: {}, 9.8.7 (Claude Code)", program.display())),
+        "{words}"
+    );
+    let begin = Instant::now();
+    let words = doctor("#!/bin/sh\nexec sleep 60\n");
+    assert!(words.contains("no answer to `--version` within 5 s"), "{words}");
+    assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
 fn an_expired_approval_is_dead() {
     let gateway = Gateway::start();
     let mut ask = approval();
@@ -198,8 +286,7 @@ fn asks_survive_a_killed_gateway() {
     let mut gateway = Gateway::start();
     let id = gateway.ask("k1", approval());
     let before = gateway.json(&["inbox"]);
-    gateway.child.kill().expect("it dies");
-    gateway.child.wait().expect("it is gone");
+    gateway.kill();
     let down = gateway.run(&["inbox"]);
     assert_eq!(down.status.code(), Some(1));
     assert!(text(&down.stderr).contains("Start one: holdstead serve"), "{}", text(&down.stderr));

@@ -4,6 +4,7 @@ mod audit;
 mod cli;
 mod listed;
 mod mcp;
+mod store;
 mod structure;
 #[cfg(unix)]
 mod terminal;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use holdstead_protocol::Problem;
-use holdstead_protocol::api::WhoAmI;
+use holdstead_protocol::api::{Agents, WhoAmI};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,12 +25,7 @@ pub(super) async fn me(caller: Caller) -> Json<WhoAmI> {
     })
 }
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Agents {
-    agents: Vec<&'static str>,
-}
-
-/// The agents that can be hosted here.
+/// The agents that can be hosted here, and what is not installed.
 #[utoipa::path(get, operation_id = "list_agents", path = "/v1/agents", tag = "meta",
     responses((status = 200, body = Agents), (status = "default", body = Problem)))]
 pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Json<Agents>, ApiError> {

@@ -178,7 +178,7 @@ class AsyncHoldstead(Face):
         return around
 
     async def _until(self, asked: Asked[R], wait: float | None) -> R:
-        doing = steps(asked.call, wait, self._away, time.monotonic)
+        doing = steps(asked.call, wait, self._away, time.monotonic, self._place.url)
         came: Came = None
         try:
             while True:

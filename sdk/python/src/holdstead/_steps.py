@@ -7,6 +7,7 @@ answer ends the wait.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from ._read import is_over
 from .errors import KeyReused, Refused, Unreachable
 from .generated import AskCall, Interaction
 
+# Whoever waits longer than this is told once what for. A program's own logging settings apply.
+FIRST_LOOK = 3
 # How long one request waits at the gateway.
 LONG_POLL = 30
 # What the gateway may need on top of it, before the connection counts as lost.
@@ -56,18 +59,28 @@ Step = Union[Send, Sleep]
 Came = Union[Received, Lost, None]
 Clock = Callable[[], float]
 
+_log = logging.getLogger("holdstead")
 
-def ask(call: AskCall, wait: float | None, away: float, clock: Clock) -> Generator[Step, Came, Interaction]:
+
+def ask(
+    call: AskCall, wait: float | None, away: float, clock: Clock, page: str = ""
+) -> Generator[Step, Came, Interaction]:
     """Asks, or finds the ask that was asked before, and waits until it is over or `wait` seconds are."""
     end = None if wait is None else clock() + wait
     opened = yield from _reach("POST", "/v1/interactions", call, 0, end, away, clock)
-    path = f"/v1/interactions/{quote(opened['request']['interactionId'], safe='')}"
+    id = opened["request"]["interactionId"]
+    path = f"/v1/interactions/{quote(id, safe='')}"
+    longest = FIRST_LOOK
     while True:
         # Also where it is over already: only looking hands out secrets, and shows that we have the answer.
-        seconds = LONG_POLL if end is None else max(0, min(LONG_POLL, round(end - clock())))
+        seconds = longest if end is None else max(0, min(longest, round(end - clock())))
         found = yield from _reach("GET", f"{path}?wait={seconds}s", None, seconds, end, away, clock)
         if is_over(found) or (end is not None and clock() >= end - 0.5):
             return found
+        if longest == FIRST_LOOK:
+            where = f"at {page} or " if page else ""
+            _log.warning("Waiting for a person: %s. Answer %swith: holdstead answer %s", call["toolName"], where, id)
+        longest = LONG_POLL
 
 
 def _reach(

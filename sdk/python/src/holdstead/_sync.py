@@ -192,7 +192,7 @@ class Holdstead(Face):
         return around
 
     def _until(self, asked: Asked[R], wait: float | None) -> R:
-        doing = steps(asked.call, wait, self._away, time.monotonic)
+        doing = steps(asked.call, wait, self._away, time.monotonic, self._place.url)
         came: Came = None
         try:
             while True:

@@ -41,6 +41,10 @@ class Place:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://{self.netloc}{self.prefix}"
+
 
 def headers(place: Place) -> dict[str, str]:
     return {

@@ -9,8 +9,11 @@ export type ClientOptions = {
  */
 export type AgentState = 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended';
 
+/**
+ * The agents that a gateway can host.
+ */
 export type Agents = {
-    agents: Array<string>;
+    agents: Array<HostedAgent>;
 };
 
 /**
@@ -510,6 +513,21 @@ export type Hold = {
 };
 
 export type HoldThen = 'park' | 'wait' | 'deny' | 'defer';
+
+export type HostedAgent = {
+    /**
+     * Its program was found where the gateway runs.
+     */
+    installed: boolean;
+    /**
+     * What to do where it was not.
+     */
+    missing?: string | null;
+    /**
+     * The name a session is opened with.
+     */
+    name: string;
+};
 
 /**
  * Which asks a client wants to see.
