@@ -79,11 +79,6 @@ export function QuestionCard({ request }: { request: Request }) {
   return (
     <>
       <CardBody request={request}>
-        {isOne && questions[0]?.header && (
-          <p className="tag w-fit bg-sunken px-2 py-0.5 text-xs text-ink-2">
-            <Shown text={questions[0].header} />
-          </p>
-        )}
         {!isOne && (
           <div className="flex flex-wrap gap-2">
             {questions.map((one) => (
@@ -198,6 +193,11 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
           <Prose text={question.question} />
         </span>
       </legend>
+      {number === null && question.header && (
+        <p className="tag clear-both mb-1 w-fit bg-sunken px-2 py-0.5 text-xs text-ink-2">
+          <Shown text={question.header} />
+        </p>
+      )}
       {question.multiSelect && <p className="clear-both text-xs text-ink-2">Choose one or more.</p>}
       {options.map((option, at) => {
         const isOn = choice.picked.includes(option.label) && !(choice.otherOn && !question.multiSelect);

@@ -14,7 +14,7 @@ const KEYS: { where: string; keys: [string[], string][] }[] = [
       [["1", "…", "9"], "pick an option"],
       [["Ctrl", "Enter"], "send answers, a form or a reason"],
       [["N"], "not now"],
-      [["["], "the ask before"],
+      [["["], "previous ask"],
       [["]"], "the next ask"],
       [["Esc"], "leave it; decides nothing"],
     ],
