@@ -14,8 +14,8 @@ use super::terms::Terms;
 use crate::host::Host;
 use crate::process::{self, Spawn};
 use crate::{
-    Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt, StartError,
-    ToolServer,
+    Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt,
+    StartError, ToolServer,
 };
 
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";

@@ -7,8 +7,6 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use holdstead_protocol::Problem;
 use holdstead_protocol::api::{Agents, WhoAmI};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
 use crate::auth::{Caller, Reader};
