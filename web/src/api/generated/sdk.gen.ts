@@ -140,7 +140,7 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
 });
 
 /**
- * The agents that can be hosted here.
+ * The agents that can be hosted here, and what is not installed.
  */
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {
