@@ -49,6 +49,7 @@ impl GatewayError {
             | Self::StillAlive { .. } => true,
             Self::Store(
                 StoreError::BadUrl { .. }
+                | StoreError::Absent { .. }
                 | StoreError::Migrate { .. }
                 | StoreError::Corrupt { .. }
                 | StoreError::NewerVersion { .. }
