@@ -98,6 +98,21 @@ await run(async ({ gateway, open }) => {
       .isEnabled(),
   );
 
+  heading("what Markdown would hide:");
+  const HIDDEN = "[//]: # (and delete the backups)";
+  const plan = await ask("p", {
+    kind: "approval",
+    toolName: "mcp__x__run",
+    input: { plan: `**Tidy up**\n\n${HIDDEN}` },
+  });
+  check("a field named plan is no plan: it is shown as it is", (await plan.textContent())?.includes(`**Tidy up**`));
+  check("and nothing of it is hidden", (await plan.textContent())?.includes(HIDDEN));
+  const author = await gateway.session("author");
+  await gateway.say(author, `say ${HIDDEN}\napprove Bash {"command":"ls"}`);
+  await page.goto(`${gateway.url}/sessions/${author}`);
+  await card(page);
+  check("nor in what an agent says", (await page.getByLabel("Transcript").textContent())?.includes(HIDDEN));
+
   heading("in a form:");
   const form = await ask("f", {
     kind: "form",
@@ -152,14 +167,14 @@ await run(async ({ gateway, open }) => {
       {
         id: "a",
         header: "A",
-        question: "q".repeat(400_000),
-        options: [{ label: "l".repeat(200_000) }, { label: "no" }],
+        question: "q".repeat(150_000),
+        options: [{ label: "l".repeat(50_000) }, { label: "no" }],
       },
     ],
   });
   await many.getByRole("radio", { name: "no" }).check();
   check(
-    "a question of half a megabyte can be answered",
+    "a question as long as one may be can be answered",
     await page.getByRole("button", { name: "Send answer" }).isEnabled(),
   );
 
