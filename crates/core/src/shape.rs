@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use holdstead_protocol::json::unreadable;
 use holdstead_protocol::{AskBody, FieldKind, FieldOption, Form, InteractionRequest, Question};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -65,12 +66,22 @@ pub fn check(command: &Command) -> Result<(), Rejection> {
         | Command::Revoke { .. }
         | Command::End { .. } => None,
     };
-    let flaw = asked.and_then(|request| match &request.body {
-        AskBody::Approval { .. } => None,
-        AskBody::Question { questions } => questions_flaw(questions),
-        AskBody::Form { form } => form_flaw(form),
+    let flaw = asked.and_then(|request| {
+        let body = match &request.body {
+            AskBody::Approval { .. } => None,
+            AskBody::Question { questions } => questions_flaw(questions),
+            AskBody::Form { form } => form_flaw(form),
+        };
+        body.or_else(|| values_flaw(request))
     });
     flaw.map_or(Ok(()), |why| Err(Rejection::BadAsk { why }))
+}
+
+/// What comes through a door was read there. What a tool in this process asks with was not, and a value that the journal
+/// could not read again would be an ask that nobody can see.
+fn values_flaw(request: &InteractionRequest) -> Option<String> {
+    let values = [Some(&request.input), request.handler_state.as_ref()].into_iter().flatten();
+    values.chain(request.initial_values.values()).find_map(unreadable).map(|bad| bad.to_string())
 }
 
 /// The bytes of what an ask shows. It is part of the stored state: whoever changes how it is counted raises

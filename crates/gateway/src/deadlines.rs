@@ -42,6 +42,10 @@ async fn close_due(gateway: &Gateway) -> Result<Option<Duration>, GatewayError> 
         match gateway.append(ask.session, Command::Expire(expire)).await {
             Ok(_) => closed = true,
             Err(GatewayError::Rejected(rejection)) => tracing::debug!(%rejection, "an ask did not expire"),
+            // One session that cannot be read keeps no other from its deadlines.
+            Err(error) if !error.may_pass() => {
+                tracing::error!(%error, session = %ask.session, "an ask did not expire")
+            }
             Err(error) => return Err(error),
         }
     }

@@ -4,6 +4,7 @@
 
 use holdstead_core::Rejection;
 use holdstead_protocol::{Code, Refusal};
+use holdstead_store::StoreError;
 
 use crate::GatewayError;
 
@@ -21,6 +22,13 @@ impl From<&GatewayError> for Refusal {
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
             GatewayError::StillAlive { .. } | GatewayError::SecretGone => Self::new(Code::Conflict, words),
             GatewayError::Closing => Self::new(Code::Unavailable, words),
+            GatewayError::Store(StoreError::Corrupt { what }) => {
+                tracing::error!(what, "a request met what cannot be read");
+                Self::new(
+                    Code::Internal,
+                    "What is stored about this cannot be read. `holdstead audit verify` says what is wrong with it.",
+                )
+            }
             GatewayError::Store(error) => {
                 tracing::error!(%error, "a request failed");
                 Self::new(

@@ -81,6 +81,11 @@ pub fn read(bytes: &[u8]) -> Result<Value, BadJson> {
     reader.whole()
 }
 
+/// Why a value that a program of ours made could not be read again, if it could not.
+pub fn unreadable(value: &Value) -> Option<BadJson> {
+    read(value.to_string().as_bytes()).err()
+}
+
 /// Reads the value that a text begins with. What follows it is given back.
 pub fn read_first(text: &str) -> Result<(Value, &str), BadJson> {
     let mut reader = Reader::new(text, OnFlaw::Refuse);

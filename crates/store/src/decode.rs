@@ -3,7 +3,7 @@
 use holdstead_core::{Ask, STATE_VERSION, Session};
 use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
-    OwnerId, Seq, SessionId, SessionOpened, Timestamp,
+    OwnerId, Seq, SessionError, SessionId, SessionOpened, Timestamp,
 };
 use serde::de::DeserializeOwned;
 
@@ -17,6 +17,27 @@ pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
     let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
     let body = body(event_type, &row.bytes("data")?)?;
     Ok(Event { id: EventId::from_uuid(row.id("id")?), seq: seq(row, "seq")?, at: moment(row, "at")?, body })
+}
+
+/// An event that cannot be read says so in its place: what follows it can be read.
+pub(crate) fn event_in_place(row: &Row) -> Result<Event, StoreError> {
+    event(row).or_else(|error| {
+        let seq = seq(row, "seq")?;
+        tracing::error!(%seq, %error, "an event cannot be read");
+        let message =
+            format!("Event {seq} cannot be read. `holdstead audit verify` says what is wrong with it.");
+        let body = EventBody::Error(SessionError { turn_id: None, message });
+        Ok(Event { id: EventId::from_uuid(row.id("id")?), seq, at: moment(row, "at")?, body })
+    })
+}
+
+/// What can be read of these rows. What cannot is told, and keeps nobody from the rest.
+pub(crate) fn readable<T>(rows: &[Row], decode: impl Fn(&Row) -> Result<T, StoreError>) -> Vec<T> {
+    let told = |row: &Row, error: &StoreError| {
+        let id = row.id("id").map(|id| id.to_string()).unwrap_or_default();
+        tracing::error!(id, %error, "a row cannot be read and is left out: run `holdstead audit verify`");
+    };
+    rows.iter().filter_map(|row| decode(row).inspect_err(|error| told(row, error)).ok()).collect()
 }
 
 pub(crate) fn body(event_type: EventType, data: &[u8]) -> Result<EventBody, StoreError> {

@@ -36,7 +36,7 @@ pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished ORDER BY id");
 macro_rules! asks {
     ($rest:literal) => {
         concat!(
-            "SELECT a.id, a.session_id, a.doc, q.data AS request, r.data AS response, \
+            "SELECT a.id, a.session_id, a.opened_at, a.doc, q.data AS request, r.data AS response, \
              s.title, s.agent, s.agent_state \
              FROM asks a \
              JOIN events q ON q.session_id = a.session_id AND q.seq = a.request_seq \

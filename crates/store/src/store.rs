@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::batch::Queue;
-use crate::db::{Db, Param};
+use crate::db::{Db, Param, Row};
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, DueAsk, DueList, EraseError, Erasure, Fault,
@@ -47,7 +47,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
         let params =
             vec![Param::Id(session.uuid()), Param::Int(decode::number(after)), Param::Int(limit.into())];
-        self.db.query(sql::READ, params).await?.iter().map(decode::event).collect()
+        self.db.query(sql::READ, params).await?.iter().map(decode::event_in_place).collect()
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
@@ -59,12 +59,11 @@ impl<D: Db + 'static> Journal for Store<D> {
         let (at, id) =
             query.before.map_or((i64::MAX, Uuid::max()), |(at, session)| (at.micros(), session.uuid()));
         let owner = Param::Text(query.owner.to_string());
-        let params = vec![owner, Param::Int(at), Param::Id(id), Param::Int(query.limit.into())];
-        self.db.query(sql::SESSIONS, params).await?.iter().map(decode::session).collect()
+        page(&*self.db, sql::SESSIONS, owner, (at, id), query.limit, decode::session).await
     }
 
     async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
-        self.db.query(sql::UNFINISHED, Vec::new()).await?.iter().map(decode::session).collect()
+        Ok(decode::readable(&self.db.query(sql::UNFINISHED, Vec::new()).await?, decode::session))
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
@@ -81,8 +80,7 @@ impl<D: Db + 'static> Journal for Store<D> {
             (Some(session), AskFilter::All) => (sql::ALL_ASKS_IN_SESSION, Param::Id(session.uuid())),
         };
         let (at, id) = query.after.map_or((i64::MIN, Uuid::nil()), |(at, ask)| (at.micros(), ask.uuid()));
-        let params = vec![within, Param::Int(at), Param::Id(id), Param::Int(query.limit.into())];
-        self.db.query(sql, params).await?.iter().map(decode::ask).collect()
+        page(&*self.db, sql, within, (at, id), query.limit, decode::ask).await
     }
 
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
@@ -94,11 +92,10 @@ impl<D: Db + 'static> Journal for Store<D> {
     async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
         let now = self.db.now().await?;
         let rows = self.db.query(sql::DUE, vec![Param::Int(now.micros()), Param::Int(limit.into())]).await?;
-        let mut due = Vec::with_capacity(rows.len());
-        for row in &rows {
+        let due = decode::readable(&rows, |row| {
             let (session, interaction, ask) = decode::loaded_ask(row)?;
-            due.push(DueAsk { session, interaction, prompt: ask.prompt_id });
-        }
+            Ok(DueAsk { session, interaction, prompt: ask.prompt_id })
+        });
         let rows = self.db.query(sql::NEXT_DUE, vec![Param::Int(now.micros())]).await?;
         let next = rows.first().map(|row| decode::moment(row, "due_at")).transpose()?;
         Ok(DueList { due, next_in: next.map(|at| at.since(now)) })
@@ -210,5 +207,27 @@ impl<D: Db + 'static> Journal for Store<D> {
     async fn close(&self) {
         self.queue.close().await;
         self.db.close().await;
+    }
+}
+
+/// A page of what can be read. It is full if there may be more: rows that cannot be read do not count.
+async fn page<T>(
+    db: &dyn Db,
+    sql: &'static str,
+    within: Param,
+    from: (i64, Uuid),
+    limit: u32,
+    decode: impl Fn(&Row) -> Result<T, StoreError> + Send + Sync,
+) -> Result<Vec<T>, StoreError> {
+    let ((mut at, mut id), mut found) = (from, Vec::new());
+    loop {
+        let wanted = limit as usize - found.len();
+        let rows = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let rows =
+            db.query(sql, vec![within.clone(), Param::Int(at), Param::Id(id), Param::Int(rows)]).await?;
+        found.extend(decode::readable(&rows, &decode));
+        let more = rows.last().filter(|_| rows.len() == wanted && found.len() < limit as usize);
+        let Some(last) = more else { return Ok(found) };
+        (at, id) = (last.int("opened_at")?, last.id("id")?);
     }
 }

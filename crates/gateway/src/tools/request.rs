@@ -5,6 +5,7 @@ use std::time::Duration;
 use holdstead_core::{
     Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, digest, offered_scopes,
 };
+use holdstead_protocol::json::unreadable;
 use holdstead_protocol::{
     AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
     PromptId, Timestamp,
@@ -98,6 +99,7 @@ impl ToolContext {
                     return Ok(pending("The answer comes as a message."));
                 }
             };
+            let wanted = readable(wanted);
             if self.decided(&record, trigger, &wanted, timeout).await? == Decided::Elsewhere {
                 continue;
             }
@@ -302,6 +304,17 @@ enum Decided {
     Here,
     /// The turn was stopped, or time ran out, while the tool made up its mind.
     Elsewhere,
+}
+
+/// A result that the journal could not read again is none.
+fn readable(wanted: Result<ToolOutcome, ToolFailure>) -> Result<ToolOutcome, ToolFailure> {
+    match &wanted {
+        Ok(ToolOutcome::Complete(result)) => match unreadable(result) {
+            Some(bad) => Err(ToolFailure(format!("its result cannot be kept: {bad}"))),
+            None => wanted,
+        },
+        Ok(ToolOutcome::Reprompt(_) | ToolOutcome::Pending { .. }) | Err(_) => wanted,
+    }
 }
 
 /// The tool's last word, where a new prompt is not possible.

@@ -166,6 +166,22 @@ async fn a_tool_completes_with_what_it_makes_of_the_answer() {
 }
 
 #[tokio::test]
+async fn what_the_journal_could_not_read_again_is_told_to_the_tool() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    let asked = result(call(&talk, Interaction::approval(deep.clone()), &Script::new([]))).await;
+    assert!(asked.is_err_and(|error| error.to_string().contains("64 deep")));
+
+    let handler = Script::new([complete(deep)]);
+    let call = call(&talk, name_form(), &handler);
+    let ask = talk.ask().await;
+    talk.respond(&ask, submit(json!({ "name": "v1" }))).await;
+    assert!(result(call).await.is_err_and(|error| error.to_string().contains("its result cannot be kept")));
+    assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Answered });
+}
+
+#[tokio::test]
 async fn a_tool_says_how_its_ask_is_shown_and_what_is_left_of_it() {
     let world = World::new().await;
     let mut talk = world.talk().await;

@@ -158,6 +158,15 @@ fn a_flawed_text_can_be_read_for_the_answer_in_words() {
 }
 
 #[test]
+fn a_value_that_could_not_be_read_again_is_found_before_it_is_written() {
+    let deep = (0..MAX_DEPTH + 1).fold(json!(1), |inner, _| json!([inner]));
+    assert!(matches!(unreadable(&deep), Some(BadJson::Flaw(Flaw::TooDeep(_)))));
+    let reserved = json!({"$serde_json::private::RawValue": "1"});
+    assert!(matches!(unreadable(&reserved), Some(BadJson::Flaw(Flaw::ReservedKey { .. }))));
+    assert_eq!(unreadable(&json!({"a": [1.5, "x", null]})), None);
+}
+
+#[test]
 fn the_first_value_is_told_from_what_follows() {
     let (value, rest) = read_first(r#"{"a":1} because of it"#).unwrap();
     assert_eq!((value, rest), (json!({"a": 1}), " because of it"));

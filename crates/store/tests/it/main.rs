@@ -12,6 +12,7 @@ mod queries;
 mod secrets;
 mod settle;
 mod tokens;
+mod unreadable;
 
 macro_rules! conformance {
     ($($module:ident { $($case:ident,)* })*) => {
@@ -102,5 +103,11 @@ conformance! {
         a_token_is_found_until_it_is_revoked,
         a_link_lets_one_of_twenty_in,
         an_old_link_lets_nobody_in,
+    }
+    unreadable {
+        an_event_is_told_in_its_place,
+        an_ask_is_left_out_of_lists,
+        a_session_is_left_out_of_lists,
+        a_deadline_of_another_ask_is_kept,
     }
 }
