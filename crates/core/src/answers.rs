@@ -3,7 +3,7 @@
 //! Screens, terminals and programs send answers in many spellings. They are normalised here, once, so that a
 //! driver never has to guess what a person meant. A blank answer is no answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{Answer, FieldErrors, Question};
 use serde_json::{Map, Value};
@@ -19,29 +19,35 @@ pub(crate) fn normalise(
         return Err(FieldErrors::from([("answers".to_owned(), why)]));
     }
     let mut errors = FieldErrors::new();
-    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
     for (key, value) in given {
         match find(questions, key) {
             None => {
                 errors.insert(key.clone(), "there is no such question".to_owned());
             }
-            Some(index) if answers[index].is_some() => {
-                errors.insert(questions[index].id.clone(), "answered twice".to_owned());
+            Some(question) if answers.contains_key(question.id.as_str()) => {
+                errors.insert(question.id.clone(), "answered twice".to_owned());
             }
-            Some(index) => match read(&questions[index], value) {
-                Ok(answer) => answers[index] = Some(answer),
+            Some(question) => match read(question, value) {
+                Ok(answer) => {
+                    answers.insert(&question.id, answer);
+                }
                 Err(why) => {
-                    errors.insert(questions[index].id.clone(), why);
+                    errors.insert(question.id.clone(), why);
                 }
             },
         }
     }
-    for (question, answer) in questions.iter().zip(&answers) {
-        if answer.is_none() && !errors.contains_key(&question.id) {
-            errors.insert(question.id.clone(), "has no answer".to_owned());
+    let mut in_order = Vec::with_capacity(questions.len());
+    for question in questions {
+        match answers.remove(question.id.as_str()) {
+            Some(answer) => in_order.push(answer),
+            None => {
+                errors.entry(question.id.clone()).or_insert_with(|| "has no answer".to_owned());
+            }
         }
     }
-    if errors.is_empty() { Ok(answers.into_iter().flatten().collect()) } else { Err(errors) }
+    if errors.is_empty() { Ok(in_order) } else { Err(errors) }
 }
 
 /// Why these cannot be asked, if they cannot.
@@ -73,12 +79,12 @@ pub(crate) fn flaw(questions: &[Question]) -> Option<String> {
 }
 
 /// By id, then by the question's text, then by its index.
-pub(crate) fn find(questions: &[Question], key: &str) -> Option<usize> {
+pub(crate) fn find<'a>(questions: &'a [Question], key: &str) -> Option<&'a Question> {
     questions
         .iter()
-        .position(|question| question.id == key)
-        .or_else(|| questions.iter().position(|question| question.question == key))
-        .or_else(|| key.parse().ok().filter(|index| *index < questions.len()))
+        .find(|question| question.id == key)
+        .or_else(|| questions.iter().find(|question| question.question == key))
+        .or_else(|| questions.get(key.parse::<usize>().ok()?))
 }
 
 fn read(question: &Question, value: &Value) -> Result<Answer, String> {

@@ -32,7 +32,7 @@ pub fn conceal(ask: &Ask, mut draft: ResponseDraft) -> Result<(ResponseDraft, Se
     let questions = ask.spec.questions();
     for (key, value) in answers.iter_mut().flatten().chain(input.iter_mut().flatten()) {
         // A question may be named in other ways than by its id.
-        let id = answers::find(questions, key).map_or(key.as_str(), |at| questions[at].id.as_str());
+        let id = answers::find(questions, key).map_or(key.as_str(), |question| question.id.as_str());
         if secrets.contains_key(id) {
             *value = Value::from(SECRET);
         }

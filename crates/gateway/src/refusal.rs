@@ -29,6 +29,12 @@ impl From<&GatewayError> for Refusal {
                     "What is stored about this cannot be read. `holdstead audit verify` says what is wrong with it.",
                 )
             }
+            GatewayError::Store(error @ (StoreError::NoWriter { .. } | StoreError::Unreachable { .. })) => {
+                tracing::error!(%error, "a request failed");
+                let words =
+                    "The journal cannot be reached now; it is in the log. Nothing was decided: try again.";
+                Self::new(Code::Unavailable, words)
+            }
             GatewayError::Store(error) => {
                 tracing::error!(%error, "a request failed");
                 Self::new(

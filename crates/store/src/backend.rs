@@ -58,6 +58,8 @@ pub enum WriteError {
     Lost { planned: Vec<Option<Seq>>, source: Arc<sqlx::Error> },
     /// What is stored cannot be read. Nothing was written.
     Corrupt(crate::StoreError),
+    /// The database's own code panicked, with these words. It may have been written.
+    Panicked(String),
 }
 
 /// Whether to wait for heads that another node holds.
@@ -95,6 +97,8 @@ impl From<crate::StoreError> for WriteError {
             | E::Corrupt { .. }
             | E::NewerVersion { .. }
             | E::File { .. }
+            | E::Panicked { .. }
+            | E::NoWriter { .. }
             | E::NoKey) => Self::Corrupt(other),
         }
     }

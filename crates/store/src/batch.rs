@@ -1,17 +1,21 @@
 //! One task per journal that writes what is queued, many items to a transaction.
 
 use std::collections::HashSet;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use holdstead_core::Command;
 use holdstead_protocol::SessionId;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::backend::{Backend, Item, WriteError, Written};
+use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::line::{Batch, Entry, Line};
+use crate::plan::words_of;
 use crate::weigh::weigh;
 use crate::{AppendError, Appended, EVENT_LIMIT, PendingAppend, StoreError};
 
@@ -25,6 +29,9 @@ const AWAY: Duration = Duration::from_secs(10);
 /// The same once a commit may have happened: giving up then leaves its callers in the dark.
 const LOST: Duration = Duration::from_secs(60);
 
+/// How long a batcher that lives takes at most to look into its queue.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
 /// The way into the batcher.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -35,6 +42,8 @@ pub(crate) struct Queue {
 #[derive(Debug)]
 enum Message {
     Append(Box<Entry>),
+    /// Answered as soon as the batcher takes it: it shows that the batcher lives.
+    Ping(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
@@ -71,6 +80,17 @@ impl Queue {
         match self.sender.send(Message::Append(Box::new(entry))) {
             Ok(()) => PendingAppend::queued(result),
             Err(_) => PendingAppend::failed(AppendError::Closed),
+        }
+    }
+
+    /// Whether the batcher takes what is queued.
+    pub(crate) async fn ready(&self) -> Result<(), StoreError> {
+        let (pong, answered) = oneshot::channel();
+        let dead = StoreError::NoWriter { why: "has ended" };
+        self.sender.send(Message::Ping(pong)).map_err(|_| dead.clone())?;
+        match timeout(READY_WITHIN, answered).await {
+            Ok(answer) => answer.map_err(|_| dead),
+            Err(_) => Err(StoreError::NoWriter { why: "waits for the database" }),
         }
     }
 
@@ -133,6 +153,8 @@ impl Batcher {
     fn take(&mut self, message: Message, closing: &mut Vec<oneshot::Sender<()>>) {
         match message {
             Message::Append(entry) => self.line.push(*entry),
+            // Whoever asked may have stopped waiting.
+            Message::Ping(pong) => drop(pong.send(())),
             Message::Close(done) => {
                 self.receiver.close();
                 closing.push(done);
@@ -155,7 +177,7 @@ impl Batcher {
                 continue;
             }
             let items: Vec<&Item> = part.iter().map(|entry| &entry.item).collect();
-            match self.backend.write(&items, batch.patience).await {
+            match self.write_items(&items, batch.patience).await {
                 Ok(written) => {
                     trouble = Trouble::default();
                     for (entry, written) in part.into_iter().zip(written) {
@@ -172,6 +194,13 @@ impl Batcher {
                     self.halve(part, &mut parts, StoreError::Refused { source });
                 }
                 Err(WriteError::Corrupt(error)) => self.halve(part, &mut parts, error),
+                Err(WriteError::Panicked(what)) => {
+                    tracing::error!(%what, items = part.len(), "the database's code panicked; these appends fail");
+                    for entry in part {
+                        let source = Arc::new(sqlx::Error::WorkerCrashed);
+                        self.finish(entry, Err(StoreError::Unknown { source }.into()));
+                    }
+                }
                 Err(WriteError::Away(source)) => {
                     if trouble.wait(&source, &part).await {
                         parts.push(part);
@@ -192,6 +221,18 @@ impl Batcher {
             }
         }
         self.line.give_back(back, Instant::now());
+    }
+
+    /// A panic in the database's own code costs these items, and nobody knows whether they were written. The batcher
+    /// goes on.
+    async fn write_items(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
+        let mut writing = self.backend.write(items, patience);
+        let write =
+            poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| writing.as_mut().poll(context))) {
+                Ok(polled) => polled.map(Ok),
+                Err(panic) => Poll::Ready(Err(panic)),
+            });
+        write.await.unwrap_or_else(|panic| Err(WriteError::Panicked(words_of(&*panic))))
     }
 
     /// One of them is bad: halve until it stands alone, and fail it alone.

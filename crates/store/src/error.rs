@@ -41,6 +41,14 @@ pub enum StoreError {
     File { what: String, why: String },
     #[error("nothing can be signed: no key was given")]
     NoKey,
+    /// A mistake in our own code. Nothing was written.
+    #[error(
+        "a command made the journal's writer fail ({what}): this is a bug in Holdstead, please report it"
+    )]
+    Panicked { what: String },
+    /// The task that writes does not answer.
+    #[error("the journal's writer {why}: nothing can be decided until the gateway is restarted")]
+    NoWriter { why: &'static str },
 }
 
 impl StoreError {

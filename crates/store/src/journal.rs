@@ -103,6 +103,9 @@ pub trait Journal: Send + Sync + Debug {
     /// Uses a link up. Of many who try at once, one gets in.
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError>;
 
+    /// Whether it can be read and written now: the writer answers, and so does the database.
+    async fn ready(&self) -> Result<(), StoreError>;
+
     /// The time that deadlines are measured by.
     async fn now(&self) -> Result<Timestamp, StoreError>;
 

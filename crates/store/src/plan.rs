@@ -1,6 +1,8 @@
 //! Plans a batch: heads, asks and commands in; rows and results out. No IO, no clock.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use holdstead_core::{Ask, Rejection, Session, State, decide, fold};
 use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
@@ -61,7 +63,26 @@ pub(crate) fn written_by(item: &Item, events: Vec<Event>) -> Option<Vec<Event>> 
     if own.is_empty() { None } else { Some(own.into_iter().map(|(_, event)| event).collect()) }
 }
 
+/// A panic while deciding or folding is this batch's failure, not the writer's end: nothing was written yet, so the
+/// batcher halves the batch until the one bad item stands alone.
 pub(crate) fn plan(
+    items: &[&Item],
+    loaded: Loaded,
+    now: Timestamp,
+    salt: impl FnMut() -> Salt,
+) -> Result<Plan, StoreError> {
+    let planned = catch_unwind(AssertUnwindSafe(|| plan_or_panic(items, loaded, now, salt)));
+    planned.unwrap_or_else(|panic| Err(StoreError::Panicked { what: words_of(&*panic) }))
+}
+
+/// What a panic said.
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it left no words".to_owned())
+}
+
+fn plan_or_panic(
     items: &[&Item],
     loaded: Loaded,
     now: Timestamp,

@@ -4,6 +4,9 @@ use uuid::Uuid;
 
 use crate::db::Param;
 
+/// Shows that the database answers.
+pub(crate) const READY: &str = "SELECT 1";
+
 pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events WHERE session_id = $1 AND seq > $2 AND data_hash IS NULL \
     ORDER BY seq LIMIT $3";
 

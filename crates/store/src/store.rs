@@ -192,6 +192,11 @@ impl<D: Db + 'static> Journal for Store<D> {
         tokens::use_link(&*self.db, hash).await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.queue.ready().await?;
+        self.db.query(sql::READY, Vec::new()).await.map(drop)
+    }
+
     async fn now(&self) -> Result<Timestamp, StoreError> {
         self.db.now().await
     }

@@ -23,8 +23,8 @@ pub enum CancelScope {
 pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBody>, Rejection> {
     match command.scope {
         CancelScope::Ask(id) => {
-            let live = ask(session, id)?.is_live();
-            Ok(if live { vec![closed(session, id)] } else { Vec::new() })
+            let ask = ask(session, id)?;
+            Ok(if ask.is_live() { vec![closed(id, ask)] } else { Vec::new() })
         }
         CancelScope::Turn => Ok(turn(session)),
     }
@@ -44,7 +44,7 @@ fn turn(session: &Session) -> Vec<EventBody> {
 
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
 pub(super) fn all(session: &Session) -> Vec<EventBody> {
-    let closed = session.live.iter().map(|id| closed(session, *id));
+    let closed = session.live.iter().filter_map(|id| Some(closed(*id, session.asks.get(id)?)));
     let dropped = session.undelivered.iter().filter_map(|id| {
         let ask = session.asks.get(id)?;
         (ask.delivery == Some(Delivery::Accepted))
@@ -61,11 +61,10 @@ pub(super) fn delivery(id: InteractionId, ask: &crate::Ask, delivery: Delivery) 
     })
 }
 
-fn closed(session: &Session, id: InteractionId) -> EventBody {
-    let prompt_id = session.asks[&id].prompt_id;
+fn closed(id: InteractionId, ask: &crate::Ask) -> EventBody {
     EventBody::InteractionClosed(InteractionClosed {
         interaction_id: id,
-        prompt_id,
+        prompt_id: ask.prompt_id,
         closing: Closing::Cancelled,
         message: None,
     })

@@ -37,7 +37,7 @@ fn is_uri(text: &str) -> bool {
         && rest
             .split('%')
             .skip(1)
-            .all(|after| after.len() >= 2 && after.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
+            .all(|after| after.as_bytes().get(..2).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)))
         && (!web || host.is_some_and(|host| !host.is_empty()))
 }
 
@@ -45,8 +45,8 @@ fn is_uri(text: &str) -> bool {
 fn is_date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 20
-        && bytes[10].eq_ignore_ascii_case(&b'T')
-        && bytes[16] == b':'
+        && bytes.get(10).is_some_and(|byte| byte.eq_ignore_ascii_case(&b'T'))
+        && bytes.get(16) == Some(&b':')
         && !text.contains('[')
         && text.parse::<jiff::Timestamp>().is_ok()
 }

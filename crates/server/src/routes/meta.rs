@@ -45,10 +45,10 @@ pub(super) async fn healthz(_caller: Caller) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// The journal answers, too.
+/// The journal can be read and written, too.
 #[utoipa::path(get, path = "/readyz", tag = "meta",
     responses((status = 204), (status = "default", body = Problem)))]
 pub(super) async fn readyz(State(app): State<App>, _caller: Caller) -> Result<StatusCode, ApiError> {
-    app.gateway.journal().now().await?;
+    app.gateway.journal().ready().await?;
     Ok(StatusCode::NO_CONTENT)
 }

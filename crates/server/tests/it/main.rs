@@ -10,6 +10,7 @@ mod gate;
 mod login;
 mod mcp;
 mod page;
+mod ready;
 mod running;
 mod short;
 mod socket;

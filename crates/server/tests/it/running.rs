@@ -11,6 +11,7 @@ use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::ServerConfig;
+use holdstead_store::Journal;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -41,8 +42,17 @@ impl Running {
     }
 
     async fn serving(server: ServerConfig, tools: Vec<Arc<dyn Tool>>) -> Self {
-        let state = TempDir::new().expect("a folder");
         let journal = holdstead_store::open("sqlite::memory:").await.expect("a journal");
+        Self::on(journal, server, tools).await
+    }
+
+    /// On a journal of the test's own.
+    pub(crate) async fn on(
+        journal: Arc<dyn Journal>,
+        server: ServerConfig,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Self {
+        let state = TempDir::new().expect("a folder");
         let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig {

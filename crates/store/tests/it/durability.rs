@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use holdstead_core::Command;
-use holdstead_protocol::{EventBody, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use async_trait::async_trait;
+use holdstead_core::{Cancel, CancelScope, Command, Resume};
+use holdstead_protocol::{EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
 use holdstead_store::{AppendError, EVENT_LIMIT, Journal, StoreError};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -212,5 +215,100 @@ pub(crate) async fn closing_writes_what_is_queued(fixture: &Fixture) {
     }
     for append in pending {
         append.await.expect("written before it closed");
+    }
+}
+
+/// Makes every command that starts a process of this journal's sessions panic: a number that no journal folds to.
+async fn break_heads(fixture: &Fixture) {
+    let (from, to) = ("\"incarnations\":0", "\"incarnations\":4294967295");
+    let sqlite =
+        format!("UPDATE sessions SET state = CAST(replace(CAST(state AS TEXT), '{from}', '{to}') AS BLOB)");
+    let postgres = format!(
+        "UPDATE sessions SET state = convert_to(replace(convert_from(state, 'UTF8'), '{from}', '{to}'), 'UTF8')"
+    );
+    fixture.run(&sqlite, &postgres).await;
+}
+
+pub(crate) async fn a_panic_fails_its_item_alone(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let sessions = [open(journal, "a").await, open(journal, "b").await];
+    break_heads(fixture).await;
+    let pending: Vec<_> = (0..20)
+        .map(|number| {
+            let command = if number == 7 {
+                Command::Resume(Resume { incarnation: Incarnation(1), pid: 1 })
+            } else {
+                say(&number.to_string())
+            };
+            journal.append(sessions[number % 2], command)
+        })
+        .collect();
+    for (number, append) in pending.into_iter().enumerate() {
+        match (number, append.await) {
+            (7, Err(AppendError::Store(StoreError::Panicked { .. }))) => {}
+            (7, other) => panic!("{other:?}"),
+            (_, result) => assert!(result.is_ok(), "{number}: {result:?}"),
+        }
+    }
+    journal.ready().await.expect("the writer goes on");
+    assert_eq!(read_all(journal, sessions[0]).await.len(), 11);
+    assert_eq!(read_all(journal, sessions[1]).await.len(), 10);
+}
+
+/// A row that something else took away is no reason to stop writing.
+pub(crate) async fn a_missing_ask_stops_nobody(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "gaps").await;
+    let (lost, kept) = (question(session, "lost"), question(session, "kept"));
+    journal.append(session, ask(&lost)).await.expect("asked");
+    journal.append(session, ask(&kept)).await.expect("asked");
+    let sql = "DELETE FROM asks WHERE request_seq = 2";
+    fixture.run(sql, sql).await;
+    let cancel = Command::Cancel(Cancel { scope: CancelScope::Turn });
+    let cancelled = journal.append(session, cancel).await.expect("what is left is closed");
+    let closed: Vec<_> = cancelled.events.iter().filter_map(|event| event.body.ask()).collect();
+    assert_eq!(closed, [kept.interaction_id]);
+}
+
+pub(crate) async fn a_panic_of_the_database_ends_no_writer(fixture: &Fixture) {
+    let journal = fixture.between(|inner| Arc::new(PanicsOnce { inner, done: AtomicBool::new(false) })).await;
+    let refused = journal.append(SessionId::generate(&owner()), Command::Open(opened("scripted", "x"))).await;
+    assert!(matches!(refused, Err(AppendError::Store(StoreError::Unknown { .. }))), "{refused:?}");
+    journal.ready().await.expect("the writer goes on");
+    open(&*journal, "after").await;
+    journal.close().await;
+}
+
+pub(crate) async fn a_writer_that_hangs_is_not_ready(fixture: &Fixture) {
+    let journal = fixture.between(|_| Arc::new(Hangs)).await;
+    journal.ready().await.expect("nothing to write yet");
+    drop(journal.append(SessionId::generate(&owner()), Command::Open(opened("scripted", "x"))));
+    let ready = journal.ready().await;
+    assert!(matches!(ready, Err(StoreError::NoWriter { .. })), "{ready:?}");
+}
+
+/// A database whose own code has a mistake.
+#[derive(Debug)]
+struct PanicsOnce {
+    inner: Arc<dyn Backend>,
+    done: AtomicBool,
+}
+
+#[async_trait]
+impl Backend for PanicsOnce {
+    async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
+        assert!(self.done.swap(true, Ordering::Relaxed), "a mistake in the database's code");
+        self.inner.write(items, patience).await
+    }
+}
+
+/// A database that takes a batch and never answers.
+#[derive(Debug)]
+struct Hangs;
+
+#[async_trait]
+impl Backend for Hangs {
+    async fn write(&self, _items: &[&Item], _patience: Patience) -> Result<Vec<Written>, WriteError> {
+        std::future::pending().await
     }
 }

@@ -71,7 +71,14 @@ impl Fixture {
 
     /// Another journal, which loses connections in COMMIT. In memory it has a database of its own.
     pub(crate) async fn losing(&self) -> Arc<dyn Journal> {
-        let between = |inner| Arc::new(LosesReplies { inner, count: AtomicU32::new(0) }) as Arc<dyn Backend>;
+        self.between(|inner| Arc::new(LosesReplies { inner, count: AtomicU32::new(0) })).await
+    }
+
+    /// Another journal, with something between its writer and the database. In memory it has a database of its own.
+    pub(crate) async fn between(
+        &self,
+        between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
+    ) -> Arc<dyn Journal> {
         let clock = Arc::new(SystemClock);
         match &self.place {
             Place::Memory { .. } => Arc::new(

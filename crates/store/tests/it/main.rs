@@ -61,6 +61,10 @@ conformance! {
     }
     durability {
         a_poisoned_item_fails_alone,
+        a_panic_fails_its_item_alone,
+        a_missing_ask_stops_nobody,
+        a_panic_of_the_database_ends_no_writer,
+        a_writer_that_hangs_is_not_ready,
         a_lost_reply_neither_loses_nor_doubles,
         a_lost_opening_opens_once,
         a_broken_connection_neither_loses_nor_doubles,
