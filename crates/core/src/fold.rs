@@ -4,12 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{
     AgentState, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
-    InteractionRequest, InteractionResponse, LateAnswer, Response, Seq, SessionOpened, SessionStatus,
-    Settlement, StopReason, Timestamp,
+    InteractionRequest, InteractionResponse, LateAnswer, Origin, Response, Seq, SessionOpened, SessionStatus,
+    Settlement, StopReason, Timestamp, ToolCallId,
 };
+use serde_json::Value;
 
 use crate::state::{Action, PendingTurn, ResponseRecord};
 use crate::{Ask, AskSpec, Session, State, UnconfirmedResult, shape};
+
+/// The agent of a session whose program only asks.
+pub const CALLER: &str = "caller";
+
+/// Where the input of a call names the ask it waits for.
+const AWAITED: &str = "interaction_id";
 
 /// Takes one event into the state.
 pub fn fold(state: &mut State, event: &Event) {
@@ -49,16 +56,14 @@ pub fn fold(state: &mut State, event: &Event) {
             session.grants.remove(&revoked.grant_id);
         }
         EventBody::SessionStatus(status) => session.status(status),
-        EventBody::ToolResult(result) => {
-            session.unconfirmed_results.remove(&result.tool_call_id);
-        }
+        EventBody::ToolCallEnd(end) => session.awaits(&end.tool_call_id, &end.input),
+        EventBody::ToolResult(result) => session.heard(&result.tool_call_id, &result.output),
         EventBody::Done(done) => session.done(done),
         EventBody::SessionOpened(_)
         | EventBody::TextDelta(_)
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::ToolCallEnd(_)
         | EventBody::Error(_) => {}
     }
 }
@@ -66,6 +71,7 @@ pub fn fold(state: &mut State, event: &Event) {
 fn opened_session(opened: &SessionOpened) -> Session {
     Session {
         owner: opened.owner.clone(),
+        hosted: opened.agent != CALLER,
         agent: AgentState::Idle,
         alive: None,
         pid: None,
@@ -81,6 +87,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         undelivered: BTreeSet::new(),
         submitted: BTreeSet::new(),
         unconfirmed_results: BTreeMap::new(),
+        awaiting: BTreeMap::new(),
         may_have_run: BTreeSet::new(),
         asks: BTreeMap::new(),
     }
@@ -161,9 +168,29 @@ impl Session {
             ask.delivery = Some(Delivery::Accepted);
         });
         let Some(ask) = self.asks.get(&id) else { return };
-        if let Some((call, asked_in)) = ask.awaits_confirmation() {
+        if let Some((tool_call_id, asked_in)) = ask.awaits_confirmation() {
             self.unconfirmed_results
-                .insert(call, UnconfirmedResult { interaction_id: id, asked_in, turn_id: ask.turn_id });
+                .insert(id, UnconfirmedResult { tool_call_id, asked_in, turn_id: ask.turn_id });
+        }
+    }
+
+    /// A call that names an ask of this session as what it waits for: its result may carry the answer.
+    fn awaits(&mut self, call: &ToolCallId, input: &Value) {
+        let named = input.get(AWAITED).and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let known = |id: &InteractionId| self.live.contains(id) || self.unconfirmed_results.contains_key(id);
+        if let Some(id) = named.filter(known) {
+            self.awaiting.insert(call.clone(), id);
+        }
+    }
+
+    /// The agent has a result: of the call that asked, or of one that waited for that ask. A result that names the ask
+    /// only says that it still waits, and carries no answer.
+    fn heard(&mut self, call: &ToolCallId, output: &Value) {
+        let awaited = self.awaiting.remove(call);
+        let asked = self.unconfirmed_results.iter().find(|(_, one)| one.tool_call_id == *call);
+        let Some(id) = awaited.or(asked.map(|(id, _)| *id)) else { return };
+        if self.unconfirmed_results.contains_key(&id) && !output.to_string().contains(&id.to_string()) {
+            self.unconfirmed_results.remove(&id);
         }
     }
 
@@ -190,15 +217,19 @@ impl Session {
             seq,
             at,
         };
-        self.unconfirmed_results.retain(|_, one| one.interaction_id != late.interaction_id);
+        self.unconfirmed_results.remove(&late.interaction_id);
         self.change(late.interaction_id, seq, |ask| match ask.state {
-            // It was in time, and is only told again.
+            // Settled in time; this event only repeats it to the agent.
             AskState::Settled { .. } => {}
             AskState::Open | AskState::Submitted { .. } | AskState::Queued | AskState::Closed { .. } => {
                 ask.late = Some(record);
             }
         });
-        self.pending.push(PendingTurn { turn_id: late.turn_id, seq });
+        // A program reads it with its ask; only an agent is sent messages.
+        let to_program = self.asks.get(&late.interaction_id).is_some_and(|ask| ask.origin == Origin::Caller);
+        if self.hosted && !to_program {
+            self.pending.push(PendingTurn { turn_id: late.turn_id, seq });
+        }
     }
 
     fn status(&mut self, status: &SessionStatus) {
@@ -208,6 +239,8 @@ impl Session {
         }
         if status.agent == AgentState::Ended {
             self.unconfirmed_results.clear();
+            self.awaiting.clear();
+            self.forget_final_deliveries();
         }
         if let Some(agent_ref) = &status.agent_ref {
             self.agent_ref = Some(agent_ref.clone());
@@ -241,9 +274,8 @@ impl Session {
             StopReason::Failed => {}
             StopReason::Completed | StopReason::Interrupted => self.unconfirmed_results.clear(),
         }
-        // Nobody waits for an answer that may not have arrived any more.
-        let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
-        self.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
+        self.awaiting.clear();
+        self.forget_final_deliveries();
         self.agent = match self.agent {
             AgentState::Ended => AgentState::Ended,
             AgentState::Idle
@@ -253,6 +285,12 @@ impl Session {
             | AgentState::Parked
             | AgentState::Detached => AgentState::Idle,
         };
+    }
+
+    /// Nobody waits for an answer that may not have arrived any more.
+    fn forget_final_deliveries(&mut self) {
+        let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
+        self.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
     }
 
     fn change(&mut self, id: InteractionId, seq: Seq, change: impl FnOnce(&mut Ask)) {
@@ -266,8 +304,9 @@ impl Session {
     /// Brings the sets of ids in line with one ask, and the agent's state with the sets.
     fn refresh(&mut self, id: InteractionId) {
         let Some(ask) = self.asks.get(&id) else { return };
-        let undelivered =
-            ask.needs_delivery() || ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+        let on_its_way = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
+        let again = ask.needs_delivery() && self.agent != AgentState::Ended;
+        let undelivered = ask.origin == Origin::Agent && (on_its_way || again);
         match (self.live.contains(&id), ask.is_live()) {
             (false, true) => self.live_bytes += ask.bytes,
             (true, false) => self.live_bytes = self.live_bytes.saturating_sub(ask.bytes),

@@ -5,6 +5,7 @@
 
 mod answers;
 mod approval;
+mod asking;
 mod attention;
 mod command;
 mod digest;
@@ -18,6 +19,7 @@ pub mod shape;
 mod spec;
 mod state;
 
+pub use asking::asking;
 pub use attention::{closes_at, concerns_host, is_unfinished};
 pub use command::cancel::{Cancel, CancelScope};
 pub use command::exit::{Exit, TurnEnd};
@@ -33,7 +35,7 @@ pub use command::resume::Resume;
 pub use command::retell::Retell;
 pub use command::{Command, decide};
 pub use digest::digest;
-pub use fold::fold;
+pub use fold::{CALLER, fold};
 pub use policy::offered_scopes;
 pub use rejection::Rejection;
 pub use schema::form_from_schema;

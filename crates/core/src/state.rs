@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 7;
+pub const STATE_VERSION: u32 = 8;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     pub owner: OwnerId,
+    /// It has an agent that reads messages. A program that only asks has none.
+    pub hosted: bool,
     pub agent: AgentState,
     /// The process that lives now.
     pub alive: Option<Incarnation>,
@@ -48,12 +50,15 @@ pub struct Session {
     pub live_bytes: u64,
     /// Those of them that keep the agent waiting.
     pub blocking: BTreeSet<InteractionId>,
-    /// Settled asks whose delivery is not over, or may be tried again before the turn ends.
+    /// Settled asks of the agent whose delivery is not over, or may be tried again before the turn ends. What tools and
+    /// programs fetch is not held here: nobody knows whether they ever will, and this is read at every append.
     pub undelivered: BTreeSet<InteractionId>,
     /// Asks whose tool has a response and has not said yet what follows.
     pub submitted: BTreeSet<InteractionId>,
-    /// Answers that a tool has, and the agent that called it has not shown to have: by its call.
-    pub unconfirmed_results: BTreeMap<ToolCallId, UnconfirmedResult>,
+    /// Answers that a tool has, and the agent that called it has not shown to have.
+    pub unconfirmed_results: BTreeMap<InteractionId, UnconfirmedResult>,
+    /// Calls of this turn that wait for an ask which another call opened.
+    pub awaiting: BTreeMap<ToolCallId, InteractionId>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
     /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.
@@ -70,9 +75,10 @@ pub struct PendingTurn {
 }
 
 /// An answer on its way from a tool to the agent that called it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnconfirmedResult {
-    pub interaction_id: InteractionId,
+    /// The call that asked.
+    pub tool_call_id: ToolCallId,
     /// The life of the agent that called.
     pub asked_in: Incarnation,
     pub turn_id: Option<TurnId>,
@@ -229,8 +235,8 @@ impl Ask {
 impl Session {
     /// Answers of tools whose caller is gone, with its process or with its turn.
     pub fn orphaned_answers(&self) -> impl Iterator<Item = InteractionId> {
-        let gone = |one: &&UnconfirmedResult| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
-        self.unconfirmed_results.values().filter(gone).map(|one| one.interaction_id)
+        let gone = |one: &UnconfirmedResult| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
+        self.unconfirmed_results.iter().filter(move |(_, one)| gone(one)).map(|(id, _)| *id)
     }
 }
 

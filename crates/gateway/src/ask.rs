@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holdstead_core::{Command, Rejection, Request, digest, form_from_schema, offered_scopes};
+use holdstead_core::{CALLER, Command, Rejection, Request, asking, digest, form_from_schema, offered_scopes};
 use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
 use holdstead_protocol::{
-    AskBody, Capabilities, Form, Hold, HoldThen, InteractionId, InteractionRequest, Origin, Presentation,
+    AskBody, Asker, Capabilities, Delivery, Form, InteractionId, InteractionRequest, Origin, Presentation,
     PromptId, Scope, SessionId, SessionOpened,
 };
 use serde_json::Value;
@@ -22,9 +22,6 @@ pub enum CallerAsk {
     /// The caller's own, named after its token and opened on first use.
     Own,
 }
-
-/// The name under which a calling program's session is opened.
-pub(crate) const CALLER: &str = "caller";
 
 /// A name is for a person to read.
 const LONGEST_CLIENT_NAME: usize = 64;
@@ -66,33 +63,27 @@ impl Gateway {
         };
         let (body, capabilities) = ask_body(call.body, &call.tool_name, &call.input)?;
         let errors = call.field_errors.into_iter().map(|(field, why)| (field, Value::from(why)));
+        let interaction_id = InteractionId::derive(session, &format!("key\n{}", call.key));
+        let asked_by = Asker { name: caller.name.clone(), surface: caller.surface };
         let request = InteractionRequest {
-            interaction_id: InteractionId::derive(session, &format!("key\n{}", call.key)),
-            prompt_id: PromptId::generate(),
-            attempt: 1,
-            origin: Origin::Caller,
-            turn_id: None,
-            tool_call_id: None,
-            parents: Vec::new(),
-            tool_name: call.tool_name,
-            input_digest: digest(&call.input),
-            input: call.input,
-            body,
+            asked_by: Some(asked_by),
             agent_says: call.agent_says,
-            decision_reason: None,
             error: call.error,
             field_errors: errors.collect(),
             initial_values: call.initial_values,
             presentation: call.presentation.unwrap_or(Presentation::Questionnaire),
             completed_view: call.completed_view,
             // A caller waits as long as it likes: there is no process of its to hold.
-            hold: Hold { after_ms: 0, then: HoldThen::Wait },
             deadline,
-            can_park: false,
-            capabilities,
-            may_have_run: false,
-            has_handler: false,
-            handler_state: None,
+            ..asking(
+                interaction_id,
+                PromptId::generate(),
+                Origin::Caller,
+                call.tool_name,
+                call.input,
+                body,
+                capabilities,
+            )
         };
         let id = request.interaction_id;
         let command =
@@ -101,12 +92,28 @@ impl Gateway {
         self.interaction(&caller.owner, id).await
     }
 
+    /// Hands the interaction to somebody who reads it. Whoever asked has what was decided by that: once, with its secrets.
+    /// Anybody else only looks.
+    pub async fn read_by(
+        &self,
+        reader: &Person,
+        interaction: Interaction,
+    ) -> Result<Interaction, GatewayError> {
+        let asker = interaction.request.asked_by.as_ref();
+        // The same person at another surface only looks: a script's answer is not used up by a glance at the page.
+        match asker.filter(|asker| asker.name == reader.name && asker.surface == reader.surface) {
+            Some(_) => self.fetched(interaction).await,
+            None => Ok(interaction),
+        }
+    }
+
     /// The caller has what was decided: once, with its secrets.
     pub async fn fetched(&self, mut interaction: Interaction) -> Result<Interaction, GatewayError> {
+        let unfetched = interaction.delivery == Some(Delivery::Accepted);
         match interaction.request.origin {
-            Origin::Caller => {}
-            // Only the agent or the tool itself can show that it has it.
-            Origin::Agent | Origin::Tool => return Ok(interaction),
+            Origin::Caller if unfetched => {}
+            // Nothing to fetch, or only the agent or the tool itself can show that it has it.
+            Origin::Caller | Origin::Agent | Origin::Tool => return Ok(interaction),
         }
         if let Some(response) = &mut interaction.response {
             // What is gone was fetched before: it stays concealed.

@@ -73,7 +73,8 @@ impl Transport for Direct {
     }
 
     async fn interaction(&self, id: InteractionId) -> Result<Interaction, TransportError> {
-        self.gateway.interaction(&self.person.owner, id).await.map_err(refused)
+        let found = self.gateway.interaction(&self.person.owner, id).await.map_err(refused)?;
+        self.gateway.read_by(&self.person, found).await.map_err(refused)
     }
 
     async fn ask(&self, call: AskCall) -> Result<Interaction, TransportError> {

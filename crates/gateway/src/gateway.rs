@@ -303,7 +303,9 @@ impl Gateway {
     }
 
     pub async fn interaction(&self, owner: &OwnerId, id: InteractionId) -> Result<Interaction, GatewayError> {
-        self.ask_of(owner, id).await.map(view::interaction)
+        let record = self.ask_of(owner, id).await?;
+        let late = self.late_answer(&record).await?;
+        Ok(Interaction { late, ..view::interaction(record) })
     }
 
     /// The open ask of one tool call.

@@ -1,12 +1,12 @@
 //! A person answers.
 
 use holdstead_core::{Command, Respond, conceal};
-use holdstead_protocol::api::{Interaction, Receipt, Respond as RespondBody};
+use holdstead_protocol::api::{Interaction, LateResponse, Receipt, Respond as RespondBody};
 use holdstead_protocol::{
-    AskState, Grant, GrantId, InteractionId, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
-    Timestamp, TurnId,
+    AskState, Event, EventBody, Grant, GrantId, InteractionId, LateAnswer, MessageId, ResponseDraft, Rule,
+    Scope, Seq, SessionId, Timestamp, TurnId,
 };
-use holdstead_store::Appended;
+use holdstead_store::{Appended, AskRecord};
 
 use crate::{Gateway, GatewayError, Person, grants};
 
@@ -66,6 +66,18 @@ impl Gateway {
             .await?;
         }
         Ok(receipt)
+    }
+
+    /// The answer that came too late to settle this ask, if one did.
+    pub(crate) async fn late_answer(&self, record: &AskRecord) -> Result<Option<LateResponse>, GatewayError> {
+        let Some(late) = &record.ask.late else { return Ok(None) };
+        let before = Seq(late.seq.0.saturating_sub(1));
+        let events = self.inner.journal.read(record.session, before, 1).await?;
+        let Some(Event { at, body: EventBody::LateAnswer(late), .. }) = events.into_iter().next() else {
+            return Ok(None);
+        };
+        let LateAnswer { name, surface, response, .. } = *late;
+        Ok(Some(LateResponse { name, surface, response, at }))
     }
 
     /// Waits until nothing more will happen to the ask, or until `patience` has run out.

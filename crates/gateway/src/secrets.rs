@@ -2,7 +2,8 @@
 
 use holdstead_core::{Ask, Command, Respond, Secrets, digest, is_concealed, reveal};
 use holdstead_protocol::{
-    AskBody, AskState, Delivery, Digest, InteractionId, InteractionResponse, PromptId, SessionId, Timestamp,
+    AgentState, AskBody, AskState, Delivery, Digest, Event, EventBody, InteractionId, InteractionResponse,
+    PromptId, SessionId, Timestamp,
 };
 use holdstead_store::{Appended, SealedSecret, SecretsOf, StoreError};
 use serde_json::json;
@@ -89,7 +90,12 @@ impl Gateway {
     }
 
     /// Drops the secrets that nobody waits for any more.
-    pub(crate) fn forget_secrets(&self, appended: &Appended) {
+    pub(crate) fn forget_secrets(&self, session: SessionId, appended: &Appended) {
+        let ends = |event: &Event| matches!(&event.body, EventBody::SessionStatus(status) if status.agent == AgentState::Ended);
+        if appended.events.iter().any(ends) {
+            let gateway = self.clone();
+            self.inner.tasks.spawn(async move { gateway.drop_secrets(SecretsOf::Session(session)).await });
+        }
         for id in appended.events.iter().filter_map(|event| event.body.ask()) {
             if let Some(ask) = appended.session.asks.get(&id).filter(|ask| ask.spec.has_secrets())
                 && let Some(which) = unneeded(id, ask)

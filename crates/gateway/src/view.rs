@@ -28,6 +28,7 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
         ran_other_than_approved: record.ask.ran_other_than_approved,
         request: record.request,
         response: record.response,
+        late: None,
     }
 }
 

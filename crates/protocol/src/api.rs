@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentState, AskState, CompletedView, Delivery, Event, Field, FieldErrors, Form, Grant, InteractionId,
-    InteractionRequest, InteractionResponse, MessageId, PermissionMode, Presentation, PromptId,
-    ResponseDraft, Scope, Seq, SessionId, Timestamp, TurnId,
+    InteractionRequest, InteractionResponse, MessageId, PermissionMode, Presentation, PromptId, Response,
+    ResponseDraft, Scope, Seq, SessionId, Surface, Timestamp, TurnId,
 };
 
 /// Open a session.
@@ -157,6 +157,20 @@ pub struct Interaction {
     pub response: Option<InteractionResponse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responded_at: Option<Timestamp>,
+    /// An answer that came after its time ran out. It settled nothing; a program that asked may use it. Not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateResponse>,
+}
+
+/// An answer that came too late to settle its ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LateResponse {
+    pub name: String,
+    pub surface: Surface,
+    #[serde(flatten)]
+    pub response: Response,
+    pub at: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -313,7 +327,8 @@ pub struct Receipt {
     pub state: AskState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
-    /// It was too late to settle the ask and goes to the agent as a message.
+    /// It was too late to settle the ask. It goes to the agent as a message, or, where a program asked, is kept for it as
+    /// `late` of the ask.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::{Digest, InteractionId, PromptId, Rule, Scope, Timestamp, ToolCallId, TurnId};
+use crate::{Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp, ToolCallId, TurnId};
 
 /// One showing of an ask. Asking again is a new request with the same `interactionId` and `attempt` + 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -14,6 +14,9 @@ pub struct InteractionRequest {
     pub prompt_id: PromptId,
     pub attempt: u32,
     pub origin: Origin,
+    /// The program that asked, by its token. It alone is handed the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<Asker>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,14 @@ pub struct InteractionRequest {
     /// What the tool needs to go on with the response in another process. It stands in the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler_state: Option<Value>,
+}
+
+/// Who asked: derived from a token, never from a body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Asker {
+    pub name: String,
+    pub surface: Surface,
 }
 
 /// Who waits for the settlement.

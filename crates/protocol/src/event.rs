@@ -310,7 +310,8 @@ pub struct InteractionClosed {
     pub message: Option<String>,
 }
 
-/// An answer that came after its ask was queued or expired. It goes to the agent as a message and settles nothing.
+/// An answer that came after its ask was queued or expired. It settles nothing: it goes to the agent as a message, or is
+/// kept for the program that asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LateAnswer {

@@ -173,6 +173,11 @@ impl GrantId {
     pub fn from_answer(interaction: InteractionId) -> Self {
         Self(Uuid::new_v5(&interaction.0, b"grant"))
     }
+
+    /// What a tool remembers of the same answer, under a key of its own: another grant than that of the exact input.
+    pub fn from_answer_under(interaction: InteractionId, key: &str) -> Self {
+        Self(Uuid::new_v5(&interaction.0, format!("key\n{key}").as_bytes()))
+    }
 }
 
 macro_rules! text_id {

@@ -19,7 +19,7 @@ mod time;
 pub mod transport;
 
 pub use ask::{
-    AskBody, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
+    AskBody, Asker, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
     InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption, TextFormat,
 };
 pub use event::{

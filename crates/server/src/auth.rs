@@ -104,8 +104,8 @@ impl Reader {
         self.owner()
     }
 
-    /// It asked, so what it fetches has arrived.
-    pub(crate) fn is_asker(&self) -> bool {
+    /// A program's token sees the asks of its own session only: what it fetches has arrived.
+    pub(crate) fn is_program(&self) -> bool {
         match self.0.role {
             Role::Agent | Role::Runner => true,
             Role::Person | Role::Viewer | Role::Admin => false,

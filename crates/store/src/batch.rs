@@ -42,7 +42,7 @@ pub(crate) struct Queue {
 #[derive(Debug)]
 enum Message {
     Append(Box<Entry>),
-    /// Answered as soon as the batcher takes it: it shows that the batcher lives.
+    /// Answered when what was queued before it is written: it shows that the batcher lives.
     Ping(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
@@ -58,7 +58,8 @@ impl Queue {
     pub(crate) fn start(backend: Arc<dyn Backend>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let load = Arc::new(Load::default());
-        let batcher = Batcher { backend, receiver, line: Line::default(), load: Arc::clone(&load) };
+        let batcher =
+            Batcher { backend, receiver, line: Line::default(), load: Arc::clone(&load), pings: Vec::new() };
         tokio::spawn(batcher.run());
         Self { sender, load }
     }
@@ -116,16 +117,20 @@ struct Batcher {
     receiver: mpsc::UnboundedReceiver<Message>,
     line: Line,
     load: Arc<Load>,
+    /// Answered when what was queued before them is written: a writer that hangs answers nobody.
+    pings: Vec<oneshot::Sender<()>>,
 }
 
 impl Batcher {
     async fn run(mut self) {
         let mut closing = Vec::new();
         loop {
+            self.pong();
             while let Ok(message) = self.receiver.try_recv() {
                 self.take(message, &mut closing);
             }
             if self.line.is_empty() {
+                self.pong();
                 if !closing.is_empty() {
                     break;
                 }
@@ -150,11 +155,17 @@ impl Batcher {
         drop(closing);
     }
 
+    fn pong(&mut self) {
+        for ping in self.pings.drain(..) {
+            // Whoever asked may have stopped waiting.
+            let _gone = ping.send(());
+        }
+    }
+
     fn take(&mut self, message: Message, closing: &mut Vec<oneshot::Sender<()>>) {
         match message {
             Message::Append(entry) => self.line.push(*entry),
-            // Whoever asked may have stopped waiting.
-            Message::Ping(pong) => drop(pong.send(())),
+            Message::Ping(ping) => self.pings.push(ping),
             Message::Close(done) => {
                 self.receiver.close();
                 closing.push(done);

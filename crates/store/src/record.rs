@@ -120,6 +120,7 @@ pub enum SecretsOf {
     Answer(String),
     Prompt(InteractionId, PromptId),
     Ask(InteractionId),
+    Session(SessionId),
 }
 
 /// A token, known by the SHA-256 of its secret. The secret itself is never stored.

@@ -33,6 +33,7 @@ pub(crate) async fn drop(db: &dyn Db, which: SecretsOf) -> Result<(), StoreError
         SecretsOf::Prompt(ask, prompt) => {
             (sql::DROP_SECRETS_OF_PROMPT, vec![Param::Id(ask.uuid()), Param::Id(prompt.uuid())])
         }
+        SecretsOf::Session(session) => (sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]),
         SecretsOf::Ask(ask) => (sql::DROP_SECRETS_OF_ASK, vec![Param::Id(ask.uuid())]),
     };
     db.execute(sql, params).await.map(|_| ())

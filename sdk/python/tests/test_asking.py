@@ -101,6 +101,19 @@ class Asking(WithGateway):
         self.gateway.call("DELETE", f"/v1/sessions/{ask['sessionId']}")
         self.assertEqual(self.hold.ask("Still there?", key="z"), Cancelled())
 
+    def test_an_answer_that_came_too_late_is_there_for_who_looks_again(self) -> None:
+        def ask() -> object:
+            return self.hold.ask("Which store?", key="late", timeout=0.3)
+
+        pending = self.hold.ask("Which store?", key="late", timeout=0.3, wait=0)
+        self.assertIsInstance(pending, Pending)
+        asked = self.gateway.call("GET", f"/v1/interactions/{pending.id}")
+        self.assertEqual(ask(), Expired())
+        status, receipt = self.gateway.respond(asked, {"action": "submit", "answers": {"answer": "SQLite"}})
+        self.assertEqual((status, receipt["late"]), (200, True))
+        found = ask()
+        self.assertEqual(found, Expired(Answered("SQLite", found.late.by)))
+
     def test_the_same_key_is_the_same_ask_and_another_body_is_an_error(self) -> None:
         first = self.hold.approve("deploy", {"to": "production"}, key="k", wait=0)
         again = Holdstead(self.gateway.url, self.hold._place.token).approve(

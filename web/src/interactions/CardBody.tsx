@@ -6,7 +6,7 @@ import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
 import { useDesk } from "./transport";
-import { isProgram } from "./words";
+import { isProgram, lateHint } from "./words";
 
 /** What is asked: it scrolls, the actions below it never do. */
 export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
@@ -43,9 +43,7 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
               This may already have run: the agent died before it confirmed an approval of the very same input.
             </Warning>
           )}
-          {late && answerable && (
-            <p>It is too late to settle this, but the session goes on: what you send reaches the agent as a message.</p>
-          )}
+          {late && answerable && <p>{lateHint(request)}</p>}
           {children}
           {request.agentSays && (
             <div className="wrap-anywhere">

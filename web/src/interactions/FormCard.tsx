@@ -10,7 +10,7 @@ import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { FieldRow } from "./FieldRow";
 import { RefusalPanel, RefuseButton } from "./Refusal";
-import { headline } from "./words";
+import { headline, sendLate } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "form" }>;
 
@@ -100,7 +100,7 @@ export function FormCard({ request }: { request: Request }) {
     .map((field) => draft.values[field.id])
     .filter((value) => typeof value === "string" && value.trim() !== "");
   const isLong = (request.form.title?.length ?? 0) > LONGEST_LINE;
-  const sendWords = late ? "Send as a message" : "Send";
+  const sendWords = late ? sendLate(request) : "Send";
   return (
     <>
       <CardBody request={request}>

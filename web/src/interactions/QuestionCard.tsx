@@ -12,7 +12,7 @@ import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { useDesk } from "./transport";
-import { count } from "./words";
+import { count, sendLate } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "question" }>;
 
@@ -130,7 +130,7 @@ export function QuestionCard({ request }: { request: Request }) {
         ) : (
           <div className="flex flex-wrap items-center gap-2 max-wide:justify-between">
             <Decide disabled={!complete} onDecide={send}>
-              {late ? "Send as a message" : isOne ? "Send answer" : `Send ${count(questions.length, "answer")}`}
+              {late ? sendLate(request) : isOne ? "Send answer" : `Send ${count(questions.length, "answer")}`}
             </Decide>
             <span role="status" className="text-xs text-ink-2">
               {!complete && !isOne && `${done} of ${questions.length} answered`}

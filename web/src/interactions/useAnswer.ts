@@ -5,7 +5,7 @@ import type { Interaction, ResponseDraft } from "../api/generated";
 import { Problem } from "../api/problem";
 import { forgetDraft } from "../session/drafts";
 import { useDesk } from "./transport";
-import { lost } from "./words";
+import { lost, sentLate } from "./words";
 
 export type Phase =
   | { at: "editing" }
@@ -61,7 +61,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
       onAnswered?.();
       setPhase(
         receipt.late
-          ? { at: "late", words: "It was too late to settle this. Your answer goes to the agent as a message." }
+          ? { at: "late", words: sentLate(ask.request) }
           : { at: "editing" },
       );
       if (after === "stop") {

@@ -243,6 +243,23 @@ export function summary({ request, response }: Pick<Ask, "request" | "response">
   );
 }
 
+/** What becomes of an answer that comes too late. */
+export function lateHint({ origin }: InteractionRequest): string {
+  return origin === "caller"
+    ? "It is too late to settle this: what you send is kept for the program that asked."
+    : "It is too late to settle this, but the session goes on: what you send reaches the agent as a message.";
+}
+
+/** The button that sends it. */
+export const sendLate = ({ origin }: InteractionRequest) => (origin === "caller" ? "Send late" : "Send as a message");
+
+/** What became of it. */
+export function sentLate({ origin }: InteractionRequest): string {
+  return origin === "caller"
+    ? "It was too late to settle this. Your answer is kept for the program that asked."
+    : "It was too late to settle this. Your answer goes to the agent as a message.";
+}
+
 /** How an ask ended, as one line. */
 export function receipt(ask: Ask): string {
   if (ask.state === "closed") return closed(ask);

@@ -42,6 +42,27 @@ fn turn(session: &Session) -> Vec<EventBody> {
     events
 }
 
+/// The same for a session that ends: what was being written to its agent is nobody's to confirm any more.
+pub(super) fn all_for_good(session: &Session) -> Vec<EventBody> {
+    let mut events = all(session);
+    events.extend(session.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?)));
+    events
+}
+
+/// What is known of a delivery that was begun and will never be confirmed.
+pub(super) fn unknown(id: InteractionId, ask: &crate::Ask) -> Option<EventBody> {
+    match ask.delivery.clone()? {
+        Delivery::Delivering { incarnation } | Delivery::Delivered { incarnation } => {
+            Some(delivery(id, ask, Delivery::Unknown { incarnation }))
+        }
+        Delivery::Accepted
+        | Delivery::Acknowledged
+        | Delivery::Unknown { .. }
+        | Delivery::Undeliverable { .. }
+        | Delivery::NotRun { .. } => None,
+    }
+}
+
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
 pub(super) fn all(session: &Session) -> Vec<EventBody> {
     let closed = session.live.iter().filter_map(|id| Some(closed(*id, session.asks.get(id)?)));

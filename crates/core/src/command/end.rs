@@ -15,7 +15,7 @@ pub(crate) fn decide(session: &Session) -> Result<Vec<EventBody>, Rejection> {
         | AgentState::Parking
         | AgentState::Parked
         | AgentState::Detached => {
-            let mut events = cancel::all(session);
+            let mut events = cancel::all_for_good(session);
             events.push(EventBody::SessionStatus(status(AgentState::Ended)));
             Ok(events)
         }

@@ -4,7 +4,7 @@ use holdstead_protocol::{
     AgentState, Delivery, Done, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
 };
 
-use super::cancel::delivery;
+use super::cancel::unknown;
 use super::resume::status;
 use crate::{Rejection, Session};
 
@@ -30,19 +30,7 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
     if session.alive != Some(command.incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    let unknown = session.undelivered.iter().filter_map(|id| {
-        let ask = session.asks.get(id)?;
-        match ask.delivery.clone()? {
-            Delivery::Delivering { incarnation } | Delivery::Delivered { incarnation } => {
-                Some(delivery(*id, ask, Delivery::Unknown { incarnation }))
-            }
-            Delivery::Accepted
-            | Delivery::Acknowledged
-            | Delivery::Unknown { .. }
-            | Delivery::Undeliverable { .. }
-            | Delivery::NotRun { .. } => None,
-        }
-    });
+    let unknown = session.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?));
     let agent = match session.agent {
         AgentState::Parking if command.parked => AgentState::Parked,
         AgentState::Ended => AgentState::Ended,

@@ -7,7 +7,7 @@ use holdstead_core::{
 };
 use holdstead_protocol::{
     AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, NotRun, Origin,
-    ResponseDraft, Settlement, StopReason, ToolCallId, ToolResult,
+    ResponseDraft, Settlement, StopReason, ToolCallEnd, ToolCallId, ToolResult,
 };
 use serde_json::json;
 
@@ -320,4 +320,65 @@ fn a_session_that_ended_has_nobody_to_tell() {
     world.ok(last_exit(1, false));
     assert_eq!(world.session().orphaned_answers().count(), 0);
     assert_eq!(world.rejected(retell(1)), Rejection::Ended);
+}
+
+#[test]
+fn a_session_that_ends_settles_what_is_being_delivered() {
+    for request in [question(1), approval(1, 1)] {
+        let mut world = World::running();
+        let draft = if request.body.is_approval() { approve() } else { answer("SQLite") };
+        world.ok(ask(request));
+        world.ok(respond(1, 1, "k", draft));
+        world.ok(delivering(1, 1));
+        world.ok(Command::End { name: "ana".to_owned() });
+        assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
+        world.ok(last_exit(1, false));
+        assert!(world.session().undelivered.is_empty(), "nobody is left to tell");
+    }
+}
+
+#[test]
+fn what_programs_fetch_is_not_held_by_the_session() {
+    let mut world = World::running();
+    for n in 1..=50 {
+        world.ok(ask(InteractionRequest { origin: Origin::Caller, tool_call_id: None, ..approval(n, n) }));
+        world.ok(respond(n, 1, "k", approve()));
+    }
+    assert!(world.session().undelivered.is_empty());
+    let next = ask(InteractionRequest { origin: Origin::Caller, ..approval(60, 60) });
+    assert_eq!(next.concerns(world.session()), [ask_id(60)], "an approval loads itself and no others");
+    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    assert_eq!(world.ask(7).delivery, Some(Delivery::Accepted), "the agent's turn is not the program's");
+    world.ok(acknowledge(7));
+    assert_eq!(world.ask(7).delivery, Some(Delivery::Acknowledged));
+}
+
+fn call_ended(call: &str, input: serde_json::Value) -> Command {
+    let tool_call_id = ToolCallId::new(call).expect("a good id");
+    Command::Record(vec![Output::ToolCallEnd(ToolCallEnd { turn_id: turn(1), tool_call_id, input })])
+}
+
+fn call_result(call: &str, output: serde_json::Value) -> Command {
+    let tool_call_id = ToolCallId::new(call).expect("a good id");
+    Command::Record(vec![Output::ToolResult(ToolResult {
+        turn_id: turn(1),
+        tool_call_id,
+        output,
+        is_error: false,
+    })])
+}
+
+#[test]
+fn an_answer_that_came_through_another_call_is_not_told_again() {
+    let pending = serde_json::json!({ "status": "pending", "interaction_id": ask_id(1) });
+    for awaited in [true, false] {
+        let mut world = answered_tool(question(1), answer("SQLite"));
+        world.ok(call_result("call_1", pending.clone()));
+        world.ok(call_ended("call_9", serde_json::json!({ "interaction_id": ask_id(1) })));
+        let output =
+            if awaited { serde_json::json!({ "ok": true, "answer": "SQLite" }) } else { pending.clone() };
+        world.ok(call_result("call_9", output));
+        world.ok(last_exit(1, false));
+        assert_eq!(world.ok(retell(1)).is_empty(), awaited, "told by one of them, once");
+    }
 }

@@ -6,8 +6,8 @@ use holdstead_core::{
     Verdict,
 };
 use holdstead_protocol::{
-    AgentState, AskState, Closing, Decider, EventBody, InteractionRequest, ResponseDraft, Scope, Settlement,
-    StopReason, Timestamp,
+    AgentState, AskState, Closing, Decider, EventBody, InteractionRequest, Origin, ResponseDraft, Scope,
+    Settlement, StopReason, Timestamp,
 };
 use serde_json::json;
 
@@ -249,6 +249,17 @@ fn a_late_answer_becomes_a_message_and_settles_nothing() {
     assert_eq!(late.text, "Late answer to your question:\n> Which store?\nSQLite");
     assert_eq!(world.session().pending.len(), 1, "it waits for its turn like any message");
     assert!(matches!(world.rejected(respond(1, 1, "k2", answer("SQLite"))), Rejection::Lost { .. }));
+}
+
+#[test]
+fn a_late_answer_to_a_program_is_kept_for_it_and_is_no_message() {
+    let mut world = World::running();
+    let deadline = Some(Timestamp::from_micros(2_000_000));
+    world.ok(ask(InteractionRequest { origin: Origin::Caller, deadline, ..question(1) }));
+    world.now = Timestamp::from_micros(3_000_000);
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert!(world.ask(1).late.is_some());
+    assert!(world.session().pending.is_empty(), "the agent did not ask");
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdstead_core::{
-    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, State, decide, digest, fold,
-    offered_scopes,
+    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, State, asking, decide, digest,
+    fold, offered_scopes,
 };
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
-    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation, PromptId, Question,
-    QuestionOption, Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
-    TurnId, UserMessage,
+    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question, QuestionOption,
+    Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId, TurnId, UserMessage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -113,32 +112,13 @@ pub(crate) fn approval_input(what: u8) -> Value {
 }
 
 pub(crate) fn request(n: u8, body: AskBody, input: Value) -> InteractionRequest {
+    let can = Capabilities { reason: true, edit_input: true, scopes: true };
     InteractionRequest {
-        interaction_id: ask_id(n),
-        prompt_id: prompt(n, 1),
-        attempt: 1,
-        origin: Origin::Agent,
         turn_id: Some(turn(1)),
         tool_call_id: Some(ToolCallId::new(format!("call_{n}")).expect("a good id")),
-        parents: Vec::new(),
-        tool_name: "Bash".to_owned(),
-        input_digest: digest(&input),
-        input,
-        body,
-        agent_says: None,
-        decision_reason: None,
-        error: None,
-        field_errors: Map::new(),
-        initial_values: Map::new(),
-        presentation: Presentation::Tool,
-        completed_view: None,
         hold: Hold { after_ms: 600_000, then: HoldThen::Park },
-        deadline: None,
         can_park: true,
-        capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
-        may_have_run: false,
-        has_handler: false,
-        handler_state: None,
+        ..asking(ask_id(n), prompt(n, 1), Origin::Agent, "Bash", input, body, can)
     }
 }
 

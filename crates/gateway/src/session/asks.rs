@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use holdstead_agents::{Ask, MayAllow, Resolution};
-use holdstead_core::{Command, Output, Rejection, Request, Session, digest, offered_scopes};
+use holdstead_core::{Command, Output, Rejection, Request, Session, asking, digest, offered_scopes};
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, Incarnation, InteractionId,
-    InteractionRequest, InteractionUpdate, Origin, PermissionMode, Presentation, PromptId, Scope, Seq,
-    SessionError, ToolCallId, TurnId,
+    InteractionRequest, InteractionUpdate, Origin, PermissionMode, PromptId, Scope, Seq, SessionError,
+    ToolCallId, TurnId,
 };
 use holdstead_store::AskRecord;
-use serde_json::Map;
 
 use super::SessionTask;
 use super::process::Written;
@@ -73,31 +72,23 @@ impl SessionTask {
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
         let body = with_scopes(ask.body, &ask.tool_name, &input_digest, carried.scopes);
         let mut request = InteractionRequest {
-            interaction_id: InteractionId::derive(self.session, ask.tool_call_id.as_str()),
-            prompt_id: PromptId::generate(),
-            attempt: 1,
-            origin: Origin::Agent,
             turn_id,
-            tool_call_id: Some(ask.tool_call_id),
+            tool_call_id: Some(ask.tool_call_id.clone()),
             parents: ask.parents,
-            tool_name: ask.tool_name,
-            input_digest,
-            input: ask.input,
-            body,
             agent_says: ask.agent_says,
             decision_reason: ask.decision_reason,
-            error: None,
-            field_errors: Map::new(),
-            initial_values: Map::new(),
-            presentation: Presentation::Tool,
-            completed_view: None,
             hold,
             deadline,
             can_park: ask.can_park && capabilities.parks,
-            capabilities: carried,
-            may_have_run: false,
-            has_handler: false,
-            handler_state: None,
+            ..asking(
+                InteractionId::derive(self.session, ask.tool_call_id.as_str()),
+                PromptId::generate(),
+                Origin::Agent,
+                ask.tool_name,
+                ask.input,
+                body,
+                carried,
+            )
         };
         let by_mode = mode == PermissionMode::Auto && approval;
         let (owner_grants, allowed_by) = match ask.may_allow {

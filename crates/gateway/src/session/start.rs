@@ -1,7 +1,7 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
 use holdstead_agents::{AgentExit, Reasks, ResumeAt, host};
-use holdstead_core::{Command, Exit, Finish, Output, Session, TurnEnd};
+use holdstead_core::{CALLER, Command, Exit, Finish, Output, Session, TurnEnd};
 use holdstead_protocol::{
     AgentState, Delivery, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId,
 };
@@ -11,7 +11,6 @@ use super::SessionTask;
 use super::left::Over;
 use super::process::{Process, life};
 use crate::GatewayError;
-use crate::ask::CALLER;
 
 /// After how many starts in a row that came to nothing we stop trying until somebody acts.
 const MAX_FRUITLESS_STARTS: u32 = 3;

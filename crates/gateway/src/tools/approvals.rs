@@ -49,7 +49,7 @@ impl Approvals<'_> {
     ) -> Result<(), GatewayError> {
         let given_at = self.0.gateway.inner.journal.now().await?;
         let grant = Grant {
-            grant_id: GrantId::from_answer(interaction_id),
+            grant_id: GrantId::from_answer_under(interaction_id, key),
             rule: self.rule(key),
             scope,
             given_by: given_by.to_owned(),

@@ -19,8 +19,8 @@ pub use waiting::{Called, keyed_call};
 
 use async_trait::async_trait;
 use holdstead_protocol::{
-    CompletedView, FieldErrors, Form, OwnerId, Presentation, PromptId, Question, Response, Scope, SessionId,
-    ToolCallId, TurnId,
+    CompletedView, Decider, FieldErrors, Form, InteractionId, OwnerId, Presentation, PromptId, Question,
+    Response, Scope, SessionId, ToolCallId, TurnId,
 };
 use serde_json::{Map, Value, json};
 
@@ -156,6 +156,10 @@ fn nobody_answered() -> ToolOutcome {
 /// A response as a handler sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResponse {
+    /// The ask that was answered: what an approval that is remembered names.
+    pub interaction_id: InteractionId,
+    /// Who answered: a person, or a grant or rule that did in their place.
+    pub decider: Decider,
     /// Handlers are called at least once per prompt: this is the key to do a thing once.
     pub prompt_id: PromptId,
     pub attempt: u32,

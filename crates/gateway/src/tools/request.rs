@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, digest, offered_scopes,
+    Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, asking, digest,
+    offered_scopes,
 };
 use holdstead_protocol::json::unreadable;
 use holdstead_protocol::{
-    AskBody, AskState, Capabilities, Closing, Hold, HoldThen, InteractionId, InteractionRequest, Origin,
-    PromptId, Timestamp,
+    AskBody, AskState, Capabilities, Closing, InteractionId, InteractionRequest, Origin, PromptId, Timestamp,
 };
 use holdstead_store::AskRecord;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     Asked, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
@@ -146,31 +146,21 @@ impl ToolContext {
         let key = format!("tool\n{}\n{}", self.tool_call_id, digest(&asked).as_str());
         let interaction_id = self.ask_id(InteractionId::derive(self.session, &key), &asked).await?;
         Ok(InteractionRequest {
-            interaction_id,
-            prompt_id: PromptId::generate(),
-            attempt: 1,
-            origin: Origin::Tool,
             turn_id: self.turn,
             tool_call_id: Some(self.tool_call_id.clone()),
-            parents: Vec::new(),
-            tool_name: self.tool_name.clone(),
-            input_digest: digest(&input),
-            input,
-            body,
-            agent_says: None,
-            decision_reason: None,
-            error: None,
-            field_errors: Map::new(),
-            initial_values: Map::new(),
             presentation: interaction.presentation,
             completed_view: interaction.completed_view,
-            hold: Hold { after_ms: 0, then: HoldThen::Wait },
             deadline: Some(self.now().await?.after(timeout)),
-            can_park: false,
-            capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
-            may_have_run: false,
             has_handler: true,
-            handler_state: None,
+            ..asking(
+                interaction_id,
+                PromptId::generate(),
+                Origin::Tool,
+                self.tool_name.clone(),
+                input,
+                body,
+                Capabilities { reason: true, edit_input: true, scopes: true },
+            )
         })
     }
 
@@ -279,6 +269,8 @@ impl ToolContext {
             Revealed::Gone => return Err(GatewayError::SecretGone),
         }
         Ok(ToolResponse {
+            interaction_id: record.id,
+            decider: response.decider,
             prompt_id: record.ask.prompt_id,
             attempt: record.ask.attempt,
             response: response.response,

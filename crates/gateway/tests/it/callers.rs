@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use holdstead_core::Rejection;
-use holdstead_gateway::{CallerAsk, Gateway, GatewayError, Person};
+use holdstead_gateway::{CallerAsk, Direct, Gateway, GatewayError, Person};
 use holdstead_protocol::api::{AskCall, AskCallBody, Respond};
-use holdstead_protocol::{AskState, Closing, Delivery, Question, ResponseDraft, Settlement, Surface};
+use holdstead_protocol::transport::{InteractionMode, Transport as _};
+use holdstead_protocol::{
+    Answer, AskState, Closing, Delivery, Question, Response, ResponseDraft, Settlement, Surface,
+};
 use serde_json::{Value, json};
 
 use crate::world::{PATIENCE, World, ada, answer, approve, owner, respond};
@@ -89,9 +92,20 @@ async fn a_callers_ask_closes_at_its_deadline() {
     let closed =
         world.gateway.wait_settled(&program(), asked.request.interaction_id, PATIENCE).await.unwrap();
     assert_eq!(closed.state, AskState::Closed { closing: Closing::Expired });
-    // There is no agent to give a late answer to, and nothing breaks over it.
+    assert_eq!(closed.late, None);
+    // There is no agent to give a late answer to: the program finds it when it looks again.
     let late = respond(&world.gateway, &asked.request, answer(json!({ "q": "yes" }))).await.unwrap();
     assert!(late.late);
+    let found =
+        ask(&world.gateway, AskCall { timeout_ms: Some(20), ..question("k", "May I?") }).await.unwrap();
+    assert_eq!(found.state, closed.state, "it settles nothing");
+    let given = found.late.expect("the late answer");
+    assert_eq!((given.name, given.surface), (ada().name, ada().surface));
+    let answers =
+        vec![Answer { question_id: "q".to_owned(), labels: Vec::new(), other: Some("yes".to_owned()) }];
+    assert_eq!(given.response, Response::Answer { answers });
+    let unfinished = world.gateway.journal().session(asked.session_id).await.unwrap().unwrap();
+    assert!(unfinished.state.pending.is_empty(), "and it is no message that nobody reads");
     world.gateway.stop().await;
     let session = world.gateway.session(&owner("ada"), asked.session_id).await.unwrap();
     assert_eq!(session.seq, late.seq);
@@ -146,4 +160,48 @@ async fn ever_new_names_of_a_client_get_no_further_sessions() {
     assert_eq!(sessions.len(), 9, "8, and the token's own");
     let known = world.gateway.client_session(&program(), "client 0").await.unwrap();
     assert!(sessions.contains(&known) && known != holdstead_gateway::callers_session(&program()));
+}
+
+#[tokio::test]
+async fn whoever_asked_is_handed_the_answer_and_a_glance_is_not() {
+    let world = World::new().await;
+    let script = Direct::new(world.gateway.clone(), ada(), "script", InteractionMode::On);
+    let asked = script.ask(secret_question()).await.unwrap();
+    let id = asked.request.interaction_id;
+    respond(&world.gateway, &asked.request, answer(json!({ "pin": "4711-x" }))).await.unwrap();
+    let given =
+        |found: &holdstead_protocol::api::Interaction| match &found.response.as_ref().unwrap().response {
+            Response::Answer { answers } => answers[0].other.clone().unwrap(),
+            other => panic!("{other:?}"),
+        };
+    // The same person elsewhere, and somebody else's program, only look.
+    let page = Person { surface: Surface::Terminal, ..ada() };
+    let other = Person { name: "other".to_owned(), ..ada() };
+    for looks in [page, other] {
+        let glance = Direct::new(world.gateway.clone(), looks, "glance", InteractionMode::On);
+        let seen = glance.interaction(id).await.unwrap();
+        assert_eq!((seen.delivery.clone(), given(&seen)), (Some(Delivery::Accepted), "(secret)".to_owned()));
+    }
+    assert_eq!(given(&script.interaction(id).await.unwrap()), "4711-x");
+    let after = world.gateway.interaction(&owner("ada"), id).await.unwrap();
+    assert_eq!(after.delivery, Some(Delivery::Acknowledged));
+}
+
+#[tokio::test]
+async fn an_ended_session_keeps_no_secrets_that_nobody_fetched() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, secret_question()).await.unwrap();
+    respond(&world.gateway, &asked.request, answer(json!({ "pin": "4711-x" }))).await.unwrap();
+    assert_eq!(world.gateway.journal().secrets().await.unwrap().len(), 1);
+    world.gateway.end(&ada(), asked.session_id).await.unwrap();
+    world.gateway.stop().await;
+    assert!(world.gateway.journal().secrets().await.unwrap().is_empty());
+}
+
+fn secret_question() -> AskCall {
+    let mut call = question("secret", "Which pin?");
+    if let AskCallBody::Question { questions } = &mut call.body {
+        questions[0] = Question { id: "pin".to_owned(), secret: true, ..questions[0].clone() };
+    }
+    call
 }

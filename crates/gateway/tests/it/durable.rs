@@ -6,12 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdstead_core::Rejection;
 use holdstead_gateway::{
-    Gateway, GatewayError, Interaction, InteractionError, Reprompt, Tool, ToolCall, ToolContext, ToolFailure,
-    ToolOutcome, ToolResponse, WhenNobody,
+    Gateway, GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::{
-    AskState, EventBody, Field, FieldErrors, FieldKind, Form, InteractionRequest, PromptId, Response, Scope,
-    Seq, SessionId, ToolCallId,
+    AskState, Decider, EventBody, Field, FieldErrors, FieldKind, Form, InteractionRequest, PromptId,
+    Response, ResponseDraft, Scope, Seq, SessionId, ToolCallId,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -246,6 +246,51 @@ async fn a_tool_remembers_approvals_under_keys_of_its_own() {
     mail.approvals().clear_session().await.unwrap();
     assert_eq!(mail.approvals().get("to:bob").await.unwrap(), None);
     assert_eq!(mail.approvals().get("to:eve").await.unwrap(), Some(Scope::Always));
+}
+
+/// Remembers what was approved under a key of its own, by the ask it is given.
+struct Remembers(ToolContext);
+
+#[async_trait]
+impl ResponseHandler for Remembers {
+    async fn on_response(&self, response: ToolResponse) -> Result<ToolOutcome, ToolFailure> {
+        let (Response::Approve { scope, .. }, Decider::Person { name, .. }) =
+            (&response.response, &response.decider)
+        else {
+            return Ok(ToolOutcome::Complete(json!("no")));
+        };
+        let set = self.0.approvals().set("to:bob", *scope, name, response.interaction_id).await;
+        set.map_err(|error| ToolFailure(error.to_string()))?;
+        Ok(ToolOutcome::Complete(json!("remembered")))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_remembers_the_very_answer_that_it_was_given() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    let context = ToolContext {
+        gateway: talk.gateway.clone(),
+        owner: owner("ada"),
+        session: talk.session,
+        turn: None,
+        tool_call_id: ToolCallId::new("call_1").unwrap(),
+        tool_name: "mail".to_owned(),
+        when_nobody: WhenNobody::Wait,
+    };
+    let asking = context.clone();
+    let calling = tokio::spawn(async move {
+        let handler = Remembers(asking.clone());
+        asking.request_interaction(Interaction::approval(json!({ "to": "bob" })), &handler).await
+    });
+    let ask = talk.ask().await;
+    // The gateway remembers the exact input of the same answer: both are kept.
+    talk.respond(&ask, ResponseDraft::Approve { scope: Some(Scope::Session), edited_input: None }).await;
+    let result = tokio::time::timeout(crate::world::PATIENCE, calling).await.unwrap().unwrap();
+    assert_eq!(result.unwrap(), json!("remembered"));
+    assert_eq!(context.approvals().get("to:bob").await.unwrap(), Some(Scope::Session));
+    let record = talk.gateway.journal().session(talk.session).await.unwrap().unwrap();
+    assert_eq!(record.state.grants.len(), 2);
 }
 
 async fn settlements(talk: &Talk) -> usize {

@@ -159,7 +159,13 @@ async fn a_tool_completes_with_what_it_makes_of_the_answer() {
     let response = Response::Submit { input: map(json!({ "name": "v1" })) };
     assert_eq!(
         *handler.seen.lock().unwrap(),
-        [ToolResponse { prompt_id: ask.prompt_id, attempt: 1, response }]
+        [ToolResponse {
+            interaction_id: ask.interaction_id,
+            decider: Decider::Person { name: ada().name, surface: ada().surface },
+            prompt_id: ask.prompt_id,
+            attempt: 1,
+            response
+        }]
     );
     assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Answered });
     assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));

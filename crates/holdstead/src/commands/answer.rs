@@ -6,7 +6,9 @@ use std::time::Duration;
 use holdstead_client::Http;
 use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::transport::Transport as _;
-use holdstead_protocol::{AskBody, AskState, Delivery, Field, FieldKind, Question, ResponseDraft, Scope};
+use holdstead_protocol::{
+    AskBody, AskState, Delivery, Field, FieldKind, Origin, Question, ResponseDraft, Scope,
+};
 use serde_json::Value;
 
 use super::{find_ask, print_json, respond};
@@ -84,7 +86,13 @@ pub(super) async fn confirmed(client: &Http, ask: &Interaction) -> Result<Intera
 
 pub(super) fn receipt_words(receipt: &Receipt, after: &Interaction) -> String {
     if receipt.late {
-        return "✓ Too late to settle it: your answer goes to the agent as a message.".to_owned();
+        return match after.request.origin {
+            Origin::Caller => "✓ Too late to settle it: your answer is kept for the program that asked.",
+            Origin::Agent | Origin::Tool => {
+                "✓ Too late to settle it: your answer goes to the agent as a message."
+            }
+        }
+        .to_owned();
     }
     let did = match &after.state {
         AskState::Settled { settlement } => capital(words::settled(*settlement)),

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use holdstead_gateway::{cursor, interaction_off};
 use holdstead_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
 use holdstead_protocol::transport::InteractionMode;
-use holdstead_protocol::{InteractionId, Origin, Problem, SessionId};
+use holdstead_protocol::{InteractionId, Problem, SessionId};
 use holdstead_store::{AskFilter, AskQuery};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -109,10 +109,12 @@ pub(super) async fn show(
             app.gateway.wait_settled(reader.person(), id, wait).await?
         }
     };
-    if interaction.request.origin == Origin::Caller && reader.is_asker() && interaction.delivery.is_some() {
-        return Ok(Json(app.gateway.fetched(interaction).await?));
-    }
-    Ok(Json(interaction))
+    let handed = if reader.is_program() {
+        app.gateway.fetched(interaction).await?
+    } else {
+        app.gateway.read_by(reader.person(), interaction).await?
+    };
+    Ok(Json(handed))
 }
 
 pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdstead_core::{Command, Quota, Request, Respond, digest};
+use holdstead_core::{Command, Quota, Request, Respond, asking};
 use holdstead_protocol::{
-    AskBody, Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
-    Presentation, PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
+    AskBody, Capabilities, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation,
+    PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
 };
 use holdstead_store::{AskFilter, AskQuery, Journal};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::{Result, ensure};
 
@@ -124,32 +124,13 @@ pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (Ope
         "description": "Restarts the deployment so that it reads its new settings",
         "timeout": 120,
     });
+    let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false };
+    let can = Capabilities { reason: true, edit_input: false, scopes: false };
+    let id = InteractionId::generate(session);
     let request = InteractionRequest {
-        interaction_id: InteractionId::generate(session),
-        prompt_id: PromptId::generate(),
-        attempt: 1,
-        origin,
-        turn_id: None,
-        tool_call_id: None,
-        parents: Vec::new(),
-        tool_name: "Bash".to_owned(),
-        input_digest: digest(&input),
-        input,
-        body: AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false },
         agent_says: Some("The settings changed an hour ago".to_owned()),
-        decision_reason: None,
-        error: None,
-        field_errors: Map::new(),
-        initial_values: Map::new(),
         presentation: Presentation::Questionnaire,
-        completed_view: None,
-        hold: Hold { after_ms: 0, then: HoldThen::Wait },
-        deadline: None,
-        can_park: false,
-        capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
-        may_have_run: false,
-        has_handler: false,
-        handler_state: None,
+        ..asking(id, PromptId::generate(), origin, "Bash", input, body, can)
     };
     let open = OpenAsk { session, id: request.interaction_id, prompt: request.prompt_id };
     let command = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Command, Output, Quota, Request, Respond, digest};
+use holdstead_core::{Command, Output, Quota, Request, Respond, asking};
 use holdstead_protocol::{
-    AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin,
-    OwnerId, Presentation, PromptId, Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface,
-    TextDelta, Timestamp, TurnId, UserMessage,
+    AskBody, Capabilities, Event, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId,
+    Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface, TextDelta, Timestamp, TurnId,
+    UserMessage,
 };
 use holdstead_store::Journal;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub(crate) fn owner() -> OwnerId {
     OwnerId::new("ada").expect("an owner")
@@ -54,44 +54,20 @@ pub(crate) fn message(text: &str) -> Command {
 
 /// A question of a program, under a key of its own.
 pub(crate) fn question(session: SessionId, key: &str) -> InteractionRequest {
-    let input = Value::Null;
-    InteractionRequest {
-        interaction_id: InteractionId::derive(session, key),
-        prompt_id: PromptId::generate(),
-        attempt: 1,
-        origin: Origin::Caller,
-        turn_id: None,
-        tool_call_id: None,
-        parents: Vec::new(),
-        tool_name: "deploy".to_owned(),
-        input_digest: digest(&input),
-        input,
-        body: AskBody::Question {
-            questions: vec![Question {
-                id: "q".to_owned(),
-                header: "Where".to_owned(),
-                question: format!("Where to, {key}?"),
-                options: Vec::new(),
-                multi_select: false,
-                allow_other: true,
-                secret: false,
-            }],
-        },
-        agent_says: None,
-        decision_reason: None,
-        error: None,
-        field_errors: Map::new(),
-        initial_values: Map::new(),
-        presentation: Presentation::Tool,
-        completed_view: None,
-        hold: Hold { after_ms: 600_000, then: HoldThen::Wait },
-        deadline: None,
-        can_park: false,
-        capabilities: Capabilities { reason: true, edit_input: false, scopes: false },
-        may_have_run: false,
-        has_handler: false,
-        handler_state: None,
-    }
+    let body = AskBody::Question {
+        questions: vec![Question {
+            id: "q".to_owned(),
+            header: "Where".to_owned(),
+            question: format!("Where to, {key}?"),
+            options: Vec::new(),
+            multi_select: false,
+            allow_other: true,
+            secret: false,
+        }],
+    };
+    let can = Capabilities { reason: true, edit_input: false, scopes: false };
+    let id = InteractionId::derive(session, key);
+    asking(id, PromptId::generate(), Origin::Caller, "deploy", Value::Null, body, can)
 }
 
 pub(crate) fn ask(request: &InteractionRequest) -> Command {

@@ -38,12 +38,12 @@ pub(crate) async fn an_erased_session_still_holds(fixture: &Fixture) {
     assert_eq!(journal.erase(session, "eve").await.expect("erased before"), erasure);
 
     let report = office.audit(fixture, session).await;
-    assert_eq!((report.events, report.checkpoints, report.signed, report.fault), (9, 2, Seq(9), None));
+    assert_eq!((report.events, report.checkpoints, report.signed, report.fault), (8, 2, Seq(8), None));
     assert!(journal.verify(session).await.expect("a report").is_sound());
     assert_eq!(office.kept().last().expect("kept").erased_by.as_deref(), Some("ada"));
 
     let record = journal.session(session).await.expect("a session").expect("this session");
-    assert_eq!((record.head, record.title, record.cwd), (Seq(9), None, None));
+    assert_eq!((record.head, record.title, record.cwd), (Seq(8), None, None));
     assert_eq!((record.state.agent, record.erased), (AgentState::Ended, Some(erasure)));
     assert_eq!(journal.read(session, Seq::START, 10).await.expect("no events"), []);
     assert_eq!(journal.ask(ask).await.expect("no ask"), None);
@@ -60,7 +60,7 @@ pub(crate) async fn an_erased_session_still_holds(fixture: &Fixture) {
     assert!(!text.contains("hello") && !text.contains("audited"), "{text}");
     let mut reports = Vec::new();
     verify_export(text.as_bytes(), &office.keys(), |report| reports.push(report)).expect("reports");
-    assert_eq!((reports.len(), reports[0].events, &reports[0].fault), (1, 9, &None));
+    assert_eq!((reports.len(), reports[0].events, &reports[0].fault), (1, 8, &None));
 
     assert_eq!(office.audit(fixture, other).await.events, 7, "others are as they were");
     assert_eq!(journal.read(other, Seq::START, 10).await.expect("events").len(), 7);
@@ -90,7 +90,7 @@ pub(crate) async fn erasing_without_the_key_is_found(fixture: &Fixture) {
     let office = Office::new(journal);
     journal.checkpoint(Heads::All).await.expect("signed");
     assert!(journal.verify(session).await.expect("a report").is_sound());
-    assert_eq!(office.audit(fixture, session).await.fault, Some(Fault::Hidden { seq: Seq(9) }));
+    assert_eq!(office.audit(fixture, session).await.fault, Some(Fault::Hidden { seq: Seq(8) }));
 
     let (honest, _) = journal_of_seven(fixture).await;
     end(journal, honest).await;

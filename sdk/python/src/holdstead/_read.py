@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import HoldsteadError, SecretGone
-from .generated import Interaction, InteractionResponse
+from .generated import Interaction, InteractionResponse, LateResponse
 from .results import Answered, Approved, Cancelled, Decision, Declined, Denied, Expired, Pending, Reply, Unanswered
 
 # What stands in the place of a secret that was fetched before.
@@ -46,22 +46,42 @@ def reply(ask: Interaction, key: str) -> Reply[dict[str, Any]]:
 def one(answered: Reply[dict[str, Any]]) -> Reply[Any]:
     """Of an ask with one question: its answer."""
     if isinstance(answered, Answered):
-        (answer,) = answered.answer.values()
-        return Answered(answer, answered.by)
+        return _only(answered)
+    if isinstance(answered, Expired) and isinstance(answered.late, Answered):
+        return Expired(_only(answered.late))
     return answered
+
+
+def _only(answered: Answered[dict[str, Any]]) -> Answered[Any]:
+    (answer,) = answered.answer.values()
+    return Answered(answer, answered.by)
 
 
 def _unanswered(ask: Interaction, key: str) -> Unanswered:
     if not is_over(ask):
         return Pending(key, ask["request"]["interactionId"])
     if ask["closing"] in ("expired", "answered_late"):
-        return Expired()
+        return Expired(_late(ask))
     if ask["closing"] == "cancelled":
         return Cancelled()
     raise _unknown(ask)
 
 
-def _answers(ask: Interaction, response: InteractionResponse) -> dict[str, str | list[str]]:
+def _late(ask: Interaction) -> Answered[Any] | Declined | None:
+    late = ask.get("late")
+    if late is None:
+        return None
+    if late["action"] == "answer":
+        return Answered(_answers(ask, late), late["name"])
+    if late["action"] == "submit":
+        return Answered(_values(ask, late), late["name"])
+    if late["action"] == "cancel":
+        return Declined(late.get("reason"), late["name"])
+    # An approval cannot be given late.
+    return None
+
+
+def _answers(ask: Interaction, response: InteractionResponse | LateResponse) -> dict[str, str | list[str]]:
     asked = {question["id"]: question for question in ask["request"]["questions"]}
     found: dict[str, str | list[str]] = {}
     for answer in response["answers"]:
@@ -74,7 +94,7 @@ def _answers(ask: Interaction, response: InteractionResponse) -> dict[str, str |
     return found
 
 
-def _values(ask: Interaction, response: InteractionResponse) -> dict[str, Any]:
+def _values(ask: Interaction, response: InteractionResponse | LateResponse) -> dict[str, Any]:
     values = dict(response["input"])
     for field in ask["request"]["form"]["fields"]:
         if field["type"] == "secret" and values.get(field["id"]) == _SECRET:

@@ -93,6 +93,11 @@ class AskState(_AskState, total=False):
     submittedPromptId: PromptId
 
 
+class Asker(TypedDict):
+    name: str
+    surface: Surface
+
+
 class Capabilities(TypedDict):
     editInput: bool
     reason: bool
@@ -199,6 +204,7 @@ class _Interaction(TypedDict):
 class Interaction(_Interaction, total=False):
     closing: Closing
     delivery: Delivery | None
+    late: LateResponse | None
     ranOtherThanApproved: bool
     respondedAt: Timestamp | None
     response: InteractionResponse | None
@@ -223,6 +229,7 @@ class _InteractionRequest(TypedDict):
 
 class InteractionRequest(_InteractionRequest, total=False):
     agentSays: str | None
+    askedBy: Asker | None
     completedView: CompletedView | None
     deadline: Timestamp | None
     decisionReason: str | None
@@ -263,6 +270,21 @@ class InteractionResponse(_InteractionResponse, total=False):
     scope: Scope
     settlement: Settlement | None
     surface: Surface
+
+
+class _LateResponse(TypedDict):
+    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+    at: Timestamp
+    name: str
+    surface: Surface
+
+
+class LateResponse(_LateResponse, total=False):
+    answers: list[Answer]
+    editedInput: Any
+    input: dict[str, Any]
+    reason: str | None
+    scope: Scope
 
 
 class _OfferedScope(TypedDict):

@@ -45,7 +45,13 @@ class Declined(_Result):
 
 @dataclass(frozen=True)
 class Expired(_Result):
-    """Nobody answered in time."""
+    """Nobody answered in time.
+
+    `late` is an answer that came after that, if one has: it settled nothing, and using it is up to you. Ask again with the
+    same key to look for it.
+    """
+
+    late: Answered[Any] | Declined | None = None
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ export const openapi = <ThrowOnError extends boolean = false>(options?: Options<
 });
 
 /**
- * The journal answers, too.
+ * The journal can be read and written, too.
  */
 export const readyz = <ThrowOnError extends boolean = false>(options?: Options<ReadyzData, ThrowOnError>) => (options?.client ?? client).get<ReadyzResponses, ReadyzErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, {

@@ -161,6 +161,14 @@ export type AskState = {
     state: 'closed';
 };
 
+/**
+ * Who asked: derived from a token, never from a body.
+ */
+export type Asker = {
+    name: string;
+    surface: Surface;
+};
+
 export type BTreeMap = {
     [key: string]: string;
 };
@@ -561,6 +569,7 @@ export type Incarnation = number;
 export type Interaction = AskState & {
     agent: string;
     delivery?: Delivery | null;
+    late?: LateResponse | null;
     openedAt: Timestamp;
     /**
      * The agent has no process while it waits.
@@ -625,6 +634,7 @@ export type InteractionRequest = AskBody & {
      * The asker's own words. Shown as such, never as fact.
      */
     agentSays?: string | null;
+    askedBy?: Asker | null;
     attempt: number;
     canPark: boolean;
     capabilities: Capabilities;
@@ -708,7 +718,8 @@ export type Interrupted = {
 };
 
 /**
- * An answer that came after its ask was queued or expired. It goes to the agent as a message and settles nothing.
+ * An answer that came after its ask was queued or expired. It settles nothing: it goes to the agent as a message, or is
+ * kept for the program that asked.
  */
 export type LateAnswer = Response & {
     bodyDigest: Digest;
@@ -723,6 +734,15 @@ export type LateAnswer = Response & {
      */
     text: string;
     turnId: TurnId;
+};
+
+/**
+ * An answer that came too late to settle its ask.
+ */
+export type LateResponse = Response & {
+    at: Timestamp;
+    name: string;
+    surface: Surface;
 };
 
 /**
@@ -850,7 +870,8 @@ export type Receipt = AskState & {
     delivery?: Delivery | null;
     interactionId: InteractionId;
     /**
-     * It was too late to settle the ask and goes to the agent as a message.
+     * It was too late to settle the ask. It goes to the agent as a message, or, where a program asked, is kept for it as
+     * `late` of the ask.
      */
     late?: boolean;
     promptId: PromptId;

@@ -1,12 +1,13 @@
 //! A history that is good, and one broken history for each thing that must never be.
 
+use holdstead_core::asking;
 use holdstead_protocol::{
-    AskBody, AskChange, Capabilities, Decider, Delivery, Done, Event, EventBody, EventId, Hold, HoldThen,
-    Incarnation, InteractionId, InteractionRequest, InteractionResponse, InteractionUpdate, MessageId,
-    Origin, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId, Settlement, StopReason,
-    Surface, Timestamp, ToolCallId, ToolResult, TurnId, UserMessage,
+    AskBody, AskChange, Capabilities, Decider, Delivery, Done, Event, EventBody, EventId, Incarnation,
+    InteractionId, InteractionRequest, InteractionResponse, InteractionUpdate, MessageId, Origin, PromptId,
+    Response, ResponseDraft, Scope, Seq, SessionId, Settlement, StopReason, Surface, Timestamp, ToolCallId,
+    ToolResult, TurnId, UserMessage,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -61,32 +62,12 @@ impl World {
         } else {
             AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false }
         };
+        let can = Capabilities { reason: true, edit_input: true, scopes: false };
         self.push(EventBody::InteractionRequest(Box::new(InteractionRequest {
-            interaction_id: ask_id(name),
-            prompt_id,
-            attempt: 1,
-            origin: Origin::Agent,
             turn_id: Some(self.turn),
             tool_call_id: Some(call(of_call)),
-            parents: Vec::new(),
-            tool_name: "Edit".into(),
-            input: input(of_call),
-            input_digest: holdstead_core::digest(&input(of_call)),
-            body,
-            agent_says: None,
-            decision_reason: None,
-            error: None,
-            field_errors: Map::new(),
-            initial_values: Map::new(),
-            presentation: Presentation::Tool,
-            completed_view: None,
-            hold: Hold { after_ms: 1, then: HoldThen::Wait },
-            deadline: None,
-            can_park: false,
-            capabilities: Capabilities { reason: true, edit_input: true, scopes: false },
             may_have_run,
-            has_handler: false,
-            handler_state: None,
+            ..asking(ask_id(name), prompt_id, Origin::Agent, "Edit", input(of_call), body, can)
         })));
         prompt_id
     }
