@@ -43,7 +43,8 @@ impl GatewayError {
                 StoreError::Unreachable { .. }
                 | StoreError::Refused { .. }
                 | StoreError::Unknown { .. }
-                | StoreError::Overloaded { .. },
+                | StoreError::Overloaded { .. }
+                | StoreError::NoWriter { .. },
             )
             | Self::Start(_)
             | Self::StillAlive { .. } => true,
@@ -54,6 +55,7 @@ impl GatewayError {
                 | StoreError::Corrupt { .. }
                 | StoreError::NewerVersion { .. }
                 | StoreError::File { .. }
+                | StoreError::Panicked { .. }
                 | StoreError::NoKey,
             )
             | Self::NoSession

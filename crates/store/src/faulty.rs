@@ -200,6 +200,10 @@ impl Journal for FaultyJournal {
         self.may("use_login_link")?.use_login_link(hash).await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.may("ready")?.ready().await
+    }
+
     async fn now(&self) -> Result<Timestamp, StoreError> {
         self.may("now")?.now().await
     }
