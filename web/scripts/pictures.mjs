@@ -41,12 +41,13 @@ try {
 
   const desk = await open({ viewport: { width: 1200, height: 760 } });
   // A temporary folder has a name that nobody knows.
-  await desk.route("**/v1/sessions", async (route) => {
+  await desk.route(/\/v1\/sessions(\/ses_\w+)?(\?.*)?$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.dir, "/Users/ana/code") });
   });
   await desk.goto(`${gateway.url}/sessions/${shop}`);
   await desk.locator("[data-card]:not([data-inert])").waitFor();
+  await desk.getByText("~/code/shop-api").first().waitFor();
   await desk.locator("[data-card]").screenshot({ path: join(folder, "approval.png") });
   const phone = await open({ viewport: { width: 390, height: 700 }, isMobile: true, hasTouch: true });
   await phone.getByText("Release 1.4.0").waitFor();
