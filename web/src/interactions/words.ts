@@ -21,6 +21,7 @@ export type Tone = "pending" | "approved" | "denied" | "expired" | "parked";
 export function tone(ask: Ask): Tone {
   switch (ask.state) {
     case "settled":
+      if (ask.toolFailed) return "denied";
       return ask.settlement === "approved" || ask.settlement === "answered" ? "approved" : "denied";
     case "closed":
       return ask.closing === "answered_late" ? "approved" : "expired";
@@ -264,7 +265,8 @@ export function sentLate({ origin }: InteractionRequest): string {
 export function receipt(ask: Ask): string {
   if (ask.state === "closed") return closed(ask);
   const { response, respondedAt } = ask;
-  const parts = [deed(ask), response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
+  const done = ask.toolFailed ? `${deed(ask)}, but the tool failed` : deed(ask);
+  const parts = [done, response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
   if (ask.ranOtherThanApproved) {
     const ran = ask.ran === undefined || ask.ran === null ? "" : `: ${brief(commandOf(ask.ran) ?? plain(ask.ran))}`;
     parts.push(`RAN OTHER THAN APPROVED${ran}`);

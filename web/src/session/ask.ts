@@ -12,6 +12,8 @@ export type Ask = AskState & {
   ranOtherThanApproved?: boolean;
   /** The input that ran instead, where the journal was read and has it. */
   ran?: unknown;
+  /** The tool took the answer and then failed: it came to nothing. */
+  toolFailed?: boolean;
   response?: InteractionResponse | null;
   respondedAt?: string | null;
 };

@@ -122,6 +122,17 @@ describe("a transcript", () => {
     });
   });
 
+  it("knows a tool that failed by its saying nothing of what came of the answer", () => {
+    const ask: EventBody = { type: "interaction_request", data: approvalRequest({ hasHandler: true }) };
+    const settled = (more: object) =>
+      ({
+        type: "interaction_update",
+        data: { interactionId: "int_1", promptId: "prm_1", change: "settled", settlement: "approved", ...more },
+      }) as EventBody;
+    expect(askIn(read(ask, settled({})), "int_1")?.toolFailed).toBe(true);
+    expect(askIn(read(ask, settled({ result: null })), "int_1")?.toolFailed).toBe(false);
+  });
+
   it("takes an ask for parked while its agent is", () => {
     const ask: EventBody = { type: "interaction_request", data: approvalRequest({}) };
     const parked: EventBody = { type: "session_status", data: { agent: "parked" } };

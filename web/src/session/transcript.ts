@@ -255,7 +255,13 @@ function request(draft: Draft, data: InteractionRequest, at: string, seq: number
 function update(ask: Ask, change: InteractionUpdate): Ask {
   switch (change.change) {
     case "settled":
-      return { ...ask, state: "settled", settlement: change.settlement };
+      // A tool that is done says what came of it, if only null.
+      return {
+        ...ask,
+        state: "settled",
+        settlement: change.settlement,
+        toolFailed: ask.request.hasHandler === true && change.result === undefined,
+      };
     case "queued":
       return { ...ask, state: "queued" };
     case "delivery":
