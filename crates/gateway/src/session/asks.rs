@@ -37,10 +37,11 @@ impl SessionTask {
                 self.handle.wake();
                 Ok(())
             }
+            // The store is away, or the gateway is going: it is asked when they are back.
+            Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => Err(error),
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
-            Err(GatewayError::Rejected(rejection)) => {
-                let message =
-                    format!("This could not be shown to a person, so nothing was decided: {rejection}");
+            Err(error) => {
+                let message = not_shown(&error);
                 let turn_id = self.process.as_mut().and_then(|process| {
                     process.resolve(&tool_call_id, Resolution::Closed { message: message.clone() }, None);
                     process.turn
@@ -48,7 +49,6 @@ impl SessionTask {
                 self.now(Output::Error(SessionError { turn_id, message }));
                 Ok(())
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -117,6 +117,8 @@ impl SessionTask {
                         return Ok(id);
                     }
                 }
+                // A person can decide on the whole input without a preview of what it does.
+                Err(GatewayError::TooLarge { .. }) if drop_preview(&mut request.body) => continue,
                 Err(GatewayError::Rejected(Rejection::AskChanged)) if self.is_over(id).await? => {}
                 Err(error) => return Err(error),
             }
@@ -257,6 +259,26 @@ fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool)
         *offered = offered_scopes(tool_name, input, scopes);
     }
     body
+}
+
+/// Says whether there was one.
+fn drop_preview(body: &mut AskBody) -> bool {
+    match body {
+        AskBody::Approval { preview, .. } => preview.take().is_some(),
+        AskBody::Question { .. } | AskBody::Form { .. } => false,
+    }
+}
+
+/// What an agent is told whose ask nobody will see.
+fn not_shown(error: &GatewayError) -> String {
+    let why = if let GatewayError::TooLarge { bytes, limit } = error {
+        format!(
+            "it has {bytes} bytes, and {limit} can be shown. Make it in smaller parts, such as one file in several steps"
+        )
+    } else {
+        error.to_string()
+    };
+    format!("This could not be shown to a person, so nothing was decided and nothing ran: {why}")
 }
 
 /// The ask is for the call that the agent makes now, not one that is over.

@@ -89,6 +89,27 @@ async fn an_answer_that_meets_an_agent_being_parked_waits_for_its_next_life() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_that_ignores_being_parked_is_ended_and_its_next_life_gets_the_answer() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let ask = talk.ask().await;
+    actor.is_heard(&mut talk).await;
+    advance(11 * MINUTE).await;
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
+    talk.respond(&ask, approve()).await;
+    actor.is_heard(&mut talk).await;
+    advance(59 * SECOND).await;
+    actor.is_heard(&mut talk).await;
+    advance(2 * SECOND).await;
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    let mut actor = stage.life().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_would_not_go_keeps_waiting_and_is_answered_in_place() {
     let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
     let (mut talk, mut actor) = stage.talk().await;

@@ -16,6 +16,7 @@ mod grants;
 mod holds;
 mod hosted_tools;
 mod inbox;
+mod large;
 mod lives;
 mod loss;
 mod messages;
