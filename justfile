@@ -92,6 +92,10 @@ show-growth: _shows
 show-kill *args: _shows
     scripts/postgres with {{ proof }} kill "$@"
 
+# Store errors under 50 scripted sessions and 10 of the real Claude Code: no answer is stuck or lost, nothing restarted.
+show-stalls *args: _shows
+    {{ proof }} stalls "$(scripts/agents claude)" "$@"
+
 # Every kind of tampering with the journal is found, on both stores; planted secrets are nowhere.
 show-audit: _shows
     scripts/postgres with {{ proof }} audit
@@ -174,6 +178,6 @@ gallery: _web-packages
     cd web && npm run gallery
 
 # The short ones, which CI runs. Those that compare times under load want a quiet machine: show-flood, show-web-speed.
-show-ci: show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill \
+show-ci: show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill show-stalls \
     show-claude-asks show-mcp show-callers show-forms \
     show-web-cards show-web-a11y show-web-spoofing

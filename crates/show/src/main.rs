@@ -22,6 +22,7 @@ mod processes;
 mod reconnect;
 mod reprompt;
 mod routes;
+mod stalls;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ async fn main() -> ExitCode {
         reprompt::HOST => reprompt::host().await,
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
+        "stalls" => stalls::show().await,
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,
