@@ -59,11 +59,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
       forgetDraft(draftName(promptId));
       setTaken(true);
       onAnswered?.();
-      setPhase(
-        receipt.late
-          ? { at: "late", words: sentLate(ask.request) }
-          : { at: "editing" },
-      );
+      setPhase(receipt.late ? { at: "late", words: sentLate(ask.request) } : { at: "editing" });
       if (after === "stop") {
         await transport
           .interrupt(ask.sessionId)
