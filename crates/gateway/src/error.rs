@@ -56,6 +56,7 @@ impl GatewayError {
                 | StoreError::NewerVersion { .. }
                 | StoreError::File { .. }
                 | StoreError::Panicked { .. }
+                | StoreError::Claimed { .. }
                 | StoreError::NoKey,
             )
             | Self::NoSession

@@ -98,6 +98,7 @@ impl From<crate::StoreError> for WriteError {
             | E::NewerVersion { .. }
             | E::File { .. }
             | E::Panicked { .. }
+            | E::Claimed { .. }
             | E::NoWriter { .. }
             | E::NoKey) => Self::Corrupt(other),
         }

@@ -9,8 +9,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row as _, Type};
 use uuid::Uuid;
 
-use crate::StoreError;
 use crate::backend::Backend;
+use crate::{Claim, StoreError};
 
 /// A value that a query is given.
 #[derive(Debug, Clone)]
@@ -103,6 +103,8 @@ pub(crate) trait Db: Backend {
 
     /// What was erased is taken from where the database keeps old pages, as far as it can be told to.
     async fn forget(&self) -> Result<(), StoreError>;
+
+    async fn claim(&self) -> Result<Claim, StoreError>;
 
     async fn now(&self) -> Result<Timestamp, StoreError>;
 

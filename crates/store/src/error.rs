@@ -41,6 +41,9 @@ pub enum StoreError {
     File { what: String, why: String },
     #[error("nothing can be signed: no key was given")]
     NoKey,
+    /// Two gateways would take each other's agents for dead.
+    #[error("`{database}` is hosted already, by {by}: stop that gateway, or use another database")]
+    Claimed { database: String, by: String },
     /// A mistake in our own code. Nothing was written.
     #[error(
         "a command made the journal's writer fail ({what}): this is a bug in Holdstead, please report it"

@@ -11,9 +11,9 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, DueList, EraseError, Erasure, Fault, Heads,
-    Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, StoreError, TokenRecord,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure, Fault,
+    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord,
 };
 
 /// A call of the journal.
@@ -198,6 +198,10 @@ impl Journal for FaultyJournal {
 
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
         self.may("use_login_link")?.use_login_link(hash).await
+    }
+
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        self.may("claim")?.claim().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

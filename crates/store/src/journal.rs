@@ -11,9 +11,9 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, DueList, EraseError, Erasure, Fault,
-    Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
+    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure,
+    Fault, Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
 };
 
 /// Remembers sessions, their asks, and who may do what.
@@ -102,6 +102,10 @@ pub trait Journal: Send + Sync + Debug {
 
     /// Uses a link up. Of many who try at once, one gets in.
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError>;
+
+    /// Claims the database for a process that hosts its sessions. Refused while another one does; reading and single
+    /// writes beside it need no claim.
+    async fn claim(&self) -> Result<Claim, StoreError>;
 
     /// Whether it can be read and written now: the writer answers, and so does the database.
     async fn ready(&self) -> Result<(), StoreError>;

@@ -15,6 +15,7 @@ pub mod backend;
 mod batch;
 mod chain;
 mod checkpoint;
+mod claim;
 mod clock;
 mod db;
 mod decode;
@@ -44,6 +45,7 @@ mod walk;
 mod weigh;
 
 pub use checkpoint::{AuditKey, Checkpoint, KeyError, PublicKey};
+pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
 pub use erase::EraseError;
 pub use error::{AppendError, StoreError};

@@ -12,7 +12,7 @@ use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::store::Store;
-use crate::{StoreError, postgres_write, rebuild};
+use crate::{Claim, StoreError, postgres_write, rebuild};
 
 /// A journal in PostgreSQL.
 pub type PostgresJournal = Store<Postgres>;
@@ -21,6 +21,10 @@ pub type PostgresJournal = Store<Postgres>;
 #[derive(Debug)]
 pub struct Postgres {
     pool: PgPool,
+    /// For the connection that holds the claim.
+    options: PgConnectOptions,
+    /// Its address without what is secret in it.
+    shown: String,
 }
 
 impl PostgresJournal {
@@ -70,10 +74,10 @@ impl Postgres {
             .after_connect(|connection, _| {
                 Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(|_| ()) })
             })
-            .connect_with(options)
+            .connect_with(options.clone())
             .await?;
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let db = Self { pool };
+        let db = Self { pool, options, shown: without_secret(url) };
         rebuild::rebuild(&db).await?;
         Ok(db)
     }
@@ -184,6 +188,10 @@ impl Db for Postgres {
     /// Its old rows go with the next vacuum, which is the server's own business.
     async fn forget(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        Claim::of_server(self.options.clone(), self.shown.clone()).await
     }
 
     async fn now(&self) -> Result<Timestamp, StoreError> {

@@ -1,5 +1,6 @@
 //! SQLite: one file, or memory. One connection writes; a file is read through others meanwhile.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::store::Store;
-use crate::{StoreError, rebuild, sqlite_write};
+use crate::{Claim, StoreError, rebuild, sqlite_write};
 
 /// A journal in SQLite.
 pub type SqliteJournal = Store<Sqlite>;
@@ -27,6 +28,8 @@ pub type SqliteJournal = Store<Sqlite>;
 pub struct Sqlite {
     writer: SqlitePool,
     readers: SqlitePool,
+    /// Where it is, unless it is in memory.
+    path: Option<PathBuf>,
     clock: Arc<dyn Clock>,
     /// The clock is not the machine's, so it may stand still while the database works.
     injected: bool,
@@ -84,13 +87,15 @@ impl Sqlite {
             .test_before_acquire(false);
         let writer = one.connect_with(options.clone()).await?;
         migrations().run(&writer).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let readers = if url.contains(":memory:") || url.contains("mode=memory") {
+        let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+        let path = (!in_memory).then(|| options.get_filename().to_owned());
+        let readers = if in_memory {
             writer.clone()
         } else {
             let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
             readers.connect_with(options.pragma("query_only", "ON")).await?
         };
-        let db = Self { writer, readers, clock, injected };
+        let db = Self { writer, readers, path, clock, injected };
         rebuild::rebuild(&db).await?;
         Ok(db)
     }
@@ -200,6 +205,13 @@ impl Db for Sqlite {
 
     async fn forget(&self) -> Result<(), StoreError> {
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new()).await.map(|_| ())
+    }
+
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        match &self.path {
+            Some(path) => Claim::of_file(path).await,
+            None => Ok(Claim::alone()),
+        }
     }
 
     async fn now(&self) -> Result<Timestamp, StoreError> {

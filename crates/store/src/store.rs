@@ -13,10 +13,10 @@ use crate::batch::Queue;
 use crate::db::{Db, Param, Row};
 use crate::notary::{self, Noted};
 use crate::{
-    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, DueAsk, DueList, EraseError, Erasure, Fault,
-    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, erase, export, secrets,
-    sql, tokens,
+    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
+    Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan,
+    SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, erase,
+    export, secrets, sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -190,6 +190,10 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
         tokens::use_link(&*self.db, hash).await
+    }
+
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        self.db.claim().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

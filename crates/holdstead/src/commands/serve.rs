@@ -63,6 +63,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         mcp_url: Some(mcp_url(address)),
         quota: config.limits.quota(),
     };
+    let mut claim = journal.claim().await?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdstead_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
@@ -84,6 +85,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         tokio::select! {
             () = wait_for_signal() => {}
             () = stdin_ended(), if flags.until_stdin_ends => {}
+            by = claim.lost() => {
+                tracing::error!(by, "another gateway hosts this database now; this one stops");
+            }
         }
         gateway.stop().await;
     };

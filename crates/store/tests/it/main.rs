@@ -2,6 +2,7 @@
 
 mod audit;
 mod checkpoints;
+mod claims;
 mod commands;
 mod durability;
 mod erasing;
@@ -74,6 +75,9 @@ conformance! {
         bytes_survive_as_they_were,
         what_is_too_large_is_refused_alone,
         closing_writes_what_is_queued,
+    }
+    claims {
+        one_gateway_hosts_a_database,
     }
     audit {
         a_changed_byte_is_found,
