@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use holdstead_core::{Command, Expire, ExpireCause};
 
 use crate::{Gateway, GatewayError};
@@ -36,10 +37,14 @@ pub(crate) async fn run(gateway: Gateway) {
 async fn close_due(gateway: &Gateway) -> Result<Option<Duration>, GatewayError> {
     let list = gateway.inner.journal.due(BATCH).await?;
     let mut closed = false;
-    for ask in &list.due {
+    // All are queued before the first is awaited, so that they commit together.
+    let expiring = list.due.iter().map(|ask| {
         let expire =
             Expire { interaction_id: ask.interaction, prompt_id: ask.prompt, cause: ExpireCause::Deadline };
-        match gateway.append(ask.session, Command::Expire(expire)).await {
+        gateway.append(ask.session, Command::Expire(expire))
+    });
+    for (ask, expired) in list.due.iter().zip(join_all(expiring).await) {
+        match expired {
             Ok(_) => closed = true,
             Err(GatewayError::Rejected(rejection)) => tracing::debug!(%rejection, "an ask did not expire"),
             // One session that cannot be read keeps no other from its deadlines.
