@@ -132,6 +132,10 @@ show-forms: _web-shows
 show-claude-asks: _shows
     {{ proof }} claude-asks "$(scripts/agents claude)"
 
+# A hostile repository and the real Claude Code: nothing of it runs unasked; once trusted, what runs is what was approved.
+show-closed: _shows
+    {{ proof }} closed "$(scripts/agents claude)"
+
 # 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
 show-claude-park: _shows
     {{ proof }} claude-park "$(scripts/agents claude)"
@@ -179,5 +183,5 @@ gallery: _web-packages
 
 # The short ones, which CI runs. Those that compare times under load want a quiet machine: show-flood, show-web-speed.
 show-ci: show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill show-stalls \
-    show-claude-asks show-mcp show-callers show-forms \
+    show-claude-asks show-closed show-mcp show-callers show-forms \
     show-web-cards show-web-a11y show-web-spoofing

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
-    Agents, AskCall, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted, OpenSession,
-    Receipt, Respond, SendMessage, Session, SessionPage, SetInteractionMode, WhoAmI,
+    Agents, AskCall, FolderFiles, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted,
+    OpenSession, Receipt, Respond, SendMessage, Session, SessionPage, SetInteractionMode, TrustFolder,
+    TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId};
+use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -124,6 +125,28 @@ impl Http {
     /// Waits until the ask is settled or closed, for a while.
     pub async fn wait(&self, id: InteractionId, seconds: u32) -> Result<Interaction, TransportError> {
         self.get(&format!("/v1/interactions/{id}?wait={seconds}s")).await
+    }
+
+    /// What a folder brings that an agent would run.
+    pub async fn folder_files(&self, agent: &str, folder: &str) -> Result<FolderFiles, TransportError> {
+        let request =
+            self.request(Method::GET, "/v1/trusts/folder").query(&[("agent", agent), ("folder", folder)]);
+        read(request.send().await.map_err(unreachable)?).await
+    }
+
+    /// Trusts a folder's own files, as they were shown.
+    pub async fn trust(&self, folder: &TrustFolder) -> Result<Trust, TransportError> {
+        self.post("/v1/trusts", folder).await
+    }
+
+    pub async fn trusts(&self) -> Result<TrustPage, TransportError> {
+        self.get("/v1/trusts").await
+    }
+
+    pub async fn revoke_trust(&self, id: TrustId) -> Result<(), TransportError> {
+        let request = self.request(Method::DELETE, &format!("/v1/trusts/{id}"));
+        let response = request.json(&serde_json::json!({})).send().await.map_err(unreachable)?;
+        if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
     }
 
     pub async fn login_link(&self) -> Result<LoginLink, TransportError> {

@@ -40,6 +40,8 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         | EventBody::InteractionRequest(_)
         | EventBody::GrantAdded(_)
         | EventBody::GrantRevoked(_)
+        | EventBody::TrustAdded(_)
+        | EventBody::TrustRevoked(_)
         | EventBody::Error(_) => false,
     }
 }

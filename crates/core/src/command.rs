@@ -28,10 +28,11 @@ pub(crate) mod resume;
 pub(crate) mod retell;
 pub(crate) mod revoke;
 pub(crate) mod stay;
+pub(crate) mod trust;
 
 use holdstead_protocol::{
     AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, NotRun, SessionOpened, Timestamp,
-    TurnId, UserMessage,
+    Trust, TrustId, TurnId, UserMessage,
 };
 
 use crate::{
@@ -91,6 +92,10 @@ pub enum Command {
     Grant(Grant),
     /// Forget one.
     Revoke { grant_id: GrantId, name: String },
+    /// A folder's own files are trusted.
+    Trust(Box<Trust>),
+    /// And not any more.
+    Distrust { trust_id: TrustId, name: String },
     /// End the session.
     End { name: String },
 }
@@ -107,6 +112,8 @@ impl Command {
             | Self::Resume(_)
             | Self::Identify { .. }
             | Self::Grant(_)
+            | Self::Trust(_)
+            | Self::Distrust { .. }
             | Self::Revoke { .. } => Vec::new(),
             Self::Request(request) => {
                 let own = std::iter::once(request.request.interaction_id);
@@ -175,6 +182,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Retell(retell) => retell::decide(session, retell),
         Command::Grant(grant) => grant::decide(session, grant),
         Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),
+        Command::Trust(trust) => trust::decide(session, trust),
+        Command::Distrust { trust_id, name } => trust::revoke(session, *trust_id, name),
         Command::End { .. } => end::decide(session),
     }
 }

@@ -55,6 +55,14 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::GrantRevoked(revoked) => {
             session.grants.remove(&revoked.grant_id);
         }
+        EventBody::TrustAdded(added) => {
+            let trust = &added.trust;
+            session.trusts.retain(|_, old| old.agent != trust.agent || old.folder != trust.folder);
+            session.trusts.insert(trust.trust_id, trust.clone());
+        }
+        EventBody::TrustRevoked(revoked) => {
+            session.trusts.remove(&revoked.trust_id);
+        }
         EventBody::SessionStatus(status) => session.status(status),
         EventBody::ToolCallEnd(end) => session.awaits(&end.tool_call_id, &end.input),
         EventBody::ToolResult(result) => session.heard(&result.tool_call_id, &result.output),
@@ -81,6 +89,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         turn: None,
         pending: Vec::new(),
         grants: BTreeMap::new(),
+        trusts: BTreeMap::new(),
         live: BTreeSet::new(),
         live_bytes: 0,
         blocking: BTreeSet::new(),

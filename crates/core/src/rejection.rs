@@ -73,6 +73,8 @@ pub enum Rejection {
     UnknownGrant,
     #[error("{waiting} messages wait for the agent already: send this one when it has taken some")]
     TooManyMessages { waiting: usize },
+    #[error("there is no such trust, or it was taken back")]
+    UnknownTrust,
     #[error("a message needs words")]
     EmptyMessage,
 }

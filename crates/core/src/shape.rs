@@ -63,6 +63,8 @@ pub fn check(command: &Command) -> Result<(), Rejection> {
         | Command::RanOther(_)
         | Command::Retell(_)
         | Command::Grant(_)
+        | Command::Trust(_)
+        | Command::Distrust { .. }
         | Command::Revoke { .. }
         | Command::End { .. } => None,
     };

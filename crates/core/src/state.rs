@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdstead_protocol::{
     AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold, Incarnation,
     InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement, Timestamp,
-    ToolCallId, TurnId,
+    ToolCallId, Trust, TrustId, TurnId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub struct Session {
     pub pending: Vec<PendingTurn>,
     /// Approvals remembered in this journal.
     pub grants: BTreeMap<GrantId, Grant>,
+    /// Folders whose own files are trusted, in an owner's journal.
+    pub trusts: BTreeMap<TrustId, Trust>,
     /// Asks that a person can still answer or a handler still decides.
     pub live: BTreeSet<InteractionId>,
     /// What those show, in bytes.

@@ -18,6 +18,18 @@ pub enum GatewayError {
     NoTool { name: String },
     #[error("the folder `{cwd}` does not exist: name one that does")]
     NoFolder { cwd: String },
+    #[error("the files of `{folder}` are not those that you were shown: look at them again")]
+    FilesChanged { folder: String },
+    #[error("`{folder}` has no files of its own that an agent would run: there is nothing to trust")]
+    NothingToTrust { folder: String },
+    #[error(
+        "the files of `{folder}` cannot be trusted: they are too many, too large, or lead out of the folder"
+    )]
+    CannotTrust { folder: String },
+    #[error(
+        "`{name}` is a pattern, and allowedTools takes whole names only: name each tool that need not ask"
+    )]
+    ToolPattern { name: String },
     #[error(transparent)]
     Rejected(#[from] Rejection),
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
@@ -64,6 +76,10 @@ impl GatewayError {
             | Self::NoAgent { .. }
             | Self::NoTool { .. }
             | Self::NoFolder { .. }
+            | Self::FilesChanged { .. }
+            | Self::NothingToTrust { .. }
+            | Self::CannotTrust { .. }
+            | Self::ToolPattern { .. }
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone

@@ -21,14 +21,23 @@ pub(crate) async fn of_owner(gateway: &Gateway, owner: &OwnerId) -> Result<Vec<G
 
 /// Remembers an approval for good. Saving it twice saves it once.
 pub(crate) async fn remember(gateway: &Gateway, owner: &OwnerId, grant: Grant) -> Result<(), GatewayError> {
+    append_to_owner(gateway, owner, Command::Grant(grant)).await
+}
+
+/// Appends to the owner's own journal, which is opened by the first who does.
+pub(crate) async fn append_to_owner(
+    gateway: &Gateway,
+    owner: &OwnerId,
+    command: Command,
+) -> Result<(), GatewayError> {
     let journal = journal_of(owner);
-    match gateway.append(journal, Command::Grant(grant.clone())).await {
+    match gateway.append(journal, command.clone()).await {
         Err(GatewayError::Rejected(Rejection::NotOpened)) => {
             match gateway.append(journal, Command::Open(opening(owner))).await {
                 Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => {}
                 Err(error) => return Err(error),
             }
-            gateway.append(journal, Command::Grant(grant)).await?;
+            gateway.append(journal, command).await?;
             Ok(())
         }
         other => other.map(|_| ()),
@@ -84,7 +93,7 @@ pub(crate) fn is_owners_journal(record: &SessionRecord) -> bool {
     record.opened.agent == OWNER_JOURNAL
 }
 
-fn journal_of(owner: &OwnerId) -> SessionId {
+pub(crate) fn journal_of(owner: &OwnerId) -> SessionId {
     SessionId::derive(owner, OWNER_JOURNAL)
 }
 

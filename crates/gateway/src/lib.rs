@@ -26,6 +26,7 @@ mod secrets;
 mod session;
 mod stream;
 mod tools;
+mod trusts;
 mod view;
 
 pub use ask::{CallerAsk, callers_session};

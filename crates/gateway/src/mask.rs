@@ -102,6 +102,8 @@ impl Masks {
             | Command::NotRun { .. }
             | Command::Grant(_)
             | Command::Revoke { .. }
+            | Command::Trust(_)
+            | Command::Distrust { .. }
             | Command::End { .. } => {}
         }
         command

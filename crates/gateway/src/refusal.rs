@@ -15,9 +15,13 @@ impl From<&GatewayError> for Refusal {
             GatewayError::NoSession | GatewayError::NoAsk | GatewayError::NoTool { .. } => {
                 Self::new(Code::NotFound, words)
             }
-            GatewayError::NoAgent { .. } | GatewayError::NoFolder { .. } | GatewayError::Start(_) => {
-                Self::new(Code::Invalid, words)
-            }
+            GatewayError::NoAgent { .. }
+            | GatewayError::NoFolder { .. }
+            | GatewayError::NothingToTrust { .. }
+            | GatewayError::CannotTrust { .. }
+            | GatewayError::ToolPattern { .. }
+            | GatewayError::Start(_) => Self::new(Code::Invalid, words),
+            GatewayError::FilesChanged { .. } => Self::new(Code::Conflict, words),
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
             GatewayError::StillAlive { .. } | GatewayError::SecretGone => Self::new(Code::Conflict, words),
@@ -48,7 +52,7 @@ impl From<&GatewayError> for Refusal {
 
 fn rejected(rejection: &Rejection, words: String) -> Refusal {
     match rejection {
-        Rejection::NotOpened | Rejection::UnknownAsk | Rejection::UnknownGrant => {
+        Rejection::NotOpened | Rejection::UnknownAsk | Rejection::UnknownGrant | Rejection::UnknownTrust => {
             Refusal::new(Code::NotFound, words)
         }
         Rejection::Lost { winner } => {

@@ -76,6 +76,8 @@ pub(crate) enum Command {
         #[arg(long)]
         session: Option<String>,
     },
+    /// Let a folder's own settings, hooks and servers work, exactly as they are now
+    Trust(TrustFlags),
     /// The tools that reach you, on standard input and output, for an agent that speaks MCP
     Mcp {
         /// How long a call may wait before it says that nobody has answered yet, like 50s: less than the agent's limit
@@ -101,6 +103,24 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustFlags {
+    /// The folder; this one, if none is named
+    pub(crate) folder: Option<PathBuf>,
+    /// The kind of agent whose files they are
+    #[arg(long, default_value = "claude")]
+    pub(crate) agent: String,
+    /// Show which folders are trusted
+    #[arg(long, conflicts_with = "folder")]
+    pub(crate) list: bool,
+    /// Take a trust back
+    #[arg(long, value_name = "ID", conflicts_with_all = ["folder", "list"])]
+    pub(crate) revoke: Option<String>,
+    /// You have looked at the files
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation, InteractionId,
-    InteractionRequest, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq, Settlement, Surface,
-    Timestamp, ToolCallId, TurnId,
+    InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq, Settlement,
+    Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
 };
 
 /// One line of a session's journal.
@@ -86,6 +86,8 @@ events! {
     LateAnswer(Box<LateAnswer>) = "late_answer",
     GrantAdded(GrantAdded) = "grant_added",
     GrantRevoked(GrantRevoked) = "grant_revoked",
+    TrustAdded(TrustAdded) = "trust_added",
+    TrustRevoked(TrustRevoked) = "trust_revoked",
     SessionStatus(SessionStatus) = "session_status",
     Error(SessionError) = "error",
     Done(Done) = "done",
@@ -110,6 +112,8 @@ impl EventBody {
             | Self::ToolResult(_)
             | Self::GrantAdded(_)
             | Self::GrantRevoked(_)
+            | Self::TrustAdded(_)
+            | Self::TrustRevoked(_)
             | Self::SessionStatus(_)
             | Self::Error(_)
             | Self::Done(_) => None,
@@ -354,6 +358,22 @@ pub enum RevokedWhy {
     Used { interaction_id: InteractionId },
 }
 
+/// A folder's own files are trusted as they are, in the place of what was trusted there before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustAdded {
+    #[serde(flatten)]
+    pub trust: Trust,
+}
+
+/// A person took a trust back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustRevoked {
+    pub trust_id: TrustId,
+    pub name: String,
+}
+
 /// The agent's process changed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -371,6 +391,9 @@ pub struct SessionStatus {
     pub pid: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What of its folder's own files the process was started without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<Box<LeftOut>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

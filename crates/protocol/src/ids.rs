@@ -105,6 +105,7 @@ uuid_id!(
     PromptId, "prm", "prompt"
 );
 uuid_id!(GrantId, "grn", "grant");
+uuid_id!(TrustId, "tru", "trust");
 
 /// Where an id keeps the shard tag of its owner, so that a later sharding by owner needs no lookup table.
 const SHARD_BYTES: std::ops::Range<usize> = 12..14;
@@ -177,6 +178,13 @@ impl GrantId {
     /// What a tool remembers of the same answer, under a key of its own: another grant than that of the exact input.
     pub fn from_answer_under(interaction: InteractionId, key: &str) -> Self {
         Self(Uuid::new_v5(&interaction.0, format!("key\n{key}").as_bytes()))
+    }
+}
+
+impl TrustId {
+    /// A trust is named after what is trusted: saving it twice saves it once.
+    pub fn of(agent: &str, folder: &str, digest: &Digest) -> Self {
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{agent}\n{folder}\n{digest}").as_bytes()))
     }
 }
 

@@ -17,6 +17,7 @@ pub mod socket;
 mod state;
 mod time;
 pub mod transport;
+mod trust;
 
 pub use ask::{
     AskBody, Asker, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
@@ -26,14 +27,15 @@ pub use event::{
     AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
     InteractionResponse, InteractionUpdate, LateAnswer, RevokedWhy, SessionError, SessionOpened,
     SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart,
-    ToolResult, Usage, UserMessage,
+    ToolResult, TrustAdded, TrustRevoked, Usage, UserMessage,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
     Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PromptId, Seq,
-    SessionId, ToolCallId, TurnId,
+    SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};
 pub use time::{Timestamp, TimestampError};
+pub use trust::{LeftOut, Trust};

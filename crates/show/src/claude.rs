@@ -6,7 +6,7 @@ use holdstead_protocol::AgentState;
 use holdstead_protocol::api::Session;
 use holdstead_scripted_model::{Model, Script, Told};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -20,6 +20,7 @@ pub(crate) struct Stage {
     pub(crate) gateway: GatewayProcess,
     pub(crate) person: Client,
     home: TempDir,
+    program: String,
 }
 
 /// A session whose model plays a script, in a folder of its own.
@@ -48,12 +49,12 @@ impl Stage {
             ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
-            ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program),
+            ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program.clone()),
             ("HOLDSTEAD_HOLD_AFTER", hold.to_owned()),
         ]))
         .await?;
         let person = gateway.person()?;
-        Ok(Self { model, gateway, person, home })
+        Ok(Self { model, gateway, person, home, program })
     }
 
     /// The home of everything that this gateway starts: no other process has it.
@@ -65,11 +66,33 @@ impl Stage {
     pub(crate) async fn play(&self, name: &str, mode: &str, script: Script) -> Result<Scene> {
         let folder = self.home().join("projects").join(name);
         std::fs::create_dir_all(&folder)?;
+        self.play_in(name, mode, script, &folder).await
+    }
+
+    /// The same in this folder.
+    pub(crate) async fn play_in(
+        &self,
+        name: &str,
+        mode: &str,
+        script: Script,
+        folder: &Path,
+    ) -> Result<Scene> {
         let open = json!({ "agent": "claude", "cwd": folder, "permissionMode": mode, "title": name });
-        let session: Session = self.person.post("/v1/sessions", &open).await?;
+        self.open(name, &open, script).await
+    }
+
+    /// The same with these settings.
+    pub(crate) async fn open(&self, name: &str, open: &Value, script: Script) -> Result<Scene> {
+        let session: Session = self.person.post("/v1/sessions", open).await?;
+        let folder = PathBuf::from(session.cwd.unwrap_or_default());
         let scene = Scene { name: name.to_owned(), session: session.session_id.to_string(), folder };
         self.send(&scene, name, script).await?;
         Ok(scene)
+    }
+
+    /// Where Claude Code is.
+    pub(crate) fn program(&self) -> &str {
+        &self.program
     }
 
     /// Another message, with another script.

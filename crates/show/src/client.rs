@@ -86,6 +86,32 @@ impl Client {
         Err(format!("{seen} asks are open in {session}, not {count}").into())
     }
 
+    /// The asks of the session that are open now.
+    pub(crate) async fn asks(&self, session: &str) -> Result<Vec<Interaction>> {
+        let page: InteractionPage =
+            self.get(&format!("/v1/interactions?state=open&session={session}")).await?;
+        Ok(page.interactions)
+    }
+
+    /// Waits until the agent has said this.
+    pub(crate) async fn said(&self, session: &str, words: &str) -> Result<()> {
+        for _ in 0..LOOKS {
+            let events = self.journal(session).await?;
+            let said = |event: &Event| matches!(&event.body, EventBody::TextDelta(delta) if delta.text.contains(words));
+            if events.iter().any(said) {
+                return Ok(());
+            }
+            sleep(PAUSE).await;
+        }
+        Err(format!("{session} did not say {words}").into())
+    }
+
+    /// The status of the answer to this.
+    pub(crate) async fn status_of(&self, path: &str, body: &impl Serialize) -> Result<u16> {
+        let request = self.http.post(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body);
+        Ok(request.send().await?.status().as_u16())
+    }
+
     /// Waits until the one open ask of the session is of this kind.
     pub(crate) async fn open_ask(&self, session: &str, kind: &str) -> Result<Interaction> {
         let asks = self.open_asks(session, 1).await?;

@@ -9,6 +9,7 @@ mod claude_asks;
 mod claude_park;
 mod claude_recovery;
 mod client;
+mod closed;
 mod database;
 mod demo;
 mod first_answer;
@@ -60,6 +61,7 @@ async fn main() -> ExitCode {
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,
         "claude-asks" => claude_asks::show().await,
+        "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");
             return ExitCode::from(2);

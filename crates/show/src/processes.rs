@@ -28,6 +28,17 @@ pub(crate) fn with_home(home: &Path) -> Result<Vec<Process>> {
     Ok(found)
 }
 
+/// All command lines, as every user of the machine sees them.
+pub(crate) fn command_lines() -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(words) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
+        lines.push(String::from_utf8_lossy(&words).replace('\0', " "));
+    }
+    Ok(lines)
+}
+
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;

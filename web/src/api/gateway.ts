@@ -27,6 +27,9 @@ import {
   setInteractionMode,
   showInteraction,
   showSession,
+  type Trust,
+  type TrustFolder,
+  trustFolder,
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
@@ -81,6 +84,7 @@ export const gateway = {
   grants: () => take<GrantPage>(listGrants()),
   revokeGrant: (id: string, session?: string | null) =>
     take<void>(revokeGrant({ path: { id }, query: session ? { session } : {} })),
+  trustFolder: (body: TrustFolder) => take<Trust>(trustFolder({ body })),
 };
 
 export type Gateway = typeof gateway;

@@ -12,6 +12,7 @@ import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Dock } from "./Dock";
 import { EndSession } from "./EndSession";
+import { LeftOutNotice } from "./LeftOutNotice";
 import { useSessionPlace } from "./places";
 
 const QUIET: AgentState[] = ["idle", "ended", "detached", "parked"];
@@ -59,6 +60,9 @@ export function SessionPage() {
         )}
         {goesOn && <EndSession sessionId={sessionId} />}
       </header>
+      {transcript.leftOut && session && (
+        <LeftOutNotice leftOut={transcript.leftOut} agent={session.agent} mayTrust={mayAnswer(me)} />
+      )}
       {view.problem ? (
         <p className="p-6 text-ink-2">{view.problem.message}</p>
       ) : view.ready && transcript.items.length === 0 ? (

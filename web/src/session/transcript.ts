@@ -1,6 +1,14 @@
 // A session's events, folded into what is read. Pure: the same events give the same transcript.
 
-import type { AgentState, Event, InteractionRequest, InteractionUpdate, PermissionMode, Usage } from "../api/generated";
+import type {
+  AgentState,
+  Event,
+  InteractionRequest,
+  InteractionUpdate,
+  LeftOut,
+  PermissionMode,
+  Usage,
+} from "../api/generated";
 import { type Ask, isOpen } from "./ask";
 
 interface Common {
@@ -38,6 +46,8 @@ export interface Transcript {
   agent: AgentState;
   mode: PermissionMode;
   turnId: string | null;
+  /** What of its folder's own files the agent's last process was started without. */
+  leftOut: LeftOut | null;
   items: readonly Item[];
   /** Where a tool call or an ask stands among the items. */
   tools: ReadonlyMap<string, number>;
@@ -49,6 +59,7 @@ export const emptyTranscript = (seq = 0): Transcript => ({
   agent: "idle",
   mode: "default",
   turnId: null,
+  leftOut: null,
   items: [],
   tools: new Map(),
   asks: new Map(),
@@ -156,7 +167,9 @@ function apply(draft: Draft, event: Event): void {
       break;
     }
     case "session_status": {
-      const { agent, message } = event.data;
+      const { agent, message, pid, leftOut } = event.data;
+      // Each start of a process says what it was started without.
+      if (pid != null) draft.leftOut = leftOut ?? null;
       // The end of a session and that of its process say the same.
       const note = agent === draft.agent ? undefined : STATUS_NOTE[agent];
       draft.agent = agent;
@@ -173,6 +186,10 @@ function apply(draft: Draft, event: Event): void {
       break;
     case "grant_added":
       add(draft, { kind: "note", key: seq, text: `Remembered: ${event.data.toolName} with exactly that input.` });
+      break;
+    // They stand in an owner's own journal, which no screen follows.
+    case "trust_added":
+    case "trust_revoked":
       break;
     case "grant_revoked":
       if (event.data.why !== "revoked") break;

@@ -1,6 +1,6 @@
 //! A process was started: the first one, or one that goes on where another stopped.
 
-use holdstead_protocol::{AgentState, EventBody, Incarnation, SessionStatus};
+use holdstead_protocol::{AgentState, EventBody, Incarnation, LeftOut, SessionStatus};
 
 use super::still_open;
 use crate::{Rejection, Session};
@@ -10,6 +10,8 @@ pub struct Resume {
     /// The number of this life: one more than the last.
     pub incarnation: Incarnation,
     pub pid: u32,
+    /// What of its folder's own files it was started without.
+    pub left_out: Option<LeftOut>,
 }
 
 pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
@@ -23,6 +25,7 @@ pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBod
     Ok(vec![EventBody::SessionStatus(SessionStatus {
         incarnation: Some(command.incarnation),
         pid: Some(command.pid),
+        left_out: command.left_out.clone().map(Box::new),
         ..status(alive_state(session))
     })])
 }
@@ -38,5 +41,13 @@ pub(super) fn alive_state(session: &Session) -> AgentState {
 
 /// A bare change of the agent's state.
 pub(super) const fn status(agent: AgentState) -> SessionStatus {
-    SessionStatus { agent, turn_id: None, incarnation: None, agent_ref: None, pid: None, message: None }
+    SessionStatus {
+        agent,
+        turn_id: None,
+        incarnation: None,
+        agent_ref: None,
+        pid: None,
+        message: None,
+        left_out: None,
+    }
 }

@@ -103,7 +103,7 @@ pub(crate) fn message(n: u8) -> Command {
 }
 
 pub(crate) fn resume(n: u32) -> Command {
-    Command::Resume(Resume { incarnation: Incarnation(n), pid: 100 + n })
+    Command::Resume(Resume { incarnation: Incarnation(n), pid: 100 + n, left_out: None })
 }
 
 /// What the tests ask about. Two asks with the same number of `what` have the same input.

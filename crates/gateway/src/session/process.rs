@@ -8,8 +8,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, ProjectFiles, Resolution, ResumeAt,
-    ResumePoint, WriteError,
+    Agent, AgentEvent, AgentExit, DriverCapabilities, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
+    WriteError,
 };
 use holdstead_core::{Command, Resume};
 use holdstead_protocol::{
@@ -92,8 +92,10 @@ impl Process {
         let incarnation = Incarnation(record.state.incarnations + 1);
         let tool_server = gateway.tool_server(&record, incarnation).await?;
         let opened = record.opened;
+        let cwd = opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let (project_files, left_out) = gateway.project_files(&record.owner, &driver, &cwd).await?;
         let launch = Launch {
-            cwd: opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from),
+            cwd,
             permission_mode: opened.permission_mode,
             model: opened.model,
             system_prompt: opened.system_prompt,
@@ -101,14 +103,14 @@ impl Process {
             allowed_tools: opened.allowed_tools,
             mcp_servers: opened.mcp_servers,
             tool_server,
-            project_files: ProjectFiles::Closed,
+            project_files,
             program: opened.program,
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
         let agent = driver.start(launch).await?;
         // If this is refused, the agent is dropped, and its process with it.
-        let resume = Command::Resume(Resume { incarnation, pid: agent.pid });
+        let resume = Command::Resume(Resume { incarnation, pid: agent.pid, left_out });
         let turn = gateway.append(record.id, resume).await?.session.turn;
         if turn != record.state.turn {
             return Ok(None);

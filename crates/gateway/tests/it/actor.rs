@@ -1,12 +1,13 @@
 //! An agent that the test plays, on a clock that the test moves.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, Launch, MayAllow, Outgoing,
-    Reasks, Resolution, StartError,
+    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch, MayAllow,
+    Outgoing, Reasks, Resolution, StartError,
 };
 use holdstead_gateway::Gateway;
 use holdstead_protocol::{
@@ -112,6 +113,17 @@ impl Driver for ActorDriver {
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
         DriverCapabilities { ask, parks: true, reasks: self.reasks }
+    }
+
+    /// The folder's one file that this agent would run.
+    fn project_files(&self, cwd: &Path) -> Option<FoundFiles> {
+        let text = std::fs::read_to_string(cwd.join("hooks")).ok()?;
+        Some(FoundFiles {
+            folder: cwd.canonicalize().ok()?,
+            files: vec!["hooks".to_owned()],
+            instructions: Vec::new(),
+            digest: Some(holdstead_core::digest(&json!(text))),
+        })
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {

@@ -26,4 +26,5 @@ mod secrets;
 mod stop;
 mod streams;
 mod tools;
+mod trusts;
 mod world;

@@ -13,6 +13,7 @@ mod open;
 mod run;
 mod serve;
 mod token;
+mod trust;
 mod watch;
 
 use holdstead_client::Http;
@@ -53,6 +54,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Token { role, name, session } => {
             token::run(common, role.into(), &name, session.as_deref()).await
         }
+        Command::Trust(flags) => trust::run(common, &flags).await,
         Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(common, command).await,
         Command::Doctor => doctor::run(common).await,

@@ -3,7 +3,7 @@
 use holdstead_client::{Frame, Http};
 use holdstead_protocol::api::{InboxUpsert, Interaction};
 use holdstead_protocol::transport::Transport as _;
-use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId};
+use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId, SessionStatus};
 use serde::Deserialize;
 
 use super::list::{now, remember, row};
@@ -118,6 +118,9 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
             )
         }
         EventBody::Error(error) => safe_line(&error.message),
+        EventBody::SessionStatus(SessionStatus { left_out: Some(left_out), .. }) => {
+            safe_line(&left_out.message)
+        }
         EventBody::SessionOpened(_)
         | EventBody::ToolCallDelta(_)
         | EventBody::ToolCallEnd(_)
@@ -127,6 +130,8 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
         | EventBody::LateAnswer(_)
         | EventBody::GrantAdded(_)
         | EventBody::GrantRevoked(_)
+        | EventBody::TrustAdded(_)
+        | EventBody::TrustRevoked(_)
         | EventBody::SessionStatus(_)
         | EventBody::Done(_) => {
             let data = body.data_bytes().map_err(|error| Failure::Strange(error.to_string()))?;

@@ -11,6 +11,7 @@ mod presence;
 mod sessions;
 mod short;
 mod socket;
+mod trusts;
 
 use serde_json::Value;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -100,6 +101,9 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(interactions::respond))
         .routes(routes!(grants::list))
         .routes(routes!(grants::revoke))
+        .routes(routes!(trusts::list, trusts::trust))
+        .routes(routes!(trusts::folder))
+        .routes(routes!(trusts::revoke))
         .routes(routes!(login::make_link))
         .routes(routes!(login::login))
         .routes(routes!(mcp::serve))

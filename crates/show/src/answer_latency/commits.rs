@@ -29,7 +29,9 @@ impl Commits {
         let journal = holdstead_store::open(&database.url()).await?;
         let session = SessionId::generate(&owner()?);
         journal.append(session, Command::Open(opening(&owner()?, 1))).await?;
-        journal.append(session, Command::Resume(Resume { incarnation: LIFE, pid: 1 })).await?;
+        journal
+            .append(session, Command::Resume(Resume { incarnation: LIFE, pid: 1, left_out: None }))
+            .await?;
         Ok(Self { journal, session, number: 0, _database: database })
     }
 

@@ -1,14 +1,18 @@
 //! A gateway with one of everything, so that a refusal is never merely "not found".
 
 use holdstead_core::{Command, digest};
-use holdstead_protocol::api::{GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage};
-use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened};
+use holdstead_protocol::api::{
+    FolderFiles, GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage, TrustFolder,
+    TrustPage,
+};
+use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 
 use super::call::{Caller, Route, Wrong};
 use crate::client::Client;
@@ -36,6 +40,10 @@ pub(crate) struct Prepared {
     /// One ask for each route that answers.
     asks: Vec<Interaction>,
     grant: GrantId,
+    /// A folder with files of its own, and what it takes to trust them.
+    folder: TempDir,
+    trust: TrustFolder,
+    trusted: TrustId,
     code: String,
 }
 
@@ -62,7 +70,13 @@ impl Prepared {
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
         };
-        let grant = plant(store, session, &asks[0], &tokens.revoked).await?;
+        let (grant, trusted) = plant(store, session, &asks[0], &tokens.revoked).await?;
+        let folder = TempDir::new()?;
+        std::fs::create_dir(folder.path().join(".claude"))?;
+        std::fs::write(folder.path().join(".claude/settings.json"), "{}")?;
+        let found: FolderFiles = person.get(&folder_path(&folder)).await?;
+        let digest = found.digest.ok_or("the folder cannot be trusted")?;
+        let trust = TrustFolder { agent: found.agent, folder: found.folder, digest };
         let link: LoginLink = person.post("/v1/login-links", &json!({})).await?;
         Ok(Self {
             person,
@@ -72,6 +86,9 @@ impl Prepared {
             session: session.to_string(),
             asks,
             grant,
+            folder,
+            trust,
+            trusted,
             code: link.code,
         })
     }
@@ -82,13 +99,15 @@ impl Prepared {
         let sessions: SessionPage = self.person.get("/v1/sessions").await?;
         let open: InteractionPage = self.person.get("/v1/interactions?state=open").await?;
         let grants: GrantPage = self.person.get("/v1/grants").await?;
+        let trusts: TrustPage = self.person.get("/v1/trusts").await?;
         Ok(format!(
-            "{} sessions, the first at event {} ({:?}), {} open asks, {} grants",
+            "{} sessions, the first at event {} ({:?}), {} open asks, {} grants, {} trusts",
             sessions.sessions.len(),
             session.seq,
             session.state,
             open.interactions.len(),
-            grants.grants.len()
+            grants.grants.len(),
+            trusts.trusts.len()
         ))
     }
 
@@ -150,9 +169,14 @@ impl Prepared {
             self.asks[0].request.interaction_id.to_string()
         } else if path.contains("/grants/") {
             self.grant.to_string()
+        } else if path.contains("/trusts/") {
+            self.trusted.to_string()
         } else {
             String::new()
         };
+        if path == "/v1/trusts/folder" {
+            return Ok(folder_path(&self.folder));
+        }
         let filled = path.replace("{id}", &id);
         ensure!(!filled.contains('{') && !filled.contains("//"), "{route}: this show has no id to fill in");
         Ok(filled)
@@ -165,6 +189,7 @@ impl Prepared {
             "/v1/sessions" => json!({ "agent": "scripted" }),
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
             "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" | "/v1/login-links" => json!({}),
+            "/v1/trusts" => serde_json::to_value(&self.trust)?,
             "/v1/interaction-mode" => json!({ "client": "show", "mode": "on" }),
             "/v1/interactions" => {
                 json!({ "sessionId": self.session, "key": "one", "toolName": "deploy", "kind": "approval", "input": { "to": "staging" } })
@@ -192,8 +217,17 @@ impl Prepared {
     }
 }
 
-/// What no route makes: an always-grant, and a token that was revoked.
-async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str) -> Result<GrantId> {
+fn folder_path(folder: &TempDir) -> String {
+    format!("/v1/trusts/folder?agent=claude&folder={}", folder.path().display())
+}
+
+/// What no route makes: an always-grant and a trust, and a token that was revoked.
+async fn plant(
+    store: &str,
+    session: SessionId,
+    ask: &Interaction,
+    revoked: &str,
+) -> Result<(GrantId, TrustId)> {
     let journal = holdstead_store::open(store).await?;
     let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
     let grant = Grant {
@@ -209,12 +243,24 @@ async fn plant(store: &str, session: SessionId, ask: &Interaction, revoked: &str
         expires_at: None,
     };
     let grant_id = grant.grant_id;
+    let files = digest(&json!("files"));
+    let trust = Trust {
+        trust_id: TrustId::of("claude", "/elsewhere", &files),
+        agent: "claude".to_owned(),
+        folder: "/elsewhere".to_owned(),
+        digest: files,
+        files: Vec::new(),
+        given_by: "Ada".to_owned(),
+        given_at: journal.now().await?,
+    };
+    let trust_id = trust.trust_id;
     let own = SessionId::derive(&owner, "owner");
     let opened = SessionOpened::new(owner, "owner");
     journal.append(own, Command::Open(opened)).await?;
     journal.append(own, Command::Grant(grant)).await?;
+    journal.append(own, Command::Trust(Box::new(trust))).await?;
     let was_good = journal.revoke_token(&Sha256::digest(revoked.as_bytes()).into()).await?;
     ensure!(was_good, "the token to be revoked is not in the store");
     journal.close().await;
-    Ok(grant_id)
+    Ok((grant_id, trust_id))
 }

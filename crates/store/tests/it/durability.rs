@@ -236,7 +236,7 @@ pub(crate) async fn a_panic_fails_its_item_alone(fixture: &Fixture) {
     let pending: Vec<_> = (0..20)
         .map(|number| {
             let command = if number == 7 {
-                Command::Resume(Resume { incarnation: Incarnation(1), pid: 1 })
+                Command::Resume(Resume { incarnation: Incarnation(1), pid: 1, left_out: None })
             } else {
                 say(&number.to_string())
             };

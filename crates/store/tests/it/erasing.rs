@@ -17,7 +17,8 @@ pub(crate) async fn only_what_has_ended_is_erased(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "alive").await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::NotEnded)));
-    let resume = holdstead_core::Resume { incarnation: holdstead_protocol::Incarnation(1), pid: 1 };
+    let resume =
+        holdstead_core::Resume { incarnation: holdstead_protocol::Incarnation(1), pid: 1, left_out: None };
     journal.append(session, Command::Resume(resume)).await.expect("a process");
     end(journal, session).await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::StillGoing)));

@@ -153,7 +153,7 @@ pub(crate) async fn what_needs_looking_after_is_found(fixture: &Fixture) {
     let said = open(journal, "said").await;
     let alive = open(journal, "alive").await;
     journal.append(said, message("hello")).await.expect("a message");
-    let resume = Command::Resume(Resume { incarnation: Incarnation(1), pid: 1 });
+    let resume = Command::Resume(Resume { incarnation: Incarnation(1), pid: 1, left_out: None });
     journal.append(alive, resume).await.expect("a process");
     let mut expected = [said, alive];
     expected.sort();

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, LoginData, LoginErrors, LoginResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses } from './types.gen';
+import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LoginData, LoginErrors, LoginResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -416,6 +416,62 @@ export const sendMessage = <ThrowOnError extends boolean = false>(options: Optio
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * The folders whose own files are trusted.
+ */
+export const listTrusts = <ThrowOnError extends boolean = false>(options?: Options<ListTrustsData, ThrowOnError>) => (options?.client ?? client).get<ListTrustsResponses, ListTrustsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, {
+            in: 'cookie',
+            name: 'holdstead',
+            type: 'apiKey'
+        }],
+    url: '/v1/trusts',
+    ...options
+});
+
+/**
+ * Trusts a folder's own files as they were shown. Only a person may.
+ */
+export const trustFolder = <ThrowOnError extends boolean = false>(options: Options<TrustFolderData, ThrowOnError>) => (options.client ?? client).post<TrustFolderResponses, TrustFolderErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, {
+            in: 'cookie',
+            name: 'holdstead',
+            type: 'apiKey'
+        }],
+    url: '/v1/trusts',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * What a folder brings for an agent, and whether it is trusted as it is.
+ */
+export const showFolderFiles = <ThrowOnError extends boolean = false>(options: Options<ShowFolderFilesData, ThrowOnError>) => (options.client ?? client).get<ShowFolderFilesResponses, ShowFolderFilesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, {
+            in: 'cookie',
+            name: 'holdstead',
+            type: 'apiKey'
+        }],
+    url: '/v1/trusts/folder',
+    ...options
+});
+
+/**
+ * Takes a trust back: the next start of an agent there is without the folder's own files.
+ */
+export const revokeTrust = <ThrowOnError extends boolean = false>(options: Options<RevokeTrustData, ThrowOnError>) => (options.client ?? client).delete<RevokeTrustResponses, RevokeTrustErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, {
+            in: 'cookie',
+            name: 'holdstead',
+            type: 'apiKey'
+        }],
+    url: '/v1/trusts/{id}',
+    ...options
 });
 
 /**

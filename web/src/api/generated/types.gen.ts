@@ -395,6 +395,12 @@ export type EventBody = {
     data: GrantRevoked;
     type: 'grant_revoked';
 } | {
+    data: TrustAdded;
+    type: 'trust_added';
+} | {
+    data: TrustRevoked;
+    type: 'trust_revoked';
+} | {
     data: SessionStatus;
     type: 'session_status';
 } | {
@@ -461,6 +467,24 @@ export type FieldKind = {
 export type FieldOption = {
     label: string;
     value: string;
+};
+
+/**
+ * What a folder brings that an agent would run, or be allowed something by.
+ */
+export type FolderFiles = {
+    agent: string;
+    digest?: Digest | null;
+    /**
+     * Files that could run or allow something, from the top of the repository.
+     */
+    files: Array<string>;
+    folder: string;
+    /**
+     * Files with words for the model, which it does not read either while the folder is not trusted.
+     */
+    instructions: Array<string>;
+    trustId?: TrustId | null;
 };
 
 export type Form = {
@@ -743,6 +767,26 @@ export type LateResponse = Response & {
     at: Timestamp;
     name: string;
     surface: Surface;
+};
+
+/**
+ * What an agent's process was started without, because nobody trusts it as it is.
+ */
+export type LeftOut = {
+    digest?: Digest | null;
+    /**
+     * Files that could run or allow something.
+     */
+    files: Array<string>;
+    folder: string;
+    /**
+     * Files with words for the model.
+     */
+    instructions?: Array<string>;
+    /**
+     * The same in words.
+     */
+    message: string;
 };
 
 /**
@@ -1122,6 +1166,7 @@ export type SessionStatus = {
      */
     agentRef?: string | null;
     incarnation?: Incarnation | null;
+    leftOut?: LeftOut | null;
     message?: string | null;
     /**
      * Its process group, to be checked before anything is resumed.
@@ -1229,6 +1274,65 @@ export type ToolResult = {
     output: unknown;
     toolCallId: ToolCallId;
     turnId: TurnId;
+};
+
+/**
+ * A person lets a folder's own files run and allow things, exactly as they are.
+ */
+export type Trust = {
+    /**
+     * The kind of agent whose files they are.
+     */
+    agent: string;
+    /**
+     * Of the files: when one of them changes, they are not trusted any more.
+     */
+    digest: Digest;
+    /**
+     * Their names, as they were shown.
+     */
+    files: Array<string>;
+    /**
+     * With nothing in it that leads elsewhere.
+     */
+    folder: string;
+    givenAt: Timestamp;
+    /**
+     * Who trusts them.
+     */
+    givenBy: string;
+    trustId: TrustId;
+};
+
+/**
+ * A folder's own files are trusted as they are, in the place of what was trusted there before.
+ */
+export type TrustAdded = Trust;
+
+/**
+ * Trust this folder's own files, as they were shown.
+ */
+export type TrustFolder = {
+    agent: string;
+    /**
+     * Of the files that were shown: others are not trusted.
+     */
+    digest: Digest;
+    folder: string;
+};
+
+export type TrustId = string;
+
+export type TrustPage = {
+    trusts: Array<Trust>;
+};
+
+/**
+ * A person took a trust back.
+ */
+export type TrustRevoked = {
+    name: string;
+    trustId: TrustId;
 };
 
 export type TurnId = string;
@@ -1962,6 +2066,96 @@ export type SendMessageResponses = {
 };
 
 export type SendMessageResponse = SendMessageResponses[keyof SendMessageResponses];
+
+export type ListTrustsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/trusts';
+};
+
+export type ListTrustsErrors = {
+    default: Problem;
+};
+
+export type ListTrustsError = ListTrustsErrors[keyof ListTrustsErrors];
+
+export type ListTrustsResponses = {
+    200: TrustPage;
+};
+
+export type ListTrustsResponse = ListTrustsResponses[keyof ListTrustsResponses];
+
+export type TrustFolderData = {
+    body: TrustFolder;
+    path?: never;
+    query?: never;
+    url: '/v1/trusts';
+};
+
+export type TrustFolderErrors = {
+    default: Problem;
+};
+
+export type TrustFolderError = TrustFolderErrors[keyof TrustFolderErrors];
+
+export type TrustFolderResponses = {
+    200: Trust;
+};
+
+export type TrustFolderResponse = TrustFolderResponses[keyof TrustFolderResponses];
+
+export type ShowFolderFilesData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * The kind of agent.
+         */
+        agent: string;
+        /**
+         * A whole path.
+         */
+        folder: string;
+    };
+    url: '/v1/trusts/folder';
+};
+
+export type ShowFolderFilesErrors = {
+    default: Problem;
+};
+
+export type ShowFolderFilesError = ShowFolderFilesErrors[keyof ShowFolderFilesErrors];
+
+export type ShowFolderFilesResponses = {
+    200: FolderFiles;
+};
+
+export type ShowFolderFilesResponse = ShowFolderFilesResponses[keyof ShowFolderFilesResponses];
+
+export type RevokeTrustData = {
+    body?: never;
+    path: {
+        id: TrustId;
+    };
+    query?: never;
+    url: '/v1/trusts/{id}';
+};
+
+export type RevokeTrustErrors = {
+    default: Problem;
+};
+
+export type RevokeTrustError = RevokeTrustErrors[keyof RevokeTrustErrors];
+
+export type RevokeTrustResponses = {
+    /**
+     * the next start is without them
+     */
+    204: void;
+};
+
+export type RevokeTrustResponse = RevokeTrustResponses[keyof RevokeTrustResponses];
 
 export type ConnectSocketData = {
     body?: never;
