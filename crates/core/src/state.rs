@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 8;
+pub const STATE_VERSION: u32 = 9;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

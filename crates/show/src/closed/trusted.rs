@@ -101,11 +101,9 @@ async fn comes_and_goes(stage: &Stage) -> Result<String> {
 }
 
 fn left_out(events: &[Event]) -> Option<&str> {
-    events.iter().find_map(|event| match &event.body {
-        EventBody::SessionStatus(status) => {
-            status.left_out.as_ref().map(|left_out| left_out.message.as_str())
-        }
-        _ => None,
+    events.iter().find_map(|event| {
+        let EventBody::SessionStatus(status) = &event.body else { return None };
+        status.left_out.as_ref().map(|left_out| left_out.message.as_str())
     })
 }
 
@@ -133,9 +131,8 @@ fn ran(folder: &std::path::Path) -> (bool, bool) {
 }
 
 fn deliveries(events: &[Event]) -> Vec<&Delivery> {
-    let changes = events.iter().filter_map(|event| match &event.body {
-        EventBody::InteractionUpdate(update) => Some(&update.change),
-        _ => None,
+    let changes = events.iter().filter_map(|event| {
+        if let EventBody::InteractionUpdate(update) = &event.body { Some(&update.change) } else { None }
     });
     changes
         .filter_map(|change| match change {
@@ -148,18 +145,15 @@ fn deliveries(events: &[Event]) -> Vec<&Delivery> {
 }
 
 fn is_marked(events: &[Event]) -> bool {
-    events.iter().any(|event| match &event.body {
-        EventBody::InteractionUpdate(update) => {
-            matches!(update.change, AskChange::RanOtherThanApproved { .. })
-        }
-        _ => false,
+    events.iter().any(|event| {
+        matches!(&event.body, EventBody::InteractionUpdate(update)
+            if matches!(update.change, AskChange::RanOtherThanApproved { .. }))
     })
 }
 
 fn requests(events: &[Event]) -> Vec<&Value> {
-    let inputs = events.iter().filter_map(|event| match &event.body {
-        EventBody::InteractionRequest(request) => Some(&request.input),
-        _ => None,
+    let inputs = events.iter().filter_map(|event| {
+        if let EventBody::InteractionRequest(request) = &event.body { Some(&request.input) } else { None }
     });
     inputs.collect()
 }
