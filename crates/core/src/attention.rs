@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdstead_protocol::{
-    AgentState, AskChange, AskState, Closing, EventBody, InteractionId, Origin, Timestamp,
+    AgentState, AskChange, AskState, Closing, EventBody, HoldThen, InteractionId, Origin, Timestamp, TurnId,
 };
 
 use crate::{Ask, Session};
@@ -61,4 +61,43 @@ pub fn closes_at(ask: &Ask) -> Option<Timestamp> {
         AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => return None,
     };
     Some(if ask.has_handler { deadline.after(HANDLER_GRACE) } else { deadline })
+}
+
+/// Whether this ask is the one of the call that the agent makes now, and not of a call that is over.
+pub fn waits_for(ask: &Ask, turn: Option<TurnId>) -> bool {
+    match &ask.state {
+        AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
+        AskState::Settled { .. } => ask.needs_delivery(),
+        // Its time ran out while no process was there to be told.
+        AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => ask.turn_id == turn,
+        AskState::Closed { closing: Closing::Cancelled } => false,
+    }
+}
+
+/// What becomes of an agent that was held at an ask as long as its hold says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterHold {
+    /// It goes on waiting.
+    Wait,
+    /// It goes away until the answer comes.
+    Park,
+    /// It is told that the answer comes later, as a message.
+    Queue,
+    /// It is told that nobody answered.
+    GiveUp,
+}
+
+pub fn after_hold(ask: &Ask) -> AfterHold {
+    if ask.state != AskState::Open {
+        return AfterHold::Wait;
+    }
+    match ask.hold.then {
+        HoldThen::Wait => AfterHold::Wait,
+        HoldThen::Park if !ask.can_park => AfterHold::Wait,
+        HoldThen::Park => AfterHold::Park,
+        // A secret cannot come later as a message.
+        HoldThen::Defer if ask.spec.has_secrets() => AfterHold::GiveUp,
+        HoldThen::Deny => AfterHold::GiveUp,
+        HoldThen::Defer => AfterHold::Queue,
+    }
 }

@@ -11,6 +11,7 @@ mod command;
 mod digest;
 mod fold;
 mod form;
+mod next_step;
 mod policy;
 mod rejection;
 mod schema;
@@ -20,7 +21,7 @@ mod spec;
 mod state;
 
 pub use asking::asking;
-pub use attention::{closes_at, concerns_host, is_unfinished};
+pub use attention::{AfterHold, after_hold, closes_at, concerns_host, is_unfinished, waits_for};
 pub use command::cancel::{Cancel, CancelScope};
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};
@@ -36,6 +37,9 @@ pub use command::retell::Retell;
 pub use command::{Command, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
+pub use next_step::{
+    FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
+};
 pub use policy::offered_scopes;
 pub use rejection::Rejection;
 pub use schema::form_from_schema;

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Cancel, CancelScope, Command, Exit, Finish, closes_at, concerns_host, is_unfinished};
-use holdstead_protocol::{Incarnation, InteractionRequest, Origin, StopReason};
+use holdstead_core::{
+    AfterHold, Cancel, CancelScope, Command, Exit, Finish, after_hold, closes_at, concerns_host,
+    is_unfinished, waits_for,
+};
+use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
 use crate::world::*;
 
@@ -80,4 +83,35 @@ fn a_tool_has_a_minute_to_handle_its_own_timeout() {
     assert_eq!(closes_at(world.ask(3)), None);
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert_eq!(closes_at(world.ask(1)), None, "it is decided");
+}
+
+#[test]
+fn a_hold_that_ran_out_parks_queues_or_gives_up() {
+    let mut world = World::running();
+    let held = |then| Hold { after_ms: 1, then };
+    world.ok(ask(InteractionRequest { hold: held(HoldThen::Park), ..question(1) }));
+    world.ok(ask(InteractionRequest { hold: held(HoldThen::Park), can_park: false, ..question(2) }));
+    world.ok(ask(InteractionRequest { hold: held(HoldThen::Defer), ..question(3) }));
+    world.ok(ask(InteractionRequest { hold: held(HoldThen::Deny), ..question(4) }));
+    world.ok(ask(InteractionRequest { hold: held(HoldThen::Wait), ..question(5) }));
+    let after: Vec<_> = (1..=5).map(|n| after_hold(world.ask(n))).collect();
+    use AfterHold::{GiveUp, Park, Queue, Wait};
+    assert_eq!(after, [Park, Wait, Queue, GiveUp, Wait]);
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert_eq!(after_hold(world.ask(1)), Wait, "it is decided");
+}
+
+#[test]
+fn a_repeated_call_meets_its_own_ask_unless_that_is_over() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    assert!(waits_for(world.ask(1), Some(turn(1))));
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert!(waits_for(world.ask(1), Some(turn(1))), "it was not told yet");
+    world.ok(delivering(1));
+    world.ok(Command::Acknowledge { interaction_id: ask_id(1) });
+    assert!(!waits_for(world.ask(1), Some(turn(1))), "it has its answer");
+    world.ok(ask(question(2)));
+    world.ok(Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(2)) }));
+    assert!(!waits_for(world.ask(2), Some(turn(1))), "it was taken back");
 }

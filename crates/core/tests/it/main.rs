@@ -2,6 +2,7 @@
 
 mod attention;
 mod delivery;
+mod next_step;
 mod properties;
 mod rules;
 mod secrets;

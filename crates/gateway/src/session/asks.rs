@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use holdstead_agents::{Ask, MayAllow, Resolution};
-use holdstead_core::{Command, Output, Rejection, Request, Session, asking, digest, offered_scopes};
+use holdstead_core::{
+    Command, Output, Rejection, Request, Session, asking, digest, offered_scopes, waits_for,
+};
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, Incarnation, InteractionId,
     InteractionRequest, InteractionUpdate, Origin, PermissionMode, PromptId, Scope, Seq, SessionError,
-    ToolCallId, TurnId,
+    ToolCallId,
 };
 use holdstead_store::AskRecord;
 
@@ -110,7 +112,7 @@ impl SessionTask {
             match self.gateway.append(self.session, Command::Request(Box::new(command))).await {
                 Ok(appended) => {
                     let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
-                    if waits(ask, turn_id) {
+                    if waits_for(ask, turn_id) {
                         if ask.state == AskState::Open {
                             self.holds.begin(id, ask.hold, host_limit);
                         }
@@ -279,15 +281,4 @@ fn not_shown(error: &GatewayError) -> String {
         error.to_string()
     };
     format!("This could not be shown to a person, so nothing was decided and nothing ran: {why}")
-}
-
-/// The ask is for the call that the agent makes now, not one that is over.
-fn waits(ask: &holdstead_core::Ask, turn: Option<TurnId>) -> bool {
-    match &ask.state {
-        AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
-        AskState::Settled { .. } => ask.needs_delivery(),
-        // Its time ran out while no process was there to be told.
-        AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => ask.turn_id == turn,
-        AskState::Closed { closing: Closing::Cancelled } => false,
-    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdstead_core::{Command, Expire, ExpireCause};
-use holdstead_protocol::{AskState, Hold, HoldThen, InteractionId};
+use holdstead_core::{AfterHold, Command, Expire, ExpireCause, after_hold};
+use holdstead_protocol::{AskState, Hold, InteractionId};
 use holdstead_store::AskRecord;
 use tokio::time::Instant;
 
@@ -138,20 +138,14 @@ impl SessionTask {
 
     async fn held_enough(&mut self, id: InteractionId) -> Result<(), GatewayError> {
         let Some(record) = self.gateway.inner.journal.ask(id).await? else { return Ok(()) };
-        if record.ask.state != AskState::Open {
-            return Ok(());
-        }
-        match record.ask.hold.then {
-            HoldThen::Wait => Ok(()),
-            HoldThen::Park if !record.ask.can_park => Ok(()),
-            HoldThen::Park => {
+        match after_hold(&record.ask) {
+            AfterHold::Wait => Ok(()),
+            AfterHold::Park => {
                 self.holds.keep_overdue(id);
                 self.park_overdue().await
             }
-            // A secret cannot come later as a message.
-            HoldThen::Defer if record.ask.spec.has_secrets() => self.give_up(&record).await,
-            HoldThen::Deny => self.give_up(&record).await,
-            HoldThen::Defer => {
+            AfterHold::GiveUp => self.give_up(&record).await,
+            AfterHold::Queue => {
                 let queue = Command::Queue { interaction_id: id, message: QUEUED.to_owned() };
                 self.unless_refused(queue).await?;
                 Ok(())

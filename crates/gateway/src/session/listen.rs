@@ -1,10 +1,10 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, Resolution};
-use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, RanOther, Rejection, Session};
+use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, PendingTurn, RanOther, Rejection};
 use holdstead_protocol::{
-    EventBody, InteractionId, MessageId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
-    ToolCallId, ToolCallStart, ToolResult, TurnId,
+    EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
+    ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
 };
 
 use super::SessionTask;
@@ -171,24 +171,24 @@ impl SessionTask {
     }
 
     /// Gives the agent the next message that waits.
-    pub(super) async fn begin_next_turn(&mut self, state: &Session) -> Result<(), GatewayError> {
-        let Some(process) = self.process.as_mut().filter(|process| process.turn.is_none()) else {
-            return Ok(());
+    pub(super) async fn begin(&mut self, next: PendingTurn) -> Result<(), GatewayError> {
+        let before = Seq(next.seq.0.saturating_sub(1));
+        let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
+        let text = match events.into_iter().next().map(|event| event.body) {
+            Some(EventBody::UserMessage(message)) => message.text,
+            Some(EventBody::LateAnswer(late)) => late.text,
+            Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
         };
-        let begun = process.beginning.as_ref().filter(|(turn, _)| state.turn == Some(*turn));
-        // Otherwise the turn has begun, and the reply that said so was lost: the agent is still to be told.
-        if begun.is_none() {
-            let (None, Some(next)) = (state.turn, state.pending.first()) else { return Ok(()) };
-            let before = holdstead_protocol::Seq(next.seq.0.saturating_sub(1));
-            let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
-            let text = match events.into_iter().next().map(|event| event.body) {
-                Some(EventBody::UserMessage(message)) => message.text,
-                Some(EventBody::LateAnswer(late)) => late.text,
-                Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
-            };
+        if let Some(process) = self.process.as_mut() {
             process.beginning = Some((next.turn_id, text));
-            self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id }).await?;
         }
+        self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id }).await?;
+        self.say_begun();
+        Ok(())
+    }
+
+    /// The journal says that its turn began: now the agent is told.
+    pub(super) fn say_begun(&mut self) {
         if let Some(process) = self.process.as_mut()
             && let Some((turn, text)) = process.beginning.take()
         {
@@ -196,6 +196,5 @@ impl SessionTask {
             process.message = MessageId::generate();
             process.say(Outgoing::Message { text });
         }
-        Ok(())
     }
 }

@@ -3,14 +3,12 @@
 //! The words go on with the same turn. An answer is in them. An approval is not: the agent must make the very same
 //! call again, which is then allowed by what the person said.
 
-use holdstead_agents::{AgentEvent, ResumeAt};
+use holdstead_agents::AgentEvent;
 use holdstead_core::{Command, told_after_loss};
 use holdstead_protocol::{AskState, EventBody, Incarnation, InteractionId, Seq, Settlement, TurnId};
-use holdstead_store::SessionRecord;
 
 use super::SessionTask;
-use super::process::{Loss, Process};
-use super::start::WENT_AWAY;
+use super::process::Process;
 use crate::GatewayError;
 use crate::secrets::Revealed;
 
@@ -18,27 +16,6 @@ use crate::secrets::Revealed;
 const PAGE: u32 = 200;
 
 impl SessionTask {
-    /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
-    pub(super) async fn start_after_loss(&mut self, record: SessionRecord) -> Result<(), GatewayError> {
-        if !record.state.blocking.is_empty() {
-            return Ok(());
-        }
-        let (turn, undelivered_asks) = (record.state.turn, self.undelivered_asks(&record.state).await?);
-        let anew = match turn {
-            Some(turn) if self.forgotten => self.said_in(turn).await?,
-            Some(_) | None => None,
-        };
-        if undelivered_asks.is_empty() && anew.is_none() {
-            return self.fail_turn(turn, WENT_AWAY).await;
-        }
-        self.start(record, ResumeAt::NextMessage).await?;
-        if let Some(process) = self.process.as_mut() {
-            let left = undelivered_asks.iter().map(|record| record.id).collect();
-            process.loss = Some(Loss { words: Vec::from_iter(anew), carried: Vec::new(), left });
-        }
-        self.tell_of_loss().await
-    }
-
     /// Gathers the words for a process that was started to be told of lost calls, and tells them.
     pub(super) async fn tell_of_loss(&mut self) -> Result<(), GatewayError> {
         while let Some((id, incarnation)) = self.process.as_ref().and_then(Process::next_loss) {
@@ -80,7 +57,7 @@ impl SessionTask {
     }
 
     /// The message that a turn began with, for an agent that does not know it any more.
-    async fn said_in(&mut self, turn: TurnId) -> Result<Option<String>, GatewayError> {
+    pub(super) async fn said_in(&mut self, turn: TurnId) -> Result<Option<String>, GatewayError> {
         let mut after = Seq::START;
         loop {
             let page = self.gateway.inner.journal.read(self.session, after, PAGE).await?;

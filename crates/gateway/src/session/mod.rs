@@ -17,10 +17,10 @@ mod words;
 
 use std::collections::HashMap;
 
-use holdstead_agents::AgentEvent;
-use holdstead_core::Command;
-use holdstead_protocol::{AgentState, SessionId, ToolCallId};
-use holdstead_store::Appended;
+use holdstead_agents::{AgentEvent, Reasks};
+use holdstead_core::{Ask, CALLER, Command, Hosted, Hosting, ProcessHere, Step, next_step};
+use holdstead_protocol::{SessionId, ToolCallId};
+use holdstead_store::{Appended, SessionRecord};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -30,6 +30,7 @@ pub(crate) use handle::SessionHandle;
 use holds::Holds;
 pub(crate) use process::life;
 use process::{Heard, Process};
+use start::NEVER_TOOK_IT;
 use trouble::Trouble;
 use words::Words;
 
@@ -169,19 +170,55 @@ impl SessionTask {
     async fn advance(&mut self) -> Result<(), GatewayError> {
         let Some(record) = self.gateway.inner.journal.session(self.session).await? else { return Ok(()) };
         self.words.are_before(record.head);
-        if record.state.agent == AgentState::Ended && self.process.is_some() {
-            // Its end wakes us again.
-            self.kill();
-            return Ok(());
-        }
         self.retell_orphaned_answers(&record.state).await?;
-        if self.process.is_some() {
-            self.tell_of_loss().await?;
-            self.resolve_asks(&record.state).await?;
-            self.park_overdue().await?;
-            return self.begin_next_turn(&record.state).await;
+        let untold = self.untold(&record.state).await?;
+        let (ids, asks): (Vec<_>, Vec<_>) = untold.into_iter().unzip();
+        let step = next_step(&record.state, &self.hosting(&record, &asks));
+        match step {
+            Step::Nothing => Ok(()),
+            // Its end wakes us again.
+            Step::Kill => {
+                self.kill();
+                Ok(())
+            }
+            Step::SeeGone { incarnation, pid } => self.see_gone(incarnation, pid).await,
+            Step::Attend => {
+                self.tell_of_loss().await?;
+                self.resolve_asks(&record.state).await?;
+                self.park_overdue().await
+            }
+            Step::Begin(next) => self.begin(next).await,
+            Step::SayBegun => {
+                self.say_begun();
+                Ok(())
+            }
+            Step::Start(at) => self.start(record, at, ids).await,
+            Step::FailTurn { turn_id, why } => self.fail_turn(turn_id, why).await,
+            Step::GiveUpStarting => {
+                self.fruitless_starts = 0;
+                self.say_error(NEVER_TOOK_IT.to_owned());
+                Ok(())
+            }
         }
-        self.start_if_needed(record).await
+    }
+
+    /// What only we know, for the next step.
+    fn hosting<'a>(&self, record: &SessionRecord, untold: &'a [Ask]) -> Hosting<'a> {
+        let process = match &self.process {
+            None => ProcessHere::None,
+            Some(Process { turn: Some(_), .. }) => ProcessHere::InTurn,
+            Some(Process { beginning: Some((turn, _)), .. }) => ProcessHere::Beginning(*turn),
+            Some(_) => ProcessHere::Free,
+        };
+        let agent = match self.gateway.driver(&record.opened.agent).map(|driver| driver.capabilities().reasks)
+        {
+            _ if record.opened.agent == CALLER => Hosted::Nobody,
+            Ok(Reasks::Parked) => Hosted::ReasksParked,
+            // One that this gateway does not know fails to start, and says so.
+            Ok(Reasks::Any) | Err(_) => Hosted::ReasksAll,
+        };
+        let (forgotten, fruitless_starts) = (self.forgotten, self.fruitless_starts);
+        Hosting { agent, process, forgotten, fruitless_starts, untold }
     }
 
     /// Ends the process. What it managed to say, and then its end, are heard as usual.

@@ -1,87 +1,84 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
-use holdstead_agents::{AgentExit, Reasks, ResumeAt, host};
-use holdstead_core::{CALLER, Command, Exit, Finish, Output, Session, TurnEnd};
-use holdstead_protocol::{
-    AgentState, Delivery, EventBody, Incarnation, SessionError, SessionId, StopReason, TurnId,
+use holdstead_agents::{AgentExit, ResumeAt, host};
+use holdstead_core::{
+    Ask, Command, Exit, FailedTurn, Finish, MAX_FRUITLESS_STARTS, Session, StartAt, TurnEnd,
 };
-use holdstead_store::{AskRecord, SessionRecord};
+use holdstead_protocol::{EventBody, Incarnation, InteractionId, StopReason, TurnId};
+use holdstead_store::SessionRecord;
 
 use super::SessionTask;
 use super::left::Over;
-use super::process::{Process, life};
+use super::process::{Loss, Process, life};
 use crate::GatewayError;
 
-/// After how many starts in a row that came to nothing we stop trying until somebody acts.
-const MAX_FRUITLESS_STARTS: u32 = 3;
-pub(super) const WENT_AWAY: &str =
-    "The agent's process went away in the middle of its turn. Send a message to go on.";
+const WENT_AWAY: &str = "The agent's process went away in the middle of its turn. Send a message to go on.";
+
+pub(super) const NEVER_TOOK_IT: &str =
+    "The agent could not be started again: it went away each time before it took the answer.";
 
 impl SessionTask {
-    /// Without a process: is there an answer or a message for one?
-    pub(super) async fn start_if_needed(&mut self, record: SessionRecord) -> Result<(), GatewayError> {
-        // A program that only asks has no agent.
-        if record.opened.agent == CALLER {
-            return Ok(());
+    /// What was decided and the agent does not know. With a process here it is told as it asks.
+    pub(super) async fn untold(
+        &mut self,
+        state: &Session,
+    ) -> Result<Vec<(InteractionId, Ask)>, GatewayError> {
+        let mut untold = Vec::new();
+        if self.process.is_some() || state.turn.is_none() {
+            return Ok(untold);
         }
-        // Nobody else hosts it, so it went with the gateway that did.
-        if let Some(incarnation) = record.state.alive {
-            see_it_gone(record.id, incarnation, record.state.pid).await?;
-            let message = Some("the gateway that hosted it is gone".to_owned());
-            return self.gone(incarnation, false, message, StopReason::Failed).await;
+        for id in &state.undelivered {
+            let record = self.gateway.inner.journal.ask(*id).await?;
+            untold.extend(record.map(|record| record.ask).filter(Ask::needs_delivery).map(|ask| (*id, ask)));
         }
-        if record.state.agent == AgentState::Ended {
-            return Ok(());
-        }
-        let reasks = self.gateway.driver(&record.opened.agent)?.capabilities().reasks;
-        let asks_again = match reasks {
-            Reasks::Any => true,
-            Reasks::Parked => record.state.agent == AgentState::Parked,
-        };
-        if record.state.turn.is_none() {
-            if record.state.pending.is_empty() {
-                return Ok(());
+        Ok(untold)
+    }
+
+    /// Nobody else hosts it, so it went with the gateway that did. Two lives of an agent never overlap: what is left of
+    /// the last one goes before another begins.
+    pub(super) async fn see_gone(
+        &mut self,
+        incarnation: Incarnation,
+        pid: Option<u32>,
+    ) -> Result<(), GatewayError> {
+        if let Some(pid) = pid {
+            let life = life(self.session, incarnation);
+            let gone = tokio::task::spawn_blocking(move || host::end(pid, &life)).await;
+            if !gone.unwrap_or(false) {
+                return Err(GatewayError::StillAlive { pid });
             }
-            return self.start(record, ResumeAt::NextMessage).await;
         }
-        if !asks_again {
-            return self.start_after_loss(record).await;
-        }
-        let undelivered_asks = self.undelivered_asks(&record.state).await?;
-        let answered = undelivered_asks.iter().any(|ask| ask.ask.delivery == Some(Delivery::Accepted));
-        // Everything it had asked may have reached it. Then it would ask nothing, and wait for ever.
-        if reasks == Reasks::Any
-            && record.state.blocking.is_empty()
-            && !undelivered_asks.is_empty()
-            && !answered
-        {
-            return self.fail_turn(record.state.turn, WENT_AWAY).await;
-        }
-        // Whatever it waited for is decided or closed: it is told so at the very same call. Otherwise it waits for a
-        // person, and needs no process for that.
-        if record.state.blocking.is_empty() || answered {
-            return self.start(record, ResumeAt::OpenAsks).await;
-        }
-        Ok(())
+        let message = Some("the gateway that hosted it is gone".to_owned());
+        self.gone(incarnation, false, message, StopReason::Failed).await
     }
 
     pub(super) async fn start(
         &mut self,
         mut record: SessionRecord,
-        at: ResumeAt,
+        at: StartAt,
+        untold: Vec<InteractionId>,
     ) -> Result<(), GatewayError> {
+        let turn = record.state.turn;
+        let (resume_at, loss) = match (at, turn) {
+            (StartAt::OpenAsks, _) => (ResumeAt::OpenAsks, None),
+            (StartAt::NextMessage, _) | (StartAt::Anew, None) => (ResumeAt::NextMessage, None),
+            (StartAt::Loss, _) => (ResumeAt::NextMessage, Some(Vec::new())),
+            (StartAt::Anew, Some(turn)) => {
+                let said = self.said_in(turn).await?;
+                if said.is_none() && untold.is_empty() {
+                    return self.fail_turn(turn, FailedTurn::WentAway).await;
+                }
+                (ResumeAt::NextMessage, Some(Vec::from_iter(said)))
+            }
+        };
         if self.forgotten {
             record.state.agent_ref = None;
         }
-        if self.fruitless_starts >= MAX_FRUITLESS_STARTS {
-            self.fruitless_starts = 0;
-            let words =
-                "The agent could not be started again: it went away each time before it took the answer.";
-            return self.fail_turn(record.state.turn, words).await;
-        }
-        let turn = record.state.turn;
-        match Process::start(&self.gateway, record, at).await {
-            Ok(process) => {
+        match Process::start(&self.gateway, record, resume_at).await {
+            Ok(mut process) => {
+                if let (Some(process), Some(words)) = (&mut process, loss) {
+                    process.loss = Some(Loss { words, carried: Vec::new(), left: untold.into() });
+                }
                 self.fruitless_starts += 1;
                 self.process = process;
                 self.handle.wake();
@@ -95,8 +92,8 @@ impl SessionTask {
                 }
                 self.fruitless_starts = 0;
                 match turn {
-                    Some(_) => {
-                        self.fail_turn(turn, &format!("The agent could not be started: {error}")).await
+                    Some(turn) => {
+                        self.end_turn(turn, format!("The agent could not be started: {error}")).await
                     }
                     None => Ok(()),
                 }
@@ -151,36 +148,18 @@ impl SessionTask {
         Ok(())
     }
 
-    pub(super) async fn fail_turn(&mut self, turn: Option<TurnId>, words: &str) -> Result<(), GatewayError> {
-        let words = words.to_owned();
-        let Some(turn_id) = turn else {
-            self.record(vec![Output::Error(SessionError { turn_id: None, message: words })]);
-            return Ok(());
+    pub(super) async fn fail_turn(&mut self, turn_id: TurnId, why: FailedTurn) -> Result<(), GatewayError> {
+        self.fruitless_starts = 0;
+        let words = match why {
+            FailedTurn::WentAway => WENT_AWAY,
+            FailedTurn::NeverTookIt => NEVER_TOOK_IT,
         };
+        self.end_turn(turn_id, words.to_owned()).await
+    }
+
+    async fn end_turn(&mut self, turn_id: TurnId, words: String) -> Result<(), GatewayError> {
         let (reason, words) = (StopReason::Failed, Some(words));
         self.unless_refused(Command::Finish(Finish { turn_id, reason, usage: None, words })).await?;
         Ok(())
     }
-
-    /// What was decided and the agent does not know.
-    pub(super) async fn undelivered_asks(&mut self, state: &Session) -> Result<Vec<AskRecord>, GatewayError> {
-        let mut undelivered_asks = Vec::new();
-        for id in &state.undelivered {
-            let record = self.gateway.inner.journal.ask(*id).await?;
-            undelivered_asks.extend(record.filter(|record| record.ask.needs_delivery()));
-        }
-        Ok(undelivered_asks)
-    }
-}
-
-/// Two lives of an agent never overlap: what is left of the last one goes before another begins.
-async fn see_it_gone(
-    session: SessionId,
-    incarnation: Incarnation,
-    pid: Option<u32>,
-) -> Result<(), GatewayError> {
-    let Some(pid) = pid else { return Ok(()) };
-    let life = life(session, incarnation);
-    let gone = tokio::task::spawn_blocking(move || host::end(pid, &life)).await;
-    if gone.unwrap_or(false) { Ok(()) } else { Err(GatewayError::StillAlive { pid }) }
 }

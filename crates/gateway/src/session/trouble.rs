@@ -82,7 +82,7 @@ impl SessionTask {
         true
     }
 
-    fn say_error(&mut self, message: String) {
+    pub(super) fn say_error(&mut self, message: String) {
         self.record(vec![Output::Error(SessionError { turn_id: None, message })]);
     }
 }

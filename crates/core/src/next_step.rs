@@ -1,0 +1,171 @@
+//! What the host of a session does next: one decision, from what the journal says and what only the host knows.
+
+use holdstead_protocol::{AgentState, Delivery, Incarnation, TurnId};
+
+use crate::{Ask, PendingTurn, Session};
+
+/// After how many starts in a row that came to nothing the agent is not started again until somebody acts.
+pub const MAX_FRUITLESS_STARTS: u32 = 3;
+
+/// What only the host knows.
+#[derive(Debug, Clone)]
+pub struct Hosting<'a> {
+    pub agent: Hosted,
+    pub process: ProcessHere,
+    /// The agent does not know its conversation any more: the next process begins another one.
+    pub forgotten: bool,
+    /// Starts in a row after which the agent took nothing and ended no turn.
+    pub fruitless_starts: u32,
+    /// The asks among [`Session::undelivered`] that the agent must still be told about. Needed while there is a turn and no
+    /// process here.
+    pub untold: &'a [Ask],
+}
+
+/// The agent of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosted {
+    /// A program that only asks: there is nothing to start.
+    Nobody,
+    /// When it comes back it makes every call again that it had no answer to.
+    ReasksAll,
+    /// When it comes back it makes only the call again that it was parked at. It must be told of others in words.
+    ReasksParked,
+}
+
+/// The process that this host has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessHere {
+    None,
+    InTurn,
+    /// It is free for a message.
+    Free,
+    /// It is free, and is being given the message of this turn.
+    Beginning(TurnId),
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing, until somebody acts.
+    Nothing,
+    /// The session has ended: its process goes.
+    Kill,
+    /// A process that this host does not have went with the gateway that had it: see that it is gone, and record it.
+    SeeGone { incarnation: Incarnation, pid: Option<u32> },
+    /// The agent works: it is told what became of its asks, and parked if it was held long enough.
+    Attend,
+    /// The agent is given the next message.
+    Begin(PendingTurn),
+    /// Its turn has begun, and it has not been given the message that it began with.
+    SayBegun,
+    /// A process is started.
+    Start(StartAt),
+    /// The turn is over: nobody can go on with it.
+    FailTurn { turn_id: TurnId, why: FailedTurn },
+    /// A message waits and the agent cannot be started: the person is told, and the next message tries again.
+    GiveUpStarting,
+}
+
+/// Where a started agent goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartAt {
+    /// At the calls that it had no answer to.
+    OpenAsks,
+    /// Ready for the next message.
+    NextMessage,
+    /// Within its turn, with words about the calls that were lost with its last process.
+    Loss,
+    /// Within its turn, whose first message it must be given again: it has forgotten it.
+    Anew,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedTurn {
+    /// The process is gone and nothing is open that another one could be told.
+    WentAway,
+    /// It went away each time before it took the answer.
+    NeverTookIt,
+}
+
+pub fn next_step(head: &Session, host: &Hosting<'_>) -> Step {
+    match host.process {
+        ProcessHere::None => without_process(head, host),
+        ProcessHere::InTurn | ProcessHere::Free | ProcessHere::Beginning(_)
+            if head.agent == AgentState::Ended =>
+        {
+            Step::Kill
+        }
+        ProcessHere::InTurn => Step::Attend,
+        ProcessHere::Beginning(turn) if head.turn == Some(turn) => Step::SayBegun,
+        ProcessHere::Free | ProcessHere::Beginning(_) => match (head.turn, head.pending.first()) {
+            (None, Some(next)) => Step::Begin(*next),
+            (Some(_), _) | (None, None) => Step::Nothing,
+        },
+    }
+}
+
+fn without_process(head: &Session, host: &Hosting<'_>) -> Step {
+    if host.agent == Hosted::Nobody {
+        return Step::Nothing;
+    }
+    if let Some(incarnation) = head.alive {
+        return Step::SeeGone { incarnation, pid: head.pid };
+    }
+    if head.agent == AgentState::Ended {
+        return Step::Nothing;
+    }
+    let Some(turn_id) = head.turn else {
+        return match head.pending.first() {
+            Some(_) if host.fruitless_starts >= MAX_FRUITLESS_STARTS => Step::GiveUpStarting,
+            Some(_) => Step::Start(StartAt::NextMessage),
+            None => Step::Nothing,
+        };
+    };
+    let loses_calls = host.agent == Hosted::ReasksParked && head.agent != AgentState::Parked;
+    let resumed = if loses_calls { lost_calls(head, host) } else { repeated_calls(head, host) };
+    match resumed {
+        Resumed::Waits => Step::Nothing,
+        Resumed::Never => Step::FailTurn { turn_id, why: FailedTurn::WentAway },
+        Resumed::At(_) if host.fruitless_starts >= MAX_FRUITLESS_STARTS => {
+            Step::FailTurn { turn_id, why: FailedTurn::NeverTookIt }
+        }
+        Resumed::At(at) => Step::Start(at),
+    }
+}
+
+/// What becomes of a turn without a process.
+enum Resumed {
+    /// A person has to answer first: that needs no process.
+    Waits,
+    At(StartAt),
+    /// There is nothing that another process could be told.
+    Never,
+}
+
+/// Its calls belong to one message of the model's, so it goes on when all of them are decided.
+fn lost_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
+    if !head.blocking.is_empty() {
+        Resumed::Waits
+    } else if host.forgotten {
+        Resumed::At(StartAt::Anew)
+    } else if host.untold.is_empty() {
+        Resumed::Never
+    } else {
+        Resumed::At(StartAt::Loss)
+    }
+}
+
+/// Whatever it waited for is told at the very same call.
+fn repeated_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
+    let answered = host.untold.iter().any(|ask| ask.delivery == Some(Delivery::Accepted));
+    // All that it asked may have reached an agent that repeats whatever did not: it would ask nothing, and wait for ever.
+    let reached =
+        host.agent == Hosted::ReasksAll && head.blocking.is_empty() && !host.untold.is_empty() && !answered;
+    if reached {
+        Resumed::Never
+    } else if head.blocking.is_empty() || answered {
+        Resumed::At(StartAt::OpenAsks)
+    } else {
+        Resumed::Waits
+    }
+}

@@ -1,0 +1,135 @@
+//! What the host of a session does next, as a table.
+
+use holdstead_core::{
+    Ask, Command, Exit, FailedTurn, Finish, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn, ProcessHere,
+    StartAt, Step, next_step,
+};
+use holdstead_protocol::{Incarnation, Seq, StopReason};
+
+use crate::world::*;
+
+/// The host of this world's session, which has no process and did not try to start one.
+fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
+    Hosting { agent, process: ProcessHere::None, forgotten: false, fruitless_starts: 0, untold }
+}
+
+fn untold(world: &World) -> Vec<Ask> {
+    let session = world.session();
+    let asks = session.undelivered.iter().map(|id| &session.asks[id]);
+    asks.filter(|ask| ask.needs_delivery()).cloned().collect()
+}
+
+/// The steps for an agent that repeats all its calls, and for one that repeats only the one it was parked at.
+fn steps(world: &World) -> (Step, Step) {
+    let untold = untold(world);
+    let step = |agent| next_step(world.session(), &host(agent, &untold));
+    (step(Hosted::ReasksAll), step(Hosted::ReasksParked))
+}
+
+fn both(step: Step) -> (Step, Step) {
+    (step, step)
+}
+
+fn exit(parked: bool) -> Command {
+    Command::Exit(Exit { incarnation: Incarnation(1), parked, message: None, turn_end: None })
+}
+
+const WENT_AWAY: Step = Step::FailTurn { turn_id: turn_1(), why: FailedTurn::WentAway };
+
+const fn turn_1() -> holdstead_protocol::TurnId {
+    holdstead_protocol::TurnId::from_uuid(uuid::Uuid::from_u128((1 << 64) | 1))
+}
+
+#[test]
+fn without_a_turn_a_process_is_started_for_a_message_and_for_nothing_else() {
+    let mut world = World::new();
+    world.ok(open());
+    assert_eq!(steps(&world), both(Step::Nothing));
+    world.ok(message(1));
+    assert_eq!(steps(&world), both(Step::Start(StartAt::NextMessage)));
+    assert_eq!(next_step(world.session(), &host(Hosted::Nobody, &[])), Step::Nothing, "it only asks");
+    let tired = Hosting { fruitless_starts: MAX_FRUITLESS_STARTS, ..host(Hosted::ReasksAll, &[]) };
+    assert_eq!(next_step(world.session(), &tired), Step::GiveUpStarting);
+}
+
+#[test]
+fn a_process_that_nobody_has_is_seen_gone_first() {
+    let mut world = World::running();
+    let gone = Step::SeeGone { incarnation: Incarnation(1), pid: Some(101) };
+    assert_eq!(steps(&world), both(gone));
+    world.ok(Command::End { name: "ana".to_owned() });
+    assert_eq!(steps(&world), both(gone), "also when the session has ended");
+    world.ok(exit(false));
+    assert_eq!(steps(&world), both(Step::Nothing));
+}
+
+#[test]
+fn a_process_that_is_there_is_attended_to_or_given_the_next_message() {
+    let mut world = World::new();
+    world.ok(open());
+    world.ok(message(1));
+    world.ok(resume(1));
+    let with = |world: &World, process| {
+        next_step(world.session(), &Hosting { process, ..host(Hosted::ReasksParked, &[]) })
+    };
+    let next = Step::Begin(PendingTurn { turn_id: turn(1), seq: Seq(2) });
+    assert_eq!(with(&world, ProcessHere::Free), next);
+    assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), next, "nothing was written");
+    world.ok(Command::Begin { turn_id: turn(1) });
+    assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), Step::SayBegun, "only the reply was lost");
+    assert_eq!(with(&world, ProcessHere::InTurn), Step::Attend);
+    assert_eq!(with(&world, ProcessHere::Free), Step::Nothing, "somebody else's turn");
+    let (turn_id, reason) = (turn(1), StopReason::Completed);
+    world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
+    assert_eq!(with(&world, ProcessHere::Free), Step::Nothing);
+    world.ok(Command::End { name: "ana".to_owned() });
+    for process in [ProcessHere::Free, ProcessHere::InTurn, ProcessHere::Beginning(turn(2))] {
+        assert_eq!(with(&world, process), Step::Kill);
+    }
+}
+
+#[test]
+fn an_agent_that_died_at_its_calls_is_started_when_it_can_be_told() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(ask(question(2)));
+    world.ok(exit(false));
+    assert_eq!(steps(&world), both(Step::Nothing), "a person has to answer");
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    let at_calls = Step::Start(StartAt::OpenAsks);
+    assert_eq!(steps(&world), (at_calls, Step::Nothing), "a model waits for all calls of its message");
+    world.ok(respond(2, 1, "l", answer("SQLite")));
+    assert_eq!(steps(&world), (at_calls, Step::Start(StartAt::Loss)));
+    let untold = untold(&world);
+    let tired = Hosting { fruitless_starts: MAX_FRUITLESS_STARTS, ..host(Hosted::ReasksParked, &untold) };
+    let never = Step::FailTurn { turn_id: turn(1), why: FailedTurn::NeverTookIt };
+    assert_eq!(next_step(world.session(), &tired), never);
+}
+
+#[test]
+fn an_agent_that_was_parked_comes_back_to_its_call() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(Command::Park { interaction_id: ask_id(1), incarnation: Incarnation(1) });
+    world.ok(exit(true));
+    assert_eq!(steps(&world), both(Step::Nothing), "a parked agent needs no process");
+    world.ok(respond(1, 1, "k", approve()));
+    assert_eq!(steps(&world), both(Step::Start(StartAt::OpenAsks)));
+}
+
+#[test]
+fn a_turn_with_nothing_to_tell_is_over() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    world.ok(Command::Delivering { interaction_id: ask_id(1), incarnation: Incarnation(1) });
+    world.ok(exit(false));
+    // It may have the answer. One that repeats whatever it has no answer to would ask nothing.
+    assert_eq!(steps(&world), (WENT_AWAY, Step::Start(StartAt::Loss)));
+
+    let mut world = World::running();
+    world.ok(exit(false));
+    assert_eq!(steps(&world), (Step::Start(StartAt::OpenAsks), WENT_AWAY));
+    let forgetful = Hosting { forgotten: true, ..host(Hosted::ReasksParked, &[]) };
+    assert_eq!(next_step(world.session(), &forgetful), Step::Start(StartAt::Anew));
+}
