@@ -122,6 +122,14 @@ impl Http {
         }
     }
 
+    /// The whole of an ask: a list may have shown a part of it, and nobody decides on that.
+    pub async fn whole(&self, listed: Interaction) -> Result<Interaction, TransportError> {
+        match listed.cut {
+            None => Ok(listed),
+            Some(_) => self.interaction(listed.request.interaction_id).await,
+        }
+    }
+
     /// Waits until the ask is settled or closed, for a while.
     pub async fn wait(&self, id: InteractionId, seconds: u32) -> Result<Interaction, TransportError> {
         self.get(&format!("/v1/interactions/{id}?wait={seconds}s")).await

@@ -25,7 +25,7 @@ use crate::hub::Hub;
 use crate::presence::{Presence, Watch, Watching};
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
-use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, cursor, deadlines, grants, view};
+use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, grants, summary, view};
 
 /// What the gateway needs to be told.
 #[derive(Debug, Clone)]
@@ -290,21 +290,12 @@ impl Gateway {
         InboxStream::new(Arc::clone(&self.inner.journal), owner.clone(), live, self.shutdown_token())
     }
 
-    /// One page of asks, and where the next one begins.
+    /// One page of asks as lists show them, and where the next one begins.
     pub async fn page(&self, query: AskQuery) -> Result<InteractionPage, GatewayError> {
-        let limit = query.limit as usize;
-        let interactions = self.interactions(query).await?;
-        let last = interactions.last().filter(|_| interactions.len() == limit);
-        let next = last.map(|last| cursor::place(last.opened_at, last.request.interaction_id));
-        Ok(InteractionPage { interactions, next })
-    }
-
-    pub async fn interactions(&self, query: AskQuery) -> Result<Vec<Interaction>, GatewayError> {
         if let Some(session) = query.session {
             self.record(&query.owner, session).await?;
         }
-        let asks = self.inner.journal.asks(query).await?;
-        Ok(asks.into_iter().map(view::interaction).collect())
+        Ok(summary::page(&self.inner.journal, query).await?)
     }
 
     pub async fn interaction(&self, owner: &OwnerId, id: InteractionId) -> Result<Interaction, GatewayError> {
@@ -327,11 +318,13 @@ impl Gateway {
             after: None,
             limit: 1_000,
         };
-        let asks = self.interactions(query).await?;
+        let asks = self.page(query).await?.interactions;
         let found = asks
             .into_iter()
             .find(|ask| ask.request.tool_call_id.as_ref().is_some_and(|call| call.as_str() == tool_call_id));
-        found.ok_or(GatewayError::NoAsk)
+        let found = found.ok_or(GatewayError::NoAsk)?;
+        // The list may have shown a part of it.
+        self.interaction(owner, found.request.interaction_id).await
     }
 
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {

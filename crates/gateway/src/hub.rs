@@ -12,14 +12,23 @@ use holdstead_store::Appended;
 use tokio::sync::broadcast;
 
 /// How many events a reader may lag behind before it reads from the journal instead.
-const BUFFER: usize = 64;
+const EVENTS: usize = 64;
+/// How many changes an inbox may lag behind before it begins anew. They are small, and one cancelled turn may be
+/// hundreds of them.
+const CHANGES: usize = 1_024;
 /// A channel costs some ten kilobytes: this many without a watcher are no matter.
 const FIRST_SWEEP: usize = 64;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Hub {
     sessions: Channels<SessionId, Arc<Event>>,
     owners: Channels<OwnerId, InboxUpsert>,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Self { sessions: Channels::holding(EVENTS), owners: Channels::holding(CHANGES) }
+    }
 }
 
 impl Hub {
@@ -52,6 +61,8 @@ impl Hub {
 /// One channel per key that somebody watches; none for the others.
 #[derive(Debug)]
 struct Channels<K, T> {
+    /// How much each holds for a reader that lags behind.
+    buffer: usize,
     inner: Mutex<Inner<K, T>>,
 }
 
@@ -63,9 +74,9 @@ struct Inner<K, T> {
     sweep_at: usize,
 }
 
-impl<K, T> Default for Channels<K, T> {
-    fn default() -> Self {
-        Self { inner: Mutex::new(Inner { senders: HashMap::new(), sweep_at: FIRST_SWEEP }) }
+impl<K, T> Channels<K, T> {
+    fn holding(buffer: usize) -> Self {
+        Self { buffer, inner: Mutex::new(Inner { senders: HashMap::new(), sweep_at: FIRST_SWEEP }) }
     }
 }
 
@@ -76,7 +87,7 @@ impl<K: Eq + Hash, T: Clone> Channels<K, T> {
             inner.senders.retain(|_, sender| sender.receiver_count() > 0);
             inner.sweep_at = FIRST_SWEEP.max(inner.senders.len() * 2);
         }
-        inner.senders.entry(key).or_insert_with(|| broadcast::channel(BUFFER).0).subscribe()
+        inner.senders.entry(key).or_insert_with(|| broadcast::channel(self.buffer).0).subscribe()
     }
 
     fn send(&self, key: &K, value: impl FnOnce() -> T) {

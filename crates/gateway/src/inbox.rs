@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use holdstead_protocol::OwnerId;
-use holdstead_protocol::api::{InboxUpsert, Interaction};
+use holdstead_protocol::api::{InboxUpsert, InteractionPage};
 use holdstead_store::{AskFilter, AskQuery, Journal, StoreError};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::view;
+use crate::summary;
 
 /// How many asks a snapshot holds. Older ones come first; the rest is fetched page by page.
 const SNAPSHOT: u32 = 200;
@@ -26,7 +26,8 @@ pub struct InboxStream {
 /// What an inbox screen is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InboxFrame {
-    Snapshot(Vec<Interaction>),
+    /// Where it has a `next`, more are open: they are fetched page by page.
+    Snapshot(Box<InteractionPage>),
     Upsert(Box<InboxUpsert>),
 }
 
@@ -70,8 +71,8 @@ impl InboxStream {
             after: None,
             limit: SNAPSHOT,
         };
-        let asks = self.journal.asks(query).await?;
+        let page = summary::page(&self.journal, query).await?;
         self.behind = false;
-        Ok(InboxFrame::Snapshot(asks.into_iter().map(view::interaction).collect()))
+        Ok(InboxFrame::Snapshot(Box::new(page)))
     }
 }

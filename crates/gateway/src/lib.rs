@@ -25,6 +25,7 @@ mod seal;
 mod secrets;
 mod session;
 mod stream;
+mod summary;
 mod tools;
 mod trusts;
 mod view;

@@ -160,6 +160,9 @@ pub struct Interaction {
     /// An answer that came after its time ran out. It settled nothing; a program that asked may use it. Not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateResponse>,
+    /// Only in lists: this is not the whole ask. Fetch it by its id before anybody decides on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
 }
 
 /// An answer that came too late to settle its ask.
@@ -171,6 +174,14 @@ pub struct LateResponse {
     #[serde(flatten)]
     pub response: Response,
     pub at: Timestamp,
+}
+
+/// That a list shows a part of an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cut {
+    /// What the whole ask shows, in bytes.
+    pub bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -56,7 +56,8 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
     request.kind !== "approval" &&
     session !== null &&
     session.state !== "ended";
-  const answerable = (isOpen(ask) || late) && desk.mayAnswer && desk.mode === "on";
+  // Nobody decides on a part of what would be done.
+  const answerable = (isOpen(ask) || late) && !ask.cut && desk.mayAnswer && desk.mode === "on";
 
   // Without values from the tool, what was typed for the last showing is still the best start.
   const shown = useRef(promptId);

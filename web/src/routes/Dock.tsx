@@ -29,7 +29,7 @@ function newest(ask: Interaction, transcript: Transcript): Interaction {
 /** The open ask of a session, above the composer. On a phone it fills the screen once it is opened. */
 export function Dock({ sessionId, askId, transcript }: Props) {
   const { inbox } = useLive();
-  const { asks } = useInbox();
+  const { asks, connected } = useInbox();
   const here = useWaiting(sessionId).now;
   const all = useWaiting().now;
   const navigate = useNavigate();
@@ -52,15 +52,23 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   useKeepFocus(box, () => box.current?.querySelector<HTMLElement>("[data-card]")?.focus({ preventScroll: true }));
 
   const known = id === null ? undefined : asks.get(id);
-  const missing = id !== null && known === undefined;
+  const missing = id !== null && (known === undefined || Boolean(known.cut));
   useEffect(() => {
-    if (!missing || id === null) return;
-    // A link to an ask that ended, or one from before the first snapshot.
+    if (!missing || id === null || !connected) return;
+    // A link to an ask that ended, one from before the first snapshot, or one of which the list shows a part.
     inbox.refresh(id).catch((error) => {
       if (error instanceof Problem && error.status === 404) void navigate({ to: ".", search: {}, replace: true });
     });
-  }, [missing, id, inbox, navigate]);
+  }, [missing, id, inbox, navigate, connected]);
   if (!known) return <div ref={box} />;
+  if (known.cut)
+    return (
+      <div ref={box}>
+        <p role="status" className="px-4 py-2 text-ink-2">
+          Loading the whole ask, {Math.ceil(known.cut.bytes / 1024)} KB…
+        </p>
+      </div>
+    );
   const ask = newest(known, transcript);
   const { promptId, interactionId } = ask.request;
 

@@ -48,6 +48,7 @@ function Frame({ me }: { me: WhoAmI }) {
     () =>
       new InboxFeed({
         interaction: gateway.interaction,
+        page: gateway.interactions,
         client,
         mode: () => settings().interaction,
         onRefused: (problem) => problem.status === 401 && location.reload(),

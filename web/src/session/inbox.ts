@@ -1,7 +1,7 @@
 // Every open ask of this person, over all sessions, live. Of two views of one ask the higher `seq` is the newer.
 
 import { parseExact } from "../api/exact";
-import type { InboxUpsert, Interaction, InteractionMode } from "../api/generated";
+import type { InboxUpsert, Interaction, InteractionMode, InteractionPage } from "../api/generated";
 import type { Problem } from "../api/problem";
 import { type Frame, follow } from "../api/stream";
 import { isOpen } from "./ask";
@@ -18,10 +18,16 @@ const idOf = (ask: Interaction) => ask.request.interactionId;
 export function merge(asks: ReadonlyMap<string, Interaction>, ask: Interaction): ReadonlyMap<string, Interaction> {
   const known = asks.get(idOf(ask));
   if (known && known.seq > ask.seq) return asks;
-  return new Map(asks).set(idOf(ask), ask);
+  return new Map(asks).set(idOf(ask), known ? whole(known, ask) : ask);
 }
 
-/** A snapshot holds every open ask: one that is missing has ended meanwhile, and its end is to be fetched. */
+/** A list shows a part of a large ask. What was fetched whole stays whole for as long as it is the same showing. */
+function whole(known: Interaction, ask: Interaction): Interaction {
+  if (!ask.cut || known.cut || known.request.promptId !== ask.request.promptId) return ask;
+  return { ...ask, request: known.request, response: ask.response ?? known.response, cut: undefined };
+}
+
+/** All pages of a snapshot hold every open ask: one that is missing has ended meanwhile, and its end is to be fetched. */
 export function mergeSnapshot(asks: ReadonlyMap<string, Interaction>, listed: Interaction[]) {
   const present = new Set(listed.map(idOf));
   const ended = [...asks.values()].filter((ask) => isOpen(ask) && !present.has(idOf(ask))).map(idOf);
@@ -37,6 +43,8 @@ export function waitingAsks(inbox: Inbox, sessionId?: string): Interaction[] {
 
 export interface InboxSource {
   interaction: (id: string) => Promise<Interaction>;
+  /** The open asks behind this place. */
+  page: (after: string) => Promise<InteractionPage>;
   client: string;
   mode: () => InteractionMode;
   onRefused: (problem: Problem) => void;
@@ -72,7 +80,7 @@ export class InboxFeed {
         return `/v1/interactions/events?${query}`;
       },
       onFrames: (frames) => {
-        for (const frame of frames) this.#take(frame);
+        for (const frame of frames) void this.take(frame);
       },
       onConnected: (connected) => this.#tell({ connected }),
       onRefused: this.#source.onRefused,
@@ -103,23 +111,38 @@ export class InboxFeed {
     }
   };
 
-  #take(frame: Frame) {
-    const again = (id: string) => void this.refresh(id).catch(() => {});
+  /** Takes in one frame of the stream. */
+  async take(frame: Pick<Frame, "event" | "data">): Promise<void> {
     if (frame.event === "snapshot") {
-      const { interactions } = parseExact(frame.data) as { interactions: Interaction[] };
-      const before = this.#inbox;
-      const { asks, ended } = mergeSnapshot(before.asks, interactions);
-      this.#tell({ asks, ready: true });
-      ended.forEach(again);
-      if (before.ready) interactions.filter((ask) => !before.asks.has(idOf(ask))).forEach(this.#source.onNew);
-      this.#source.onChange();
+      await this.#snapshot(parseExact(frame.data) as InteractionPage);
     } else if (frame.event === "upsert") {
       const upsert = parseExact(frame.data) as InboxUpsert;
       const known = this.#inbox.asks.get(upsert.interactionId);
       const matters = known ? known.seq < upsert.seq : upsert.state === "open" || upsert.state === "queued";
-      if (matters) again(upsert.interactionId);
+      if (matters) void this.refresh(upsert.interactionId).catch(() => {});
       this.#source.onChange();
     }
+  }
+
+  /** What it holds is shown at once; what is missing has ended only when the last page says so, too. */
+  async #snapshot({ interactions, next }: InteractionPage) {
+    const before = this.#inbox;
+    const listed = [...interactions];
+    this.#tell({ asks: interactions.reduce(merge, before.asks), ready: true });
+    try {
+      for (let after = next; after; ) {
+        const page = await this.#source.page(after);
+        listed.push(...page.interactions);
+        this.#tell({ asks: page.interactions.reduce(merge, this.#inbox.asks) });
+        after = page.next;
+      }
+      const { ended } = mergeSnapshot(before.asks, listed);
+      for (const id of ended) void this.refresh(id).catch(() => {});
+    } catch {
+      // The rest comes with the next snapshot: the stream begins anew when the connection does.
+    }
+    if (before.ready) listed.filter((ask) => !before.asks.has(idOf(ask))).forEach(this.#source.onNew);
+    this.#source.onChange();
   }
 
   #tell(change: Partial<Inbox>) {

@@ -21,7 +21,9 @@ async fn next(inbox: &mut InboxStream) -> InboxFrame {
 
 async fn snapshot(inbox: &mut InboxStream) -> Vec<InteractionId> {
     match next(inbox).await {
-        InboxFrame::Snapshot(asks) => asks.iter().map(|ask| ask.request.interaction_id).collect(),
+        InboxFrame::Snapshot(page) => {
+            page.interactions.iter().map(|ask| ask.request.interaction_id).collect()
+        }
         InboxFrame::Upsert(upsert) => panic!("not a snapshot: {upsert:?}"),
     }
 }
@@ -48,7 +50,7 @@ async fn whoever_falls_behind_gets_a_new_snapshot() {
     let world = World::new().await;
     let mut inbox = world.gateway.inbox(&owner("ada"));
     assert!(snapshot(&mut inbox).await.is_empty());
-    let asked = join_all((0..300).map(|n| ask(&world.gateway, n))).await;
+    let asked = join_all((0..600).map(|n| ask(&world.gateway, n))).await;
     let (last, answered) = asked.split_last().unwrap();
     for result in join_all(answered.iter().map(|ask| respond(&world.gateway, &ask.request, approve()))).await
     {
@@ -56,8 +58,70 @@ async fn whoever_falls_behind_gets_a_new_snapshot() {
     }
     assert_eq!(snapshot(&mut inbox).await, [last.request.interaction_id]);
     // Nothing older follows it.
-    let newest = ask(&world.gateway, 300).await;
+    let newest = ask(&world.gateway, 600).await;
     let frame = next(&mut inbox).await;
     let InboxFrame::Upsert(upsert) = frame else { panic!("{frame:?}") };
     assert_eq!(upsert.interaction_id, newest.request.interaction_id);
+}
+
+#[tokio::test]
+async fn a_list_shows_a_part_of_a_large_ask_and_says_so() {
+    let world = World::new().await;
+    let small = ask(&world.gateway, 1).await;
+    let text = "x".repeat(250_000);
+    let many: Vec<_> = (0..10_000).collect();
+    let call = json!({
+        "key": "large", "toolName": "deploy", "kind": "approval",
+        "input": { "text": text, "many": many, "deep": [[[[[[1]]]]]] }, "preview": text, "agentSays": text,
+    });
+    let call: AskCall = serde_json::from_value(call).unwrap();
+    let large = world.gateway.ask(&ada(), CallerAsk::Own, call).await.unwrap();
+    assert_eq!(large.cut, None, "whoever asked is told the whole");
+    let mut inbox = world.gateway.inbox(&owner("ada"));
+    let InboxFrame::Snapshot(page) = next(&mut inbox).await else { panic!("no snapshot") };
+    let [first, second] = page.interactions.as_slice() else { panic!("two asks") };
+    assert_eq!(*first, small, "a small one is listed whole");
+    let bytes = second.cut.expect("it is cut").bytes;
+    assert!(bytes > 750_000, "{bytes}");
+    assert!(serde_json::to_string(second).unwrap().len() < 10_000);
+    assert_eq!(second.request.input_digest, large.request.input_digest);
+    let whole = world.gateway.interaction(&owner("ada"), large.request.interaction_id).await.unwrap();
+    assert_eq!(whole, large);
+}
+
+#[tokio::test]
+async fn a_snapshot_says_that_more_follow_and_pages_lead_to_the_end() {
+    let world = World::new().await;
+    let asked = join_all((0..230).map(|n| ask(&world.gateway, n))).await;
+    let mut inbox = world.gateway.inbox(&owner("ada"));
+    let InboxFrame::Snapshot(first) = next(&mut inbox).await else { panic!("no snapshot") };
+    let after = first.next.as_deref().map(holdstead_gateway::cursor::parse).expect("more follow").unwrap();
+    let query = holdstead_store::AskQuery {
+        owner: owner("ada"),
+        session: None,
+        only: holdstead_store::AskFilter::Live,
+        after: Some(after),
+        limit: 200,
+    };
+    let rest = world.gateway.page(query).await.unwrap();
+    assert_eq!(rest.next, None);
+    let ids =
+        |asks: &[Interaction]| -> Vec<_> { asks.iter().map(|ask| ask.request.interaction_id).collect() };
+    let mut seen = [ids(&first.interactions), ids(&rest.interactions)].concat();
+    let mut all = ids(&asked);
+    (seen.sort(), all.sort());
+    assert_eq!(seen, all);
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_of_many_asks_is_changes_and_no_new_snapshot() {
+    let world = World::new().await;
+    let asked = join_all((0..100).map(|n| ask(&world.gateway, n))).await;
+    let mut inbox = world.gateway.inbox(&owner("ada"));
+    assert_eq!(snapshot(&mut inbox).await.len(), 100);
+    world.gateway.end(&ada(), asked[0].session_id).await.unwrap();
+    for _ in 0..100 {
+        let frame = next(&mut inbox).await;
+        assert!(matches!(frame, InboxFrame::Upsert(_)), "{frame:?}");
+    }
 }

@@ -38,8 +38,8 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     does_not_exist!(NoSession, gateway.open_ask_of_call(&his, session, call).await);
     let query =
         AskQuery { owner: his.clone(), session: Some(session), only: AskFilter::All, after: None, limit: 9 };
-    does_not_exist!(NoSession, gateway.interactions(query.clone()).await);
-    assert!(gateway.interactions(AskQuery { session: None, ..query }).await.unwrap().is_empty());
+    does_not_exist!(NoSession, gateway.page(query.clone()).await);
+    assert!(gateway.page(AskQuery { session: None, ..query }).await.unwrap().interactions.is_empty());
     assert!(gateway.sessions(SessionQuery { owner: his, before: None, limit: 9 }).await.unwrap().is_empty());
     let asked = gateway.ask(&bob(), CallerAsk::In(session), serde_json::from_str(CALL).unwrap()).await;
     does_not_exist!(NoSession, asked);

@@ -126,7 +126,10 @@ async fn send(client: &Http, ask: &Interaction, response: ResponseDraft) -> Resu
 }
 
 async fn next_ask(client: &Http, session: SessionId) -> Result<Option<Interaction>, Failure> {
-    Ok(client.whole_inbox().await?.into_iter().find(|ask| ask.session_id == session))
+    match client.whole_inbox().await?.into_iter().find(|ask| ask.session_id == session) {
+        Some(listed) => Ok(Some(client.whole(listed).await?)),
+        None => Ok(None),
+    }
 }
 
 async fn until_asked(client: &Http, session: SessionId) {

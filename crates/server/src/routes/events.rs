@@ -9,7 +9,7 @@ use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
 use holdstead_gateway::cursor as place;
 use holdstead_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
-use holdstead_protocol::api::{EventPage, Interaction, Resume};
+use holdstead_protocol::api::{EventPage, Resume};
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{Event, Problem, Seq, SessionId};
 use serde::{Deserialize, Serialize};
@@ -117,16 +117,11 @@ pub(super) fn event_frame(event: &Event, name: &str, data: &impl Serialize) -> F
     sse::frame(name, data).id(event.seq.to_string())
 }
 
-#[derive(Debug, Serialize)]
-struct Snapshot {
-    interactions: Vec<Interaction>,
-}
-
 /// What waits for a person, as a stream.
 #[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events", params(Cursor),
     responses(
         (status = 200, content_type = "text/event-stream", body = holdstead_protocol::api::InboxUpsert,
-            description = "`snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots."),
+            description = "`snapshot` (an InteractionPage; with `next`, the rest is fetched page by page), then `upsert`s: the higher seq wins. Every reconnect snapshots."),
         (status = "default", body = Problem)))]
 pub(super) async fn inbox(
     State(app): State<App>,
@@ -152,7 +147,7 @@ async fn next_change(watched: (InboxStream, Watching)) -> Option<(Frame, (InboxS
         }
     };
     let frame = match frame {
-        InboxFrame::Snapshot(interactions) => sse::frame("snapshot", &Snapshot { interactions }),
+        InboxFrame::Snapshot(page) => sse::frame("snapshot", &page),
         InboxFrame::Upsert(upsert) => sse::frame("upsert", &upsert),
     };
     Some((frame, (inbox, watching)))
