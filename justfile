@@ -50,6 +50,10 @@ api: _web-packages
     export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && npm run api) && \
         cd sdk/python && PYTHONPATH=src python3 -m scripts.types
 
+# Run each fuzz target so many seconds, and print how often it ran. Needs `cargo install --locked cargo-fuzz`.
+fuzz seconds="10":
+    scripts/fuzz {{ seconds }}
+
 # Test the Python package, and the TypeScript example, against the debug binary.
 sdk-test: _web-packages
     cargo build --locked -p holdstead
@@ -107,6 +111,10 @@ show-reconnect: _shows
 # 1,000 clients that never read and an agent that never stops: memory bounded, others served.
 show-flood: _shows
     {{ proof }} flood
+
+# Thousands of malformed, oversized, deep and odd inputs over every door, and four ways to starve others: all answered.
+show-doors *args: _shows
+    {{ proof }} doors "$@"
 
 # Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
 show-tools:

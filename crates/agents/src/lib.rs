@@ -5,6 +5,8 @@
 
 pub mod claude_code;
 mod driver;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod host;
 mod lines;
 mod process;

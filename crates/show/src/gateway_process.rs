@@ -41,6 +41,8 @@ pub(crate) enum Environment {
     WithLog(String),
     /// These variables and no other: agents get nothing that a developer has set.
     Only(Vec<(&'static str, String)>),
+    /// That of the show, and no more than so many open files.
+    WithFiles(u32),
 }
 
 /// What a new token is for.
@@ -188,13 +190,20 @@ async fn spawn(
     listen: &str,
     environment: &Environment,
 ) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
-    let mut command = Command::new(program()?);
+    let mut command = match environment {
+        Environment::WithFiles(files) => {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(format!("ulimit -n {files} && exec \"$0\" \"$@\"")).arg(program()?);
+            shell
+        }
+        Environment::Ours | Environment::WithLog(_) | Environment::Only(_) => Command::new(program()?),
+    };
     command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
     if let Some(store) = store {
         command.args(["--store", store]);
     }
     match environment {
-        Environment::Ours => {}
+        Environment::Ours | Environment::WithFiles(_) => {}
         Environment::WithLog(level) => {
             command.env("HOLDSTEAD_LOG", level);
         }

@@ -12,6 +12,7 @@ mod client;
 mod closed;
 mod database;
 mod demo;
+mod doors;
 mod first_answer;
 mod flood;
 mod gateway_process;
@@ -54,6 +55,7 @@ async fn main() -> ExitCode {
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,
+        "doors" => doors::show().await,
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
         "stalls" => stalls::show().await,

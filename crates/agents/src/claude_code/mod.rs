@@ -19,3 +19,19 @@ mod terms;
 mod wire;
 
 pub use driver::{ClaudeCodeDriver, OwnFolders};
+
+/// For `fuzz/`: the language alone, without a process.
+pub(crate) fn wire_alone(
+    mode: holdstead_protocol::PermissionMode,
+    project_files: crate::ProjectFiles,
+) -> impl crate::process::Wire {
+    conversation::Conversation::new(terms::Terms {
+        mode,
+        allowed: vec!["Read".to_owned()],
+        own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
+        project_files,
+        private: private::Private::default(),
+        plans: Some("/agent-home/.claude/plans".into()),
+        read: |_| Some("a\nb\n".to_owned()),
+    })
+}

@@ -16,4 +16,5 @@ pub mod script;
 pub mod wire;
 
 pub use child::run;
+pub(crate) use convert::ScriptedWire;
 pub use driver::ScriptedDriver;

@@ -1,0 +1,80 @@
+//! Any ask, and any answer to it, decided by the core: an answer that is taken settles what was asked.
+#![no_main]
+
+use holdstead_core::{Command, Quota, Request, Respond, State, decide, digest, fold};
+use holdstead_protocol::{
+    AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
+    Presentation, PromptId, ResponseDraft, Seq, SessionId, SessionOpened, Surface, Timestamp, TurnId, json,
+};
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+
+fuzz_target!(|bytes: &[u8]| {
+    // Two lines: what is asked, and what is answered.
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return };
+    let (Ok(body), Ok(draft)) = (json::read(&bytes[..end]), json::read(&bytes[end + 1..])) else { return };
+    let Ok(body) = serde_json::from_value::<AskBody>(body) else { return };
+    let Ok(response) = serde_json::from_value::<ResponseDraft>(draft) else { return };
+    let owner = OwnerId::new("ada").expect("a name");
+    let session = SessionId::derive(&owner, "s");
+    let now = Timestamp::from_micros(1);
+    let mut state = State::Unopened;
+    let mut seq = 0;
+    let mut apply = |state: &mut State, command: Command| {
+        let Ok(events) = decide(state, &command, now) else { return false };
+        for body in events {
+            seq += 1;
+            fold(state, &Event { session_id: session, seq: Seq(seq), at: now, body });
+        }
+        true
+    };
+    apply(&mut state, Command::Open(SessionOpened::new(owner, "caller")));
+    let input = Value::from("x");
+    let request = InteractionRequest {
+        interaction_id: InteractionId::derive(session, "a"),
+        prompt_id: PromptId::generate(),
+        attempt: 1,
+        origin: Origin::Caller,
+        turn_id: None,
+        tool_call_id: None,
+        parents: Vec::new(),
+        tool_name: "t".to_owned(),
+        input_digest: digest(&input),
+        input,
+        body,
+        agent_says: None,
+        decision_reason: None,
+        error: None,
+        field_errors: Map::new(),
+        initial_values: Map::new(),
+        presentation: Presentation::Questionnaire,
+        completed_view: None,
+        hold: Hold { after_ms: 0, then: HoldThen::Wait },
+        deadline: None,
+        can_park: false,
+        capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
+        may_have_run: false,
+        has_handler: false,
+        handler_state: None,
+    };
+    let (interaction_id, prompt_id) = (request.interaction_id, request.prompt_id);
+    let quota = Quota::default();
+    let asked = Request { request, owner_grants: Vec::new(), allowed_by: None, quota };
+    if !apply(&mut state, Command::Request(Box::new(asked))) {
+        return;
+    }
+    let respond = Respond {
+        interaction_id,
+        prompt_id,
+        idempotency_key: "k".to_owned(),
+        response,
+        secrets_mac: None,
+        name: "ana".to_owned(),
+        surface: Surface::Api,
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+    };
+    let taken = apply(&mut state, Command::Respond(Box::new(respond)));
+    let open = state.session().is_some_and(|session| session.live.contains(&interaction_id));
+    assert_eq!(taken, !open, "taken, or still open");
+});
