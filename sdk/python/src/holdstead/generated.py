@@ -109,6 +109,10 @@ class CompletedView(TypedDict, total=False):
     summaryTemplate: str | None
 
 
+class Cut(TypedDict):
+    bytes: int
+
+
 class _Decider(TypedDict):
     by: Literal["person", "grant", "rule", "earlier"]
 
@@ -203,6 +207,7 @@ class _Interaction(TypedDict):
 
 class Interaction(_Interaction, total=False):
     closing: Closing
+    cut: Cut | None
     delivery: Delivery | None
     late: LateResponse | None
     ranOtherThanApproved: bool

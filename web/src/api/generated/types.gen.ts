@@ -268,6 +268,16 @@ export type CompletedView = {
 };
 
 /**
+ * That a list shows a part of an ask.
+ */
+export type Cut = {
+    /**
+     * What the whole ask shows, in bytes.
+     */
+    bytes: number;
+};
+
+/**
  * Who or what a response came from. Derived by the server, never taken from the body.
  */
 export type Decider = {
@@ -592,6 +602,7 @@ export type Incarnation = number;
  */
 export type Interaction = AskState & {
     agent: string;
+    cut?: Cut | null;
     delivery?: Delivery | null;
     late?: LateResponse | null;
     openedAt: Timestamp;
@@ -1735,7 +1746,7 @@ export type InboxEventsError = InboxEventsErrors[keyof InboxEventsErrors];
 
 export type InboxEventsResponses = {
     /**
-     * `snapshot`, then `upsert`s: the higher seq wins. Every reconnect snapshots.
+     * `snapshot` (an InteractionPage; with `next`, the rest is fetched page by page), then `upsert`s: the higher seq wins. Every reconnect snapshots.
      */
     200: InboxUpsert;
 };
