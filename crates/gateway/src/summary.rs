@@ -71,7 +71,7 @@ fn cut(request: &mut InteractionRequest) {
     request.initial_values = Map::new();
     request.handler_state = None;
     match &mut request.body {
-        AskBody::Approval { preview, offered_scopes: _ } => preview.iter_mut().for_each(cut_text),
+        AskBody::Approval { preview, .. } => preview.iter_mut().for_each(cut_text),
         AskBody::Question { questions } => {
             questions.truncate(ITEMS);
             for question in &mut *questions {

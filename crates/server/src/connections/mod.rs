@@ -8,10 +8,10 @@ mod paced;
 mod seats;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -73,6 +73,10 @@ impl Default for ConnectionBounds {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Before a connection is let go for a newer one: its request may have arrived, and only not been read.
 const READ_FIRST: Duration = Duration::from_millis(1);
+
+/// How much of a body that was refused is still read, and for how long.
+const DRAINED: usize = 8 * 1024 * 1024;
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Serves until `shutdown`, and then until every request under way has its answer.
 pub(crate) async fn serve(
@@ -163,9 +167,11 @@ async fn answer(
     occupied: Occupied,
     patience: Duration,
 ) -> Result<Response, Infallible> {
-    let mut request: Request = request.map(|body| timed(body, patience));
+    let unread = Unread::default();
+    let mut request: Request = request.map(|body| timed(body, patience, unread.clone()));
     request.extensions_mut().insert(occupied.clone());
     let response = routes.call(request).await?;
+    unread.drain().await;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         // From here on the connection is a socket's.
         occupied.for_good();
@@ -174,22 +180,49 @@ async fn answer(
     Ok(response.map(|body| seats::until_sent(body, occupied)))
 }
 
+/// What a handler has not read of its request's body.
+#[derive(Clone, Default)]
+struct Unread(Arc<Mutex<Option<BodyDataStream>>>);
+
+impl Unread {
+    fn slot(&self) -> MutexGuard<'_, Option<BodyDataStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads some of it for nobody: a client that is still sending when the connection closes never sees its answer.
+    async fn drain(&self) {
+        let Some(mut rest) = self.slot().take() else { return };
+        let deadline = Instant::now() + LINGER;
+        let mut bytes = 0;
+        while let Ok(Some(Ok(part))) = tokio::time::timeout_at(deadline, rest.next()).await {
+            bytes += part.len();
+            if bytes > DRAINED {
+                return;
+            }
+        }
+    }
+}
+
 /// A body that has to arrive in time. One that is there already, or empty, costs nothing.
-fn timed(body: Incoming, patience: Duration) -> Body {
+fn timed(body: Incoming, patience: Duration, unread: Unread) -> Body {
     if hyper::body::Body::is_end_stream(&body) {
         return Body::empty();
     }
     let deadline = Instant::now() + patience;
-    let parts =
-        futures_util::stream::unfold(Some(Body::new(body).into_data_stream()), move |rest| async move {
-            let mut rest = rest?;
-            match tokio::time::timeout_at(deadline, rest.next()).await {
-                Ok(part) => Some((part?.map_err(BoxError::from), Some(rest))),
-                Err(_) => {
-                    let words = format!("the body did not arrive within {} s", patience.as_secs());
-                    Some((Err(words.into()), None))
-                }
+    *unread.slot() = Some(Body::new(body).into_data_stream());
+    let parts = futures_util::stream::unfold(unread, move |unread| async move {
+        let mut rest = unread.slot().take()?;
+        match tokio::time::timeout_at(deadline, rest.next()).await {
+            Ok(part) => {
+                let part = part?.map_err(BoxError::from);
+                *unread.slot() = Some(rest);
+                Some((part, unread))
             }
-        });
+            Err(_) => {
+                let words = format!("the body did not arrive within {} s", patience.as_secs());
+                Some((Err(words.into()), unread))
+            }
+        }
+    });
     Body::from_stream(parts)
 }

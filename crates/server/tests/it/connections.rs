@@ -128,3 +128,15 @@ async fn one_token_cannot_have_every_connection() {
     };
     tokio::time::timeout(PATIENCE, freed).await.expect("what ended counts no more");
 }
+
+#[tokio::test]
+async fn a_body_that_is_refused_unread_does_not_cut_its_answer_off() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    for path in ["/v1/sessions", "/mcp", "/v1/nothing"] {
+        let request = ana.request(Method::POST, path).header("content-type", "application/json");
+        let answer = request.body(vec![b'x'; 6 * 1024 * 1024]).send().await;
+        let status = answer.unwrap_or_else(|error| panic!("{path}: {error:?}")).status();
+        assert!(status.is_client_error(), "{path}: {status}");
+    }
+}
