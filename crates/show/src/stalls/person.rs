@@ -191,7 +191,7 @@ impl Scene {
             after: None,
             limit: 100,
         };
-        let open = match self.gateway.interactions(query).await {
+        let open = match self.gateway.page(query).await.map(|page| page.interactions) {
             Ok(open) => open,
             Err(error) if passes(&error) => return Ok(()),
             Err(error) => return Err(error.into()),
