@@ -109,7 +109,8 @@ async fn a_snapshot_says_that_more_follow_and_pages_lead_to_the_end() {
         |asks: &[Interaction]| -> Vec<_> { asks.iter().map(|ask| ask.request.interaction_id).collect() };
     let mut seen = [ids(&first.interactions), ids(&rest.interactions)].concat();
     let mut all = ids(&asked);
-    (seen.sort(), all.sort());
+    seen.sort();
+    all.sort();
     assert_eq!(seen, all);
 }
 
