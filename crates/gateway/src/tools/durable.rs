@@ -55,7 +55,8 @@ struct Following<'a> {
 impl Followed {
     fn begin(&self, id: InteractionId) -> Option<Following<'_>> {
         let new = self.asks.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-        new.then_some(Following { followed: self, id })
+        // Only then: one that is made and dropped would end what somebody else follows.
+        new.then(|| Following { followed: self, id })
     }
 
     /// As soon as nobody else does: who follows it now may go away before it is over.
@@ -226,5 +227,24 @@ impl Gateway {
                 return Ok(None);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ask_is_followed_once_however_often_somebody_tries() {
+        let followed = Followed::default();
+        let owner = OwnerId::new("local").unwrap();
+        let id = InteractionId::derive(SessionId::generate(&owner), "a");
+        let following = followed.begin(id);
+        assert!(following.is_some());
+        for _ in 0..3 {
+            assert!(followed.begin(id).is_none());
+        }
+        drop(following);
+        assert!(followed.begin(id).is_some());
     }
 }
