@@ -81,12 +81,27 @@ impl Gateway {
         });
         let called = match tokio::time::timeout(patience, &mut calling).await {
             Ok(called) => called,
-            Err(_) => match self.open_ask_of_call(&owner, session, id.as_str()).await {
-                Ok(ask) => return Ok(Called::Waiting(ask.request.interaction_id)),
-                // It is busy with something else than a person.
-                Err(GatewayError::NoAsk) => calling.await,
-                Err(error) => return Err(error.into()),
-            },
+            Err(_) => {
+                // It may be about to ask, or busy with something else than a person: whatever happens in its session
+                // is a reason to look again.
+                let head = self.record(&owner, session).await?.head;
+                let mut events = self.watch(session, head);
+                loop {
+                    match self.open_ask_of_call(&owner, session, id.as_str()).await {
+                        Ok(ask) => return Ok(Called::Waiting(ask.request.interaction_id)),
+                        Err(GatewayError::NoAsk) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    tokio::select! {
+                        called = &mut calling => break called,
+                        event = events.next() => {
+                            if event.map_err(GatewayError::from)?.is_none() {
+                                return Err(GatewayError::Closing.into());
+                            }
+                        }
+                    }
+                }
+            }
         };
         // A tool that panics is no reason for another answer than an error.
         called.unwrap_or(Err(GatewayError::Closing.into())).map(Called::Done)
