@@ -26,10 +26,6 @@ pub enum GatewayError {
         "the files of `{folder}` cannot be trusted: they are too many, too large, or lead out of the folder"
     )]
     CannotTrust { folder: String },
-    #[error(
-        "`{name}` is a pattern, and allowedTools takes whole names only: name each tool that need not ask"
-    )]
-    ToolPattern { name: String },
     #[error(transparent)]
     Rejected(#[from] Rejection),
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
@@ -79,7 +75,6 @@ impl GatewayError {
             | Self::FilesChanged { .. }
             | Self::NothingToTrust { .. }
             | Self::CannotTrust { .. }
-            | Self::ToolPattern { .. }
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone

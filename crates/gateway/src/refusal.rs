@@ -19,7 +19,6 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::NoFolder { .. }
             | GatewayError::NothingToTrust { .. }
             | GatewayError::CannotTrust { .. }
-            | GatewayError::ToolPattern { .. }
             | GatewayError::Start(_) => Self::new(Code::Invalid, words),
             GatewayError::FilesChanged { .. } => Self::new(Code::Conflict, words),
             GatewayError::Rejected(rejection) => rejected(rejection, words),

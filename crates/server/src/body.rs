@@ -116,7 +116,7 @@ impl From<BytesRejection> for ApiError {
     fn from(rejection: BytesRejection) -> Self {
         match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
-            _ => Self::BadRequest("The body did not arrive whole. Send it again.".to_owned()),
+            _ => Self::BadRequest("The body did not arrive whole, or not in time. Send it again.".to_owned()),
         }
     }
 }

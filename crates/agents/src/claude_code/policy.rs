@@ -107,7 +107,7 @@ mod tests {
             own_tools: vec![own_tool("ask_user")],
             project_files: ProjectFiles::Closed,
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
-            plans: Some("/home/ada/.claude/plans".into()),
+            plans: Some("/people/ada/.claude/plans".into()),
             read: |_| None,
         };
         verdict(tool, input, current, &terms)
@@ -117,8 +117,8 @@ mod tests {
     fn who_decides() {
         use PermissionMode::{AcceptEdits, Auto, Default, Plan};
         let none = json!({});
-        let plan = json!({"file_path": "/home/ada/.claude/plans/a.md"});
-        let elsewhere = json!({"file_path": "/home/ada/.claude/plans/../settings.json"});
+        let plan = json!({"file_path": "/people/ada/.claude/plans/a.md"});
+        let elsewhere = json!({"file_path": "/people/ada/.claude/plans/../settings.json"});
         let projects = json!({"file_path": "/nowhere/project/.claude/plans/a.md"});
         let token = json!({"file_path": "/nowhere/gateway/token"});
         let above = json!({"pattern": "hs_", "path": "/nowhere"});

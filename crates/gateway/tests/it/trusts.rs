@@ -54,13 +54,3 @@ async fn files_are_trusted_as_they_were_shown_and_no_longer_when_they_change() {
     let again = stage.gateway.distrust(&ada(), trust.trust_id).await;
     assert!(again.is_err(), "{again:?}");
 }
-
-#[tokio::test(start_paused = true)]
-async fn patterns_are_no_names_of_tools() {
-    let stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
-    for pattern in ["mcp__x__*", "Bash(git:*)", "Bash, Read", ""] {
-        let open = OpenSession { allowed_tools: vec![pattern.to_owned()], ..opening("actor") };
-        let refused = stage.gateway.open_session(&ada(), open).await;
-        assert!(matches!(refused, Err(GatewayError::ToolPattern { .. })), "{pattern}: {refused:?}");
-    }
-}
