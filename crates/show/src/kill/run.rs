@@ -28,7 +28,7 @@ const AT_ONCE: usize = 5;
 /// How often each step must be hit.
 pub(super) const HITS: usize = 10;
 /// How many more kills there may be to hit a step often enough, and how many at a time.
-const MORE: usize = 60;
+const MORE: usize = 400;
 const MORE_AT_A_TIME: usize = 6;
 /// How long a moment is waited for before the gateway is killed anyway.
 const WAIT: Duration = Duration::from_secs(5);
