@@ -1,13 +1,13 @@
 //! Any ask, and any answer to it, decided by the core: an answer that is taken settles what was asked.
 #![no_main]
 
-use holdstead_core::{Command, Quota, Request, Respond, State, decide, digest, fold};
+use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
 use holdstead_protocol::{
-    AskBody, Capabilities, Event, Hold, HoldThen, InteractionId, InteractionRequest, MessageId, Origin, OwnerId,
-    Presentation, PromptId, ResponseDraft, Seq, SessionId, SessionOpened, Surface, Timestamp, TurnId, json,
+    AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId, ResponseDraft, Seq,
+    SessionId, SessionOpened, Surface, Timestamp, TurnId, json,
 };
 use libfuzzer_sys::fuzz_target;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 fuzz_target!(|bytes: &[u8]| {
     // Two lines: what is asked, and what is answered.
@@ -24,39 +24,20 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(events) = decide(state, &command, now) else { return false };
         for body in events {
             seq += 1;
-            fold(state, &Event { session_id: session, seq: Seq(seq), at: now, body });
+            fold(state, &Event { id: EventId::generate(), seq: Seq(seq), at: now, body });
         }
         true
     };
     apply(&mut state, Command::Open(SessionOpened::new(owner, "caller")));
-    let input = Value::from("x");
-    let request = InteractionRequest {
-        interaction_id: InteractionId::derive(session, "a"),
-        prompt_id: PromptId::generate(),
-        attempt: 1,
-        origin: Origin::Caller,
-        turn_id: None,
-        tool_call_id: None,
-        parents: Vec::new(),
-        tool_name: "t".to_owned(),
-        input_digest: digest(&input),
-        input,
+    let request = asking(
+        InteractionId::derive(session, "a"),
+        PromptId::generate(),
+        Origin::Caller,
+        "t",
+        Value::from("x"),
         body,
-        agent_says: None,
-        decision_reason: None,
-        error: None,
-        field_errors: Map::new(),
-        initial_values: Map::new(),
-        presentation: Presentation::Questionnaire,
-        completed_view: None,
-        hold: Hold { after_ms: 0, then: HoldThen::Wait },
-        deadline: None,
-        can_park: false,
-        capabilities: Capabilities { reason: true, edit_input: true, scopes: true },
-        may_have_run: false,
-        has_handler: false,
-        handler_state: None,
-    };
+        Capabilities { reason: true, edit_input: true, scopes: true },
+    );
     let (interaction_id, prompt_id) = (request.interaction_id, request.prompt_id);
     let quota = Quota::default();
     let asked = Request { request, owner_grants: Vec::new(), allowed_by: None, quota };

@@ -2,7 +2,7 @@
 #![no_main]
 
 use holdstead_protocol::api::{
-    AskCall, OpenSession, Respond, SendMessage, SetInteractionMode, ShortAnswers, ShortDecision, UseLoginLink,
+    AskCall, OpenSession, Respond, SendMessage, SetInteractionMode, ShortAnswers, ShortDenial, UseLoginLink,
 };
 use holdstead_protocol::json;
 use holdstead_protocol::socket::ClientFrame;
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         1 => both_ways::<SendMessage>(value),
         2 => both_ways::<AskCall>(value),
         3 => both_ways::<Respond>(value),
-        4 => both_ways::<ShortDecision>(value),
+        4 => both_ways::<ShortDenial>(value),
         5 => both_ways::<ShortAnswers>(value),
         6 => both_ways::<SetInteractionMode>(value),
         7 => both_ways::<UseLoginLink>(value),
