@@ -265,10 +265,7 @@ fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool)
 
 /// Says whether there was one.
 fn drop_preview(body: &mut AskBody) -> bool {
-    match body {
-        AskBody::Approval { preview, .. } => preview.take().is_some(),
-        AskBody::Question { .. } | AskBody::Form { .. } => false,
-    }
+    if let AskBody::Approval { preview, .. } = body { preview.take().is_some() } else { false }
 }
 
 /// What an agent is told whose ask nobody will see.

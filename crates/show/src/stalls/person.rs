@@ -207,22 +207,18 @@ impl Scene {
 
     async fn answer(&self, ask: &Interaction) -> Result<Answer> {
         let id = ask.request.interaction_id;
-        let (response, answer) = match &ask.request.body {
-            AskBody::Question { questions } => {
-                let word = format!("word-{id}");
-                let answers: Map<String, Value> =
-                    questions.iter().map(|question| (question.id.clone(), word.clone().into())).collect();
-                let draft = ResponseDraft::Submit { answers: Some(answers), input: None };
-                (draft, Answer { word, runs: false })
-            }
-            AskBody::Approval { .. } | AskBody::Form { .. } => {
-                let command = ask.request.input["command"].as_str().unwrap_or_default();
-                let word = command.split_whitespace().last().unwrap_or_default();
-                let word =
-                    command.split_whitespace().nth(1).filter(|_| command.contains(MARKS)).unwrap_or(word);
-                let draft = ResponseDraft::Approve { scope: None, edited_input: None };
-                (draft, Answer { word: word.to_owned(), runs: true })
-            }
+        let (response, answer) = if let AskBody::Question { questions } = &ask.request.body {
+            let word = format!("word-{id}");
+            let answers: Map<String, Value> =
+                questions.iter().map(|question| (question.id.clone(), word.clone().into())).collect();
+            let draft = ResponseDraft::Submit { answers: Some(answers), input: None };
+            (draft, Answer { word, runs: false })
+        } else {
+            let command = ask.request.input["command"].as_str().unwrap_or_default();
+            let word = command.split_whitespace().last().unwrap_or_default();
+            let word = command.split_whitespace().nth(1).filter(|_| command.contains(MARKS)).unwrap_or(word);
+            let draft = ResponseDraft::Approve { scope: None, edited_input: None };
+            (draft, Answer { word: word.to_owned(), runs: true })
         };
         let body =
             Respond { prompt_id: ask.request.prompt_id, idempotency_key: format!("key-{id}"), response };
