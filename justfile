@@ -1,7 +1,10 @@
 set positional-arguments
 
 target := env("CARGO_TARGET_DIR", "target")
-proof := target / "release/holdstead-show"
+# What the shows run: `just profile=debug show-ci` takes the build that the tests made.
+profile := "release"
+proof := target / profile / "holdstead-show"
+export HOLDSTEAD_BIN := absolute_path(target / profile / "holdstead")
 
 # List the recipes.
 default:
@@ -46,7 +49,7 @@ web-test: _web-packages
 
 # Write the web UI's client and the Python package's types from the OpenAPI document of the debug binary.
 api: _web-packages
-    cargo build --locked -p holdstead
+    cargo build --locked --workspace --all-targets
     export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && npm run api) && \
         cd sdk/python && PYTHONPATH=src python3 -m scripts.types
 
@@ -56,7 +59,7 @@ fuzz seconds="10":
 
 # Test the Python package, and the TypeScript example, against the debug binary.
 sdk-test: _web-packages
-    cargo build --locked -p holdstead
+    cargo build --locked --workspace --all-targets
     export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && node scripts/example.mjs) && \
         cd sdk/python && PYTHONPATH=src python3 -W error -m unittest discover -s tests -t .
 
@@ -72,9 +75,10 @@ ci:
 show:
     @just --list --unsorted --list-heading '' | grep -E '^ +show-'
 
-# Both at once: the shows run the binary that lies beside them.
+# All at once: the shows run the binaries that lie beside them. In `debug` it is what the tests build: tests switch on
+# features of what they use, and another selection would build all of that again.
 _shows:
-    cargo build --release --locked -p holdstead -p holdstead-show
+    cargo build {{ if profile == "release" { "--release -p holdstead -p holdstead-show -p holdstead-scripted-model" } else { "--workspace --all-targets" } }} --locked
 
 # Answer all kinds of asks over HTTP, kill the gateway with one open, go on after the restart.
 show-demo: _shows
@@ -127,10 +131,10 @@ show-new-kind: _web-packages
 # A tool asks until the answer will do; killed in between, it is called again for the same prompt.
 show-reprompt: _shows
     {{ proof }} reprompt
+
 # 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
 show-callers: _shows
-    export HOLDSTEAD_BIN="$(realpath {{ target }}/release/holdstead)"; \
-        cd sdk/python && PYTHONPATH=src python3 -m shows.callers
+    cd sdk/python && PYTHONPATH=src python3 -m shows.callers
 
 # Every shape and bound of MCP's elicitation: taken, checked, shown in a browser; what is not flat is refused.
 show-forms: _web-shows
@@ -160,9 +164,8 @@ show-mcp: _shows
 show-answer-latency: _shows
     {{ proof }} answer-latency
 
-# The binary with the web UI in it.
-_web-shows: web
-    cargo build --release --locked -p holdstead
+# The binaries with the web UI in them.
+_web-shows: web _shows
 
 # Every state of the three cards in a real browser; two browsers race; the gateway is killed, the network cut.
 show-web-cards: _web-shows
@@ -182,14 +185,18 @@ show-web-speed: _web-shows
 
 # The same cards with the real Claude Code, offline, its model scripted: what a person chose reaches the model.
 show-web-claude: _web-shows
-    cargo build --release --locked -p holdstead-scripted-model
     cd web && HOLDSTEAD_CLAUDE="$(../scripts/agents claude)" node shows/claude.mjs
 
 # Photograph every card in every state, into target/gallery.
 gallery: _web-packages
     cd web && npm run gallery
 
-# The short ones, which CI runs. Those that compare times under load want a quiet machine: show-flood, show-web-speed.
-show-ci: show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-growth show-audit show-reconnect show-kill show-stalls \
-    show-claude-asks show-closed show-mcp show-callers show-forms \
-    show-web-cards show-web-a11y show-web-spoofing
+# The short ones, which CI runs on the build that its tests use: none of them measures time.
+short-shows:
+    @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
+        show-kill show-stalls show-claude-asks show-closed show-mcp show-callers show-forms \
+        show-web-cards show-web-a11y show-web-spoofing
+
+# Run those.
+show-ci:
+    for show in $(just short-shows); do just profile=debug "$show" || exit 1; done

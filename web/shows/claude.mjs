@@ -4,13 +4,13 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { binary } from "../scripts/gateway.mjs";
 import { card, check, heading, run, until } from "./harness.mjs";
 
 const program = process.env.HOLDSTEAD_CLAUDE;
-const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, "../../target");
-const model = spawn(join(target, "release/holdstead-scripted-model"), { stdio: ["ignore", "pipe", "inherit"] });
+const model = spawn(join(dirname(binary()), "holdstead-scripted-model"), { stdio: ["ignore", "pipe", "inherit"] });
 const { value: modelUrl } = await createInterface({ input: model.stdout })[Symbol.asyncIterator]().next();
 const home = mkdtempSync(join(tmpdir(), "holdstead-claude-"));
 process.once("exit", () => {
