@@ -1,5 +1,6 @@
 //! What callers send, read strictly: the text first, then its shape, then its type.
 
+use std::error::Error as _;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::connections::SlowBody;
 use crate::problem::ApiError;
 
 /// The schemas of everything that is sent, as the OpenAPI document has them.
@@ -114,10 +116,14 @@ fn plain(words: &str) -> String {
 
 impl From<BytesRejection> for ApiError {
     fn from(rejection: BytesRejection) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
-            _ => Self::BadRequest("The body did not arrive whole, or not in time. Send it again.".to_owned()),
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return Self::TooLarge;
         }
+        let mut causes = std::iter::successors(rejection.source(), |&cause| cause.source());
+        Self::BadRequest(match causes.find_map(|cause| cause.downcast_ref::<SlowBody>()) {
+            Some(slow) => plain(&slow.to_string()),
+            None => "The body did not arrive whole. Send it again.".to_owned(),
+        })
     }
 }
 

@@ -203,6 +203,18 @@ impl Unread {
     }
 }
 
+/// A body took longer than this to arrive.
+#[derive(Debug)]
+pub(crate) struct SlowBody(Duration);
+
+impl std::fmt::Display for SlowBody {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the body did not arrive within {} s", self.0.as_secs())
+    }
+}
+
+impl std::error::Error for SlowBody {}
+
 /// A body that has to arrive in time. One that is there already, or empty, costs nothing.
 fn timed(body: Incoming, patience: Duration, unread: Unread) -> Body {
     if hyper::body::Body::is_end_stream(&body) {
@@ -218,10 +230,7 @@ fn timed(body: Incoming, patience: Duration, unread: Unread) -> Body {
                 *unread.slot() = Some(rest);
                 Some((part, unread))
             }
-            Err(_) => {
-                let words = format!("the body did not arrive within {} s", patience.as_secs());
-                Some((Err(words.into()), unread))
-            }
+            Err(_) => Some((Err(SlowBody(patience).into()), unread)),
         }
     });
     Body::from_stream(parts)

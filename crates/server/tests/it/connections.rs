@@ -78,7 +78,7 @@ async fn a_body_that_trickles_in_is_refused_in_words() {
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
     assert!(read.is_ok(), "it is not waited for");
     let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 4") && answer.contains("or not in time"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 4") && answer.contains("did not arrive within"), "{answer}");
 }
 
 #[tokio::test]
