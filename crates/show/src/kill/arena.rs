@@ -77,6 +77,7 @@ pub(crate) struct Arena {
     pub(crate) reader: Client,
     life: watch::Sender<Life>,
     armed: Mutex<Option<(Moment, oneshot::Sender<()>)>>,
+    looking: watch::Sender<bool>,
     over: AtomicBool,
     sessions: AtomicUsize,
 }
@@ -84,8 +85,9 @@ pub(crate) struct Arena {
 impl Arena {
     pub(crate) fn new(seed: u64, folder: PathBuf, people: [Person; 2], reader: Client) -> Self {
         let life = watch::Sender::new(Life { number: 0, up: true });
-        let (armed, over, sessions) = (Mutex::new(None), AtomicBool::new(false), AtomicUsize::new(0));
-        Self { seed, folder, people, reader, life, armed, over, sessions }
+        let (armed, looking) = (Mutex::new(None), watch::Sender::new(true));
+        let (over, sessions) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self { seed, folder, people, reader, life, armed, looking, over, sessions }
     }
 
     /// The number of a new session.
@@ -106,6 +108,15 @@ impl Arena {
         let mut life = self.life.subscribe();
         let up = timeout(DOWN, life.wait_for(|life| life.up)).await;
         up.ok().and_then(Result::ok).map(|life| life.number)
+    }
+
+    /// Whether those who follow sessions look at them, or have gone away for a while.
+    pub(crate) fn set_looking(&self, looking: bool) {
+        self.looking.send_replace(looking);
+    }
+
+    pub(crate) fn looking(&self) -> watch::Receiver<bool> {
+        self.looking.subscribe()
     }
 
     /// No more kills: what has begun is brought to its end.

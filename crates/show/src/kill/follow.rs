@@ -24,7 +24,12 @@ pub(super) async fn follow(
     mut over: watch::Receiver<bool>,
 ) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
+    let mut looking = arena.looking();
     while !*over.borrow() {
+        tokio::select! {
+            _ = looking.wait_for(|looking| *looking) => {}
+            _ = over.wait_for(|over| *over) => break,
+        }
         let Some(life) = arena.up().await else { break };
         let cursor = seen.last().map_or(Seq::START, |seen| seen.seq);
         let feed = client.subscribe(session, cursor).await;
@@ -36,6 +41,8 @@ pub(super) async fn follow(
         };
         loop {
             let next = tokio::select! {
+                biased;
+                _ = looking.wait_for(|looking| !*looking) => break,
                 next = feed.next() => next,
                 _ = over.wait_for(|over| *over) => return seen,
             };

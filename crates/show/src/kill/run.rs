@@ -49,6 +49,8 @@ pub(super) struct Run {
 #[derive(Debug, Clone, Copy)]
 enum Aim {
     At(Moment, u64),
+    /// The same, and from that moment on nobody looks.
+    Unseen(Moment, u64),
     /// At any time.
     Anywhere,
 }
@@ -56,7 +58,7 @@ enum Aim {
 /// What has a good chance to find an ask at this step.
 const fn aims(step: Step) -> [Aim; 2] {
     match step {
-        Step::Written => [Aim::At(Moment::Announced, 3_000), Aim::At(Moment::Announced, 1_500)],
+        Step::Written => [Aim::At(Moment::Announced, 3_000), Aim::Unseen(Moment::Announced, 40_000)],
         Step::Shown => [Aim::At(Moment::Shown, 3_000), Aim::At(Moment::Shown, 0)],
         Step::Accepted => [Aim::At(Moment::Answering, 3_000), Aim::At(Moment::Accepted, 0)],
         Step::Delivering => [Aim::At(Moment::Accepted, 2_000), Aim::At(Moment::Delivering, 0)],
@@ -155,6 +157,11 @@ impl Killer {
                 let _came = timeout(WAIT, self.arena.next(moment)).await;
                 self.rng.random_range(0..=most)
             }
+            Aim::Unseen(moment, most) => {
+                let _came = timeout(WAIT, self.arena.next(moment)).await;
+                self.arena.set_looking(false);
+                self.rng.random_range(0..=most)
+            }
             Aim::Anywhere => self.rng.random_range(0..RANDOM),
         };
         // The runtime's own timer counts whole milliseconds.
@@ -166,6 +173,7 @@ impl Killer {
         self.look_at_agents(death)?;
         self.deaths.push(death);
         self.gateway.serve_again().await?;
+        self.arena.set_looking(true);
         self.arena.set(Life { number: number + 1, up: true });
         Ok(())
     }
