@@ -109,6 +109,34 @@ fn one_changed(dice: &mut Dice, good: &Value) -> Vec<u8> {
     changed.to_string().into_bytes()
 }
 
+/// What an agent's program might say: some of it wrong, and then the end of its turn.
+pub(crate) fn lines(dice: &mut Dice) -> Vec<u8> {
+    let input = value(dice, 3);
+    let tool = json!({"type": "tool_use", "id": "call", "name": dice.one_of(&TEXTS), "input": input});
+    let hook = json!({"subtype": "hook_callback", "callback_id": "x", "input": input, "tool_use_id": "call"});
+    let may = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": input, "tool_use_id": "call"});
+    let good = [
+        json!({"type": "system", "subtype": "init", "session_id": "s", "tools": []}),
+        json!({"type": "assistant", "message": {"id": "m", "content": [tool]}}),
+        json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "call", "content": input}]}}),
+        json!({"type": "control_request", "request_id": "1", "request": hook}),
+        json!({"type": "control_request", "request_id": "2", "request": may}),
+        json!({"type": "control_request", "request_id": "3", "request": {"subtype": "no_such_request"}}),
+    ];
+    let mut lines = Vec::new();
+    for _ in 0..dice.below(12) {
+        let good = &good[dice.below(good.len())];
+        let line = if dice.below(3) == 0 { good.to_string().into_bytes() } else { body(dice, good) };
+        lines.extend(line);
+        lines.push(b'\n');
+    }
+    let end =
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": "", "session_id": "s"});
+    lines.extend(end.to_string().into_bytes());
+    lines.push(b'\n');
+    lines
+}
+
 /// A script that is none, or asks what cannot be asked.
 pub(crate) fn script(dice: &mut Dice) -> String {
     match dice.below(9) {
