@@ -272,12 +272,9 @@ impl Gateway {
         after: Seq,
     ) -> Result<EventStream, GatewayError> {
         self.record(owner, session).await?;
-        Ok(self.watch(session, after))
-    }
-
-    pub(crate) fn watch(&self, session: SessionId, after: Seq) -> EventStream {
         let live = self.inner.hub.watch_session(session);
-        EventStream::new(Arc::clone(&self.inner.journal), session, after, live, self.shutdown_token())
+        let journal = Arc::clone(&self.inner.journal);
+        Ok(EventStream::new(journal, session, after, live, self.shutdown_token()))
     }
 
     pub fn inbox(&self, owner: &OwnerId) -> InboxStream {

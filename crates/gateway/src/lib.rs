@@ -5,6 +5,7 @@
 
 mod agent_token;
 mod ask;
+mod changes;
 pub mod cursor;
 mod deadlines;
 mod direct;

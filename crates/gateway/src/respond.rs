@@ -87,22 +87,18 @@ impl Gateway {
         id: InteractionId,
         patience: std::time::Duration,
     ) -> Result<Interaction, GatewayError> {
-        let first = self.interaction(&person.owner, id).await?;
-        if is_over(&first.state) {
-            return Ok(first);
-        }
-        let mut events = self.watch(first.session_id, first.seq);
+        let session = self.ask_of(&person.owner, id).await?.session;
+        let mut changes = self.changes(session);
         let over = async {
             loop {
-                // An event only says: look again.
-                match events.next().await? {
-                    Some(event) if event.body.ask() == Some(id) => {}
-                    Some(_) => continue,
-                    None => return self.interaction(&person.owner, id).await,
-                }
                 let now = self.interaction(&person.owner, id).await?;
                 if is_over(&now.state) {
                     return Ok(now);
+                }
+                match changes.of_ask(id).await {
+                    Ok(()) => {}
+                    Err(GatewayError::Closing) => return Ok(now),
+                    Err(error) => return Err(error),
                 }
             }
         };

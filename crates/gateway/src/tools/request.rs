@@ -183,32 +183,21 @@ impl ToolContext {
 
     /// Waits while a person may still answer in time.
     async fn needing_the_handler(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
-        let mut record = self.ask(id).await?;
-        let mut events = self.gateway.watch(self.session, record.ask.seq);
-        while record.ask.state == AskState::Open {
+        let mut changes = self.gateway.changes(self.session);
+        loop {
+            let record = self.ask(id).await?;
+            if record.ask.state != AskState::Open {
+                return Ok(record);
+            }
             // The journal's clock decides what is late.
             let now = self.now().await?;
             let left = record.ask.deadline.map_or(Duration::MAX, |deadline| deadline.since(now));
             if left.is_zero() {
-                break;
+                return Ok(record);
             }
-            let changed = async {
-                let mut backoff = Backoff::default();
-                loop {
-                    match events.next().await.map_err(GatewayError::from) {
-                        Ok(Some(event)) if event.body.ask() == Some(id) => return Ok(()),
-                        Ok(Some(_)) => {}
-                        Ok(None) => return Err(GatewayError::Closing),
-                        Err(error) if error.may_pass() => tokio::time::sleep(backoff.pause()).await,
-                        Err(error) => return Err(error),
-                    }
-                }
-            };
             // When time is up, the journal is read again as well.
-            tokio::time::timeout(left, changed).await.unwrap_or(Ok(()))?;
-            record = self.ask(id).await?;
+            tokio::time::timeout(left, changes.of_ask(id)).await.unwrap_or(Ok(()))?;
         }
-        Ok(record)
     }
 
     /// Records what the tool wants.

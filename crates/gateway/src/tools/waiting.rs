@@ -84,8 +84,7 @@ impl Gateway {
             Err(_) => {
                 // It may be about to ask, or busy with something else than a person: whatever happens in its session
                 // is a reason to look again.
-                let head = self.record(&owner, session).await?.head;
-                let mut events = self.watch(session, head);
+                let mut changes = self.changes(session);
                 loop {
                     match self.open_ask_of_call(&owner, session, id.as_str()).await {
                         Ok(ask) => return Ok(Called::Waiting(ask.request.interaction_id)),
@@ -94,11 +93,7 @@ impl Gateway {
                     }
                     tokio::select! {
                         called = &mut calling => break called,
-                        event = events.next() => {
-                            if event.map_err(GatewayError::from)?.is_none() {
-                                return Err(GatewayError::Closing.into());
-                            }
-                        }
+                        changed = changes.any() => changed?,
                     }
                 }
             }
@@ -150,16 +145,14 @@ impl ToolContext {
 
     /// Waits while a person may answer, or the tool makes up its mind.
     async fn over(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
-        let mut record = self.own_ask(id).await?;
-        let mut events = self.gateway.watch(self.session, record.ask.seq);
-        while matches!(record.ask.state, AskState::Open | AskState::Submitted { .. }) {
-            match events.next().await? {
-                Some(event) if event.body.ask() == Some(id) => record = self.own_ask(id).await?,
-                Some(_) => {}
-                None => return Err(GatewayError::Closing),
+        let mut changes = self.gateway.changes(self.session);
+        loop {
+            let record = self.own_ask(id).await?;
+            match record.ask.state {
+                AskState::Open | AskState::Submitted { .. } => changes.of_ask(id).await?,
+                AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. } => return Ok(record),
             }
         }
-        Ok(record)
     }
 
     /// Nobody waits for what another session asked.

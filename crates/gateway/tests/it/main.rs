@@ -18,6 +18,7 @@ mod hosted_tools;
 mod inbox;
 mod large;
 mod lives;
+mod long_polls;
 mod loss;
 mod messages;
 mod owners;
