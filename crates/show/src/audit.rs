@@ -5,6 +5,7 @@ mod auditor;
 mod secrets;
 mod tables;
 mod tampering;
+mod together;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -122,6 +123,9 @@ async fn one_store(
     // From here on nothing grows any more, so that whoever signs with another key signs nothing of ours.
     wait_for_second_turn(&person, alive).await?;
     auditor.run(&["checkpoint"]).await?;
+
+    let log = gateway.folder().join("checkpoints.log");
+    together::tamper(&tables, &auditor, log, victims[0], counted).await?;
 
     for (tampering, session) in TAMPERINGS.iter().zip(&victims) {
         counted.untouched("a session", &auditor.verify(Some(*session)).await?)?;

@@ -18,7 +18,7 @@ const SECRET: &str = "holdstead-audit-secret-";
 
 /// The key that signs. It is never shown.
 #[derive(Clone)]
-pub struct AuditKey(SigningKey);
+pub struct AuditKey(pub(crate) SigningKey);
 
 impl fmt::Debug for AuditKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -61,7 +61,7 @@ pub(crate) async fn erase(
     transaction.commit().await?;
     db.forget().await?;
     if let (Some(notary), Some(signed)) = (notary, signed) {
-        notary.log(vec![signed]).await?;
+        notary.log(vec![notary::Kept::Checkpoint(signed)]).await?;
     }
     Ok(erasure)
 }

@@ -28,6 +28,56 @@ impl ChainReport {
     }
 }
 
+/// What a check of the rounds found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoundsReport {
+    /// The number and the digest of each round that is there, in order.
+    pub rounds: Vec<(u64, [u8; 32])>,
+    pub faults: Vec<RoundFault>,
+}
+
+/// What is wrong with a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoundFault {
+    /// It is not there, and later ones are.
+    Missing {
+        number: u64,
+    },
+    /// It was changed, never signed, or follows another than it says.
+    Changed {
+        number: u64,
+    },
+    UnknownKey {
+        number: u64,
+        key: PublicKey,
+    },
+    /// The checkpoints that it lists are not those that are there.
+    Checkpoints {
+        number: u64,
+        signed: u64,
+        found: u64,
+    },
+}
+
+impl fmt::Display for RoundFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { number } => write!(f, "round {number} is missing"),
+            Self::Changed { number } => write!(f, "round {number} was changed, or the one before it"),
+            Self::UnknownKey { number, key } => {
+                write!(f, "round {number} is signed by a key you do not trust: {key}")
+            }
+            Self::Checkpoints { number, signed, found } if signed == found => {
+                write!(f, "one of the {signed} checkpoints of round {number} was changed")
+            }
+            Self::Checkpoints { number, signed, found } => write!(
+                f,
+                "round {number} signed {signed} checkpoints, and {found} are there: a session may be gone"
+            ),
+        }
+    }
+}
+
 /// What is wrong with a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {

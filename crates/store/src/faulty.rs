@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure, Fault,
-    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord,
+    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
+    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord,
 };
 
 /// A call of the journal.
@@ -129,6 +129,14 @@ impl Journal for FaultyJournal {
 
     async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
         self.may("contradiction")?.contradiction(kept).await
+    }
+
+    async fn audit_rounds(&self, keys: &[PublicKey]) -> Result<RoundsReport, StoreError> {
+        self.may("audit_rounds")?.audit_rounds(keys).await
+    }
+
+    async fn round(&self, number: u64) -> Result<Option<Round>, StoreError> {
+        self.may("round")?.round(number).await
     }
 
     async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError> {

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure,
-    Fault, Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError, TokenRecord,
+    Fault, Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, Round,
+    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError,
+    TokenRecord,
 };
 
 /// Remembers sessions, their asks, and who may do what.
@@ -53,6 +54,12 @@ pub trait Journal: Send + Sync + Debug {
 
     /// What this journal says against a checkpoint that was kept elsewhere, if anything.
     async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError>;
+
+    /// Checks the rounds: what was signed about all journals together.
+    async fn audit_rounds(&self, keys: &[PublicKey]) -> Result<RoundsReport, StoreError>;
+
+    /// The round of this number.
+    async fn round(&self, number: u64) -> Result<Option<Round>, StoreError>;
 
     /// All journals, owners' own too, in the order of their ids; also those that were signed and are gone.
     async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError>;

@@ -34,6 +34,8 @@ mod postgres;
 mod postgres_write;
 mod rebuild;
 mod record;
+mod round;
+mod rounds;
 mod rows;
 mod secrets;
 mod sql;
@@ -50,14 +52,15 @@ pub use clock::{Clock, SystemClock};
 pub use erase::EraseError;
 pub use error::{AppendError, StoreError};
 pub use export::verify_export;
-pub use fault::{ChainReport, Fault};
+pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
 pub use journal::{Journal, PendingAppend, open, open_existing};
-pub use notary::{Heads, Notary, read_log};
+pub use notary::{Heads, Kept, Notary, read_log};
 pub use postgres::{PostgresJournal, without_secret};
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
     SealedSecret, SecretsOf, SessionQuery, SessionRecord, TokenRecord,
 };
+pub use round::Round;
 pub use sqlite::SqliteJournal;
 pub use tokens::token_hash;
 

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use holdstead_protocol::SessionId;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::checkpoint::Head;
 use crate::db::{Db, Param, Snapshot};
-use crate::{AuditKey, Checkpoint, StoreError, decode, sql};
+use crate::round::Round;
+use crate::{AuditKey, Checkpoint, StoreError, decode, rounds, sql};
 
 /// How many journals are signed in one transaction.
 const BATCH: usize = 100;
@@ -26,13 +28,21 @@ pub enum Heads {
     All,
 }
 
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Kept {
+    Checkpoint(Checkpoint),
+    Round(Round),
+}
+
 /// A key, and the file beside the database that what it signs is written to.
 #[derive(Debug)]
 pub struct Notary {
     pub(crate) key: AuditKey,
     log: PathBuf,
     /// Signed, and not in the file yet.
-    unlogged: Mutex<Vec<Checkpoint>>,
+    unlogged: Mutex<Vec<Kept>>,
     changed: Mutex<BTreeSet<SessionId>>,
 }
 
@@ -41,13 +51,17 @@ impl Notary {
         Self { key, log: log.into(), unlogged: Mutex::default(), changed: Mutex::default() }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.log
+    }
+
     fn note(&self, sessions: impl IntoIterator<Item = SessionId>) {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(sessions);
     }
 
     /// Writes to the file what is in the database already, never the other way round: a line that the database lacks
     /// means that somebody took it from there. What cannot be written now is tried again with the next.
-    pub(crate) async fn log(self: &Arc<Self>, signed: Vec<Checkpoint>) -> Result<(), StoreError> {
+    pub(crate) async fn log(self: &Arc<Self>, signed: Vec<Kept>) -> Result<(), StoreError> {
         let notary = Arc::clone(self);
         let logged = tokio::task::spawn_blocking(move || {
             let mut unlogged = notary.unlogged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +78,7 @@ impl Notary {
     }
 }
 
-fn append(path: &Path, signed: &[Checkpoint]) -> std::io::Result<()> {
+fn append(path: &Path, signed: &[Kept]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     let mut lines = Vec::new();
     // A crash may have left half a line. It must not spoil the next one.
@@ -76,8 +90,8 @@ fn append(path: &Path, signed: &[Checkpoint]) -> std::io::Result<()> {
             lines.push(b'\n');
         }
     }
-    for checkpoint in signed {
-        serde_json::to_writer(&mut lines, checkpoint)?;
+    for line in signed {
+        serde_json::to_writer(&mut lines, line)?;
         lines.push(b'\n');
     }
     // One write, so that two processes cannot mix their lines.
@@ -85,10 +99,10 @@ fn append(path: &Path, signed: &[Checkpoint]) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// The checkpoints in a notary's file, with the numbers of their lines. Without a file there are none.
+/// What is in a notary's file, with the numbers of the lines. Without a file there are none.
 pub fn read_log(
     path: &Path,
-) -> Result<impl Iterator<Item = (usize, Result<Checkpoint, StoreError>)> + use<>, StoreError> {
+) -> Result<impl Iterator<Item = (usize, Result<Kept, StoreError>)> + use<>, StoreError> {
     let what = format!("read {}", path.display());
     let file = match File::open(path) {
         Ok(file) => Some(file),
@@ -119,6 +133,7 @@ pub(crate) async fn sign(db: &dyn Db, notary: &Arc<Notary>, heads: Heads) -> Res
             }
         }
         Heads::All => {
+            rounds::complete_log(db, notary).await?;
             let mut after = uuid::Uuid::nil();
             loop {
                 let rows = db.query(sql::UNSIGNED, vec![Param::Id(after), Param::Int(BATCH as i64)]).await?;
@@ -132,6 +147,7 @@ pub(crate) async fn sign(db: &dyn Db, notary: &Arc<Notary>, heads: Heads) -> Res
     }
     // Also what could not be written before.
     notary.log(Vec::new()).await?;
+    rounds::sign(db, notary).await?;
     Ok(signed)
 }
 
@@ -154,7 +170,7 @@ async fn sign_some(db: &dyn Db, notary: &Arc<Notary>, sessions: &[SessionId]) ->
         }
         let checkpoint = Checkpoint::sign(&notary.key, head, last.as_ref(), now, None);
         if add(&mut *transaction, &checkpoint).await? {
-            signed.push(checkpoint);
+            signed.push(Kept::Checkpoint(checkpoint));
         } else {
             // Another node was faster; what it signed may be less than what there is now.
             notary.note([*session]);

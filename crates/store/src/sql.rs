@@ -93,6 +93,20 @@ macro_rules! checkpoints {
     };
 }
 
+/// What no round lists yet, and what one lists.
+pub(crate) const IN_NO_ROUND: &str = "SELECT session_id, number, seq, hash, at, previous, erased_by, key, signature \
+    FROM checkpoints WHERE round IS NULL ORDER BY round, session_id, number LIMIT $1";
+pub(crate) const IN_ROUND: &str = "SELECT session_id, number, seq, hash, at, previous, erased_by, key, signature \
+    FROM checkpoints WHERE round = $1 ORDER BY session_id, number LIMIT $2";
+pub(crate) const SET_ROUND: &str =
+    "UPDATE checkpoints SET round = $3 WHERE session_id = $1 AND number = $2 AND round IS NULL";
+pub(crate) const ROUNDS: &str = "SELECT number, at, count, list, previous, key, signature FROM rounds \
+    WHERE number > $1 ORDER BY number LIMIT $2";
+pub(crate) const LAST_ROUND: &str =
+    "SELECT number, at, count, list, previous, key, signature FROM rounds ORDER BY number DESC LIMIT 1";
+pub(crate) const ADD_ROUND: &str = "INSERT INTO rounds (number, at, count, list, previous, key, signature) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (number) DO NOTHING RETURNING number";
+
 pub(crate) const CHECKPOINT: &str = checkpoints!("AND number = $2");
 pub(crate) const CHECKPOINTS: &str = checkpoints!("AND number > $2 ORDER BY number LIMIT $3");
 pub(crate) const LAST_CHECKPOINT: &str = checkpoints!("ORDER BY number DESC LIMIT 1");
@@ -159,6 +173,8 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("unsigned", UNSIGNED, vec![id(), Param::Int(50)]),
         ("checkpoint", CHECKPOINT, vec![id(), Param::Int(1)]),
         ("checkpoints", CHECKPOINTS, vec![id(), Param::Int(0), Param::Int(50)]),
+        ("in no round", IN_NO_ROUND, vec![Param::Int(50)]),
+        ("in round", IN_ROUND, vec![Param::Int(1), Param::Int(50)]),
         ("secret", SECRET, vec![Param::Text("none".to_owned())]),
         ("last checkpoint", LAST_CHECKPOINT, vec![id()]),
     ]

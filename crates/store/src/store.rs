@@ -14,9 +14,9 @@ use crate::db::{Db, Param, Row};
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
-    Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan,
-    SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit, decode, erase,
-    export, secrets, sql, tokens,
+    Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
+    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit,
+    decode, erase, export, rounds, secrets, sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -111,6 +111,14 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
         audit::contradiction(&mut *self.db.snapshot().await?, kept).await
+    }
+
+    async fn audit_rounds(&self, keys: &[PublicKey]) -> Result<RoundsReport, StoreError> {
+        rounds::verify(&mut *self.db.snapshot().await?, keys).await
+    }
+
+    async fn round(&self, number: u64) -> Result<Option<Round>, StoreError> {
+        rounds::find(&*self.db, number).await
     }
 
     async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError> {

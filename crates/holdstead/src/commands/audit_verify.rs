@@ -6,12 +6,12 @@ use std::path::Path;
 
 use holdstead_protocol::SessionId;
 use holdstead_store::{
-    AuditKey, ChainReport, Checkpoint, Fault, Journal, PublicKey, StoreError, read_log, verify_export,
+    AuditKey, ChainReport, Checkpoint, Fault, Journal, Kept, PublicKey, StoreError, read_log, verify_export,
 };
 use serde::Serialize;
 
 use super::audit::Chosen;
-use super::print_json;
+use super::{audit_rounds, print_json};
 use crate::cli::Common;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -32,6 +32,9 @@ struct Verified {
     /// Checkpoints outside the database that it was compared with; an export has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<u64>,
+    /// Signed lists of all sessions' checkpoints; an export and a single session have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<usize>,
     findings: Vec<Finding>,
 }
 
@@ -87,8 +90,9 @@ pub(super) async fn journal(
     // What was signed is also kept where whoever changes the database does not reach.
     for (number, line) in read_log(&places.checkpoints_file())? {
         match line {
-            Ok(kept) if !chosen.includes(kept.session) => {}
-            Ok(kept) => {
+            Ok(Kept::Round(_)) => {}
+            Ok(Kept::Checkpoint(kept)) if !chosen.includes(kept.session) => {}
+            Ok(Kept::Checkpoint(kept)) => {
                 verified.kept = verified.kept.map(|kept| kept + 1);
                 if let Some(fault) = against(journal, keys, &kept).await? {
                     verified.find(kept.session, format!("{fault} (line {number} of checkpoints.log)"));
@@ -98,6 +102,11 @@ pub(super) async fn journal(
                 verified.findings.push(Finding { session: None, words: format!("{error} (line {number})") });
             }
         }
+    }
+    if session.is_none() {
+        let (rounds, found) = audit_rounds::verify(journal, keys, &places.checkpoints_file()).await?;
+        verified.rounds = Some(rounds);
+        verified.findings.extend(found.into_iter().map(|words| Finding { session: None, words }));
     }
     verified.print(common)
 }
@@ -157,11 +166,14 @@ impl Verified {
                 0 => "Every event is signed.".to_owned(),
                 some => format!("{some} events came after the last checkpoint and are not signed yet."),
             };
+            let rounds = self.rounds.map(|rounds| format!(", rounds: {rounds}")).unwrap_or_default();
             let Self { sessions, events, checkpoints, .. } = self;
             if let Some(store) = &self.store {
                 println!("Store: {store}");
             }
-            println!("Sessions: {sessions}, events: {events}, checkpoints: {checkpoints}{kept}. {signed}");
+            println!(
+                "Sessions: {sessions}, events: {events}, checkpoints: {checkpoints}{rounds}{kept}. {signed}"
+            );
         }
         match self.findings.len() {
             0 => Ok(()),

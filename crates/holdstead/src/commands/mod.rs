@@ -2,6 +2,7 @@
 
 mod answer;
 mod audit;
+mod audit_rounds;
 mod audit_verify;
 mod child;
 mod converse;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use holdstead_core::Command;
 use holdstead_protocol::{Seq, SessionId};
 use holdstead_store::{
-    AuditKey, ChainReport, Checkpoint, Fault, Heads, Journal, Notary, PublicKey, StoreError, read_log,
+    AuditKey, ChainReport, Checkpoint, Fault, Heads, Journal, Kept, Notary, PublicKey, StoreError, read_log,
     verify_export,
 };
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ impl Office {
         office
     }
 
-    fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.folder.path().join("checkpoints.log")
     }
 
@@ -36,7 +36,15 @@ impl Office {
     }
 
     pub(crate) fn kept(&self) -> Vec<Checkpoint> {
-        read_log(&self.log()).expect("the file").map(|(_, line)| line.expect("a checkpoint")).collect()
+        let checkpoint = |line| match line {
+            Kept::Checkpoint(checkpoint) => Some(checkpoint),
+            Kept::Round(_) => None,
+        };
+        self.lines().into_iter().filter_map(checkpoint).collect()
+    }
+
+    pub(crate) fn lines(&self) -> Vec<Kept> {
+        read_log(&self.log()).expect("the file").map(|(_, line)| line.expect("a line")).collect()
     }
 
     pub(crate) async fn audit(&self, fixture: &Fixture, session: SessionId) -> ChainReport {
@@ -44,7 +52,7 @@ impl Office {
     }
 }
 
-async fn sign(journal: &dyn Journal) -> u64 {
+pub(crate) async fn sign(journal: &dyn Journal) -> u64 {
     journal.checkpoint(Heads::Changed).await.expect("signed")
 }
 

@@ -10,6 +10,7 @@ mod fixture;
 mod order;
 mod paused;
 mod queries;
+mod rounds;
 mod secrets;
 mod settle;
 mod tokens;
@@ -96,6 +97,12 @@ conformance! {
         a_kept_copy_finds_what_was_taken,
         two_nodes_sign_one_journal,
         an_export_can_be_checked_without_a_database,
+    }
+    rounds {
+        a_session_cannot_go_with_its_checkpoints,
+        a_tampered_round_is_found,
+        a_killed_notary_completes_its_file_by_one_round,
+        many_checkpoints_are_several_rounds,
     }
     erasing {
         only_what_has_ended_is_erased,

@@ -185,6 +185,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
         let index = match plan.name {
             "read" | "session" | "ask" | "journals" | "signed journals" | "unsigned" | "checkpoint"
             | "checkpoints" | "last checkpoint" | "secret" => "primary key",
+            "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",
             "unfinished" => "sessions_unfinished",
             "live asks" | "live count" => "asks_live",
