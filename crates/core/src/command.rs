@@ -31,13 +31,14 @@ pub(crate) mod stay;
 pub(crate) mod trust;
 
 use holdstead_protocol::{
-    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, NotRun, SessionOpened, Timestamp,
-    Trust, TrustId, TurnId, UserMessage,
+    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest, LeftOut, NotRun,
+    SessionOpened, Timestamp, Trust, TrustId, TurnId, UserMessage,
 };
+use serde_json::Value;
 
 use crate::{
     Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond,
-    Resume, Retell,
+    Resume, Retell, Verdict,
 };
 use crate::{Session, State};
 
@@ -100,7 +101,61 @@ pub enum Command {
     End { name: String },
 }
 
+/// What an agent or a tool says with a command. It is checked and masked before it is written.
+#[derive(Debug)]
+pub enum Said<'a> {
+    /// The command is a person's or the gateway's own.
+    Nothing,
+    Ask(&'a mut InteractionRequest),
+    Outputs(&'a mut [Output]),
+    /// What a tool made of an answer.
+    Result(&'a mut Value),
+    Words(Vec<&'a mut String>),
+    Ran(&'a mut RanOther),
+    /// Names of files: an agent may have made them.
+    LeftOut(&'a mut LeftOut),
+}
+
 impl Command {
+    pub fn said(&mut self) -> Said<'_> {
+        match self {
+            Self::Request(request) => Said::Ask(&mut request.request),
+            Self::Record(outputs) => Said::Outputs(outputs),
+            Self::Outcome(outcome) => match &mut outcome.verdict {
+                Verdict::Complete { result } => result.as_mut().map_or(Said::Nothing, Said::Result),
+                Verdict::Reprompt(again) => Said::Ask(again),
+                Verdict::Pending { message } => Said::Words(vec![message]),
+            },
+            Self::Retell(retell) => retell.result.as_mut().map_or(Said::Nothing, Said::Result),
+            Self::RanOther(other) => Said::Ran(other),
+            Self::Exit(exit) => {
+                let end = exit.turn_end.as_mut().and_then(|end| end.words.as_mut());
+                Said::Words(exit.message.as_mut().into_iter().chain(end).collect())
+            }
+            Self::Finish(finish) => Said::Words(finish.words.as_mut().into_iter().collect()),
+            Self::Resume(resume) => resume.left_out.as_mut().map_or(Said::Nothing, Said::LeftOut),
+            Self::Open(_)
+            | Self::Message(_)
+            | Self::Begin { .. }
+            | Self::Respond(_)
+            | Self::Queue { .. }
+            | Self::Expire(_)
+            | Self::Cancel(_)
+            | Self::Park { .. }
+            | Self::Stay { .. }
+            | Self::Identify { .. }
+            | Self::Delivering { .. }
+            | Self::Delivered { .. }
+            | Self::Acknowledge { .. }
+            | Self::NotRun { .. }
+            | Self::Grant(_)
+            | Self::Revoke { .. }
+            | Self::Trust(_)
+            | Self::Distrust { .. }
+            | Self::End { .. } => Said::Nothing,
+        }
+    }
+
     /// The asks that must be loaded to decide this command.
     pub fn concerns(&self, session: &Session) -> Vec<InteractionId> {
         match self {

@@ -34,7 +34,7 @@ pub use command::request::Request;
 pub use command::respond::Respond;
 pub use command::resume::Resume;
 pub use command::retell::Retell;
-pub use command::{Command, decide};
+pub use command::{Command, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
 pub use next_step::{

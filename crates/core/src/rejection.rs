@@ -47,6 +47,11 @@ pub enum Rejection {
     SecretTooLate,
     #[error("a secret does not belong in the journal")]
     SecretInTheClear,
+    #[error(
+        "a secret of this session is in the {what}, where it would be written down and cannot be masked: choose another \
+         one"
+    )]
+    SecretInName { what: &'static str },
     #[error("this idempotency key was used with another answer: take a new key")]
     KeyReused,
     #[error("the tool has not asked its person anything that it could decide on now")]

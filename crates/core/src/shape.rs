@@ -10,7 +10,7 @@ use holdstead_protocol::{AskBody, FieldKind, FieldOption, Form, InteractionReque
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Command, Rejection, Verdict};
+use crate::Rejection;
 
 const FIELDS: usize = 200;
 const OPTIONS: usize = 1_000;
@@ -35,48 +35,13 @@ impl Default for Quota {
 }
 
 /// Refuses what is too large to be asked, whatever the session's state.
-pub fn check(command: &Command) -> Result<(), Rejection> {
-    let asked = match command {
-        Command::Request(request) => Some(&request.request),
-        Command::Outcome(outcome) => match &outcome.verdict {
-            Verdict::Reprompt(request) => Some(&**request),
-            Verdict::Complete { .. } | Verdict::Pending { .. } => None,
-        },
-        Command::Open(_)
-        | Command::Message(_)
-        | Command::Begin { .. }
-        | Command::Record(_)
-        | Command::Respond(_)
-        | Command::Queue { .. }
-        | Command::Expire(_)
-        | Command::Cancel(_)
-        | Command::Park { .. }
-        | Command::Stay { .. }
-        | Command::Resume(_)
-        | Command::Identify { .. }
-        | Command::Exit(_)
-        | Command::Finish(_)
-        | Command::Delivering { .. }
-        | Command::Delivered { .. }
-        | Command::Acknowledge { .. }
-        | Command::NotRun { .. }
-        | Command::RanOther(_)
-        | Command::Retell(_)
-        | Command::Grant(_)
-        | Command::Trust(_)
-        | Command::Distrust { .. }
-        | Command::Revoke { .. }
-        | Command::End { .. } => None,
+pub fn check(request: &InteractionRequest) -> Result<(), Rejection> {
+    let body = match &request.body {
+        AskBody::Approval { .. } => None,
+        AskBody::Question { questions } => questions_flaw(questions),
+        AskBody::Form { form } => form_flaw(form),
     };
-    let flaw = asked.and_then(|request| {
-        let body = match &request.body {
-            AskBody::Approval { .. } => None,
-            AskBody::Question { questions } => questions_flaw(questions),
-            AskBody::Form { form } => form_flaw(form),
-        };
-        body.or_else(|| values_flaw(request))
-    });
-    flaw.map_or(Ok(()), |why| Err(Rejection::BadAsk { why }))
+    body.or_else(|| values_flaw(request)).map_or(Ok(()), |why| Err(Rejection::BadAsk { why }))
 }
 
 /// What comes through a door was read there. What a tool in this process asks with was not, and a value that the journal

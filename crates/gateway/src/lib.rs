@@ -16,6 +16,7 @@ mod grants;
 mod hub;
 mod inbox;
 mod mask;
+mod needles;
 mod patience;
 mod presence;
 mod publish;

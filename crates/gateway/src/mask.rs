@@ -6,13 +6,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use holdstead_core::{Command, Output, Request, Secrets, Verdict, digest, offered_scopes};
-use holdstead_protocol::{AskBody, InteractionRequest, Scope, SessionId};
-use serde_json::Value;
+use holdstead_core::{Command, Output, Rejection, Said, Secrets, digest, offered_scopes};
+use holdstead_protocol::{AskBody, InteractionRequest, Origin, Scope, SessionError, SessionId};
+use serde_json::{Map, Value};
 
-const MASK: &str = "•••";
-/// Whatever is shorter is in too many words by chance.
-const SHORTEST: usize = 4;
+use crate::needles::{Needles, Unmaskable};
+
+/// What an agent's words are replaced by if they cannot be masked. It does not happen to what can be read again.
+const NOT_KEPT: &str =
+    "The agent said something with a secret in it that could not be masked. It is not kept.";
 
 /// What must not be shown, by session. A cheap handle: clone it wherever it is needed.
 #[derive(Clone, Default)]
@@ -36,10 +38,11 @@ impl Masks {
         })
     }
 
-    pub(crate) fn add(&self, session: SessionId, secrets: &Secrets) {
+    /// These were given in answer to this ask.
+    pub(crate) fn add(&self, session: SessionId, secrets: &Secrets, asked: &AskBody) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let needles = known.entry(session).or_default();
-        *needles = needles.with(secrets);
+        *needles = needles.with(secrets, ids(asked));
     }
 
     pub(crate) fn forget(&self, session: SessionId) {
@@ -50,32 +53,33 @@ impl Masks {
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
 
-    /// The command without known secrets in what an agent or a tool says. What a person says is left alone: it goes
-    /// to the agent as it is.
-    pub(crate) fn command(&self, session: SessionId, mut command: Command) -> Command {
-        let Some(needles) = self.of(session) else { return command };
-        match &mut command {
-            Command::Record(outputs) => outputs.iter_mut().for_each(|output| needles.output(output)),
-            Command::Request(request) => {
-                let Request { request, owner_grants, allowed_by: _, quota: _ } = &mut **request;
-                if needles.ask(request) {
+    /// Takes known secrets out of what an agent said.
+    pub(crate) fn outputs(&self, session: SessionId, outputs: &mut [Output]) {
+        if let Some(needles) = self.of(session) {
+            outputs.iter_mut().for_each(|output| needles.output(output));
+        }
+    }
+
+    /// Takes known secrets out of what an agent or a tool says with this command. What a person says is left alone: it
+    /// goes to the agent as it is.
+    pub(crate) fn command(&self, session: SessionId, command: &mut Command) -> Result<(), Rejection> {
+        let Some(needles) = self.of(session) else { return Ok(()) };
+        match command.said() {
+            Said::Nothing => {}
+            Said::Ask(request) => {
+                if needles.ask(request)?
+                    && let Command::Request(request) = command
+                {
                     // A remembered approval must not cover what nobody could see.
-                    owner_grants.clear();
+                    request.owner_grants.clear();
                 }
             }
-            Command::Outcome(outcome) => match &mut outcome.verdict {
-                Verdict::Complete { result } => result.iter_mut().for_each(|result| {
-                    needles.value(result);
-                }),
-                Verdict::Reprompt(again) => {
-                    needles.ask(again);
-                }
-                Verdict::Pending { message } => needles.text(message),
-            },
-            Command::Retell(retell) => retell.result.iter_mut().for_each(|result| {
+            Said::Outputs(outputs) => outputs.iter_mut().for_each(|output| needles.output(output)),
+            Said::Result(result) => {
                 needles.value(result);
-            }),
-            Command::RanOther(other) => {
+            }
+            Said::Words(words) => words.into_iter().for_each(|words| needles.text(words)),
+            Said::Ran(other) => {
                 // A digest of what has a secret in it would let the secret be guessed.
                 if let Some(ran) = &mut other.ran
                     && needles.value(ran)
@@ -83,194 +87,86 @@ impl Masks {
                     other.ran_digest = digest(ran);
                 }
             }
-            Command::Exit(exit) => exit.message.iter_mut().for_each(|words| needles.text(words)),
-            Command::Finish(finish) => finish.words.iter_mut().for_each(|words| needles.text(words)),
-            Command::Open(_)
-            | Command::Message(_)
-            | Command::Begin { .. }
-            | Command::Respond(_)
-            | Command::Queue { .. }
-            | Command::Expire(_)
-            | Command::Cancel(_)
-            | Command::Park { .. }
-            | Command::Stay { .. }
-            | Command::Resume(_)
-            | Command::Identify { .. }
-            | Command::Delivering { .. }
-            | Command::Delivered { .. }
-            | Command::Acknowledge { .. }
-            | Command::NotRun { .. }
-            | Command::Grant(_)
-            | Command::Revoke { .. }
-            | Command::Trust(_)
-            | Command::Distrust { .. }
-            | Command::End { .. } => {}
+            Said::LeftOut(left_out) => {
+                let names = left_out.files.iter_mut().chain(&mut left_out.instructions);
+                names.chain([&mut left_out.message]).for_each(|name| needles.text(name));
+            }
         }
-        command
+        Ok(())
     }
 }
 
-/// The secrets of one session, as they may be written; the longest first.
-#[derive(Clone, Default)]
-pub(crate) struct Needles(Arc<[String]>);
-
-impl std::fmt::Debug for Needles {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Needles")
-    }
+fn ids(asked: &AskBody) -> Vec<String> {
+    asked.clone().ids_mut().into_iter().map(std::mem::take).collect()
 }
 
 impl Needles {
-    fn with(&self, secrets: &Secrets) -> Self {
-        let mut all = self.0.to_vec();
-        for secret in secrets.values().map(|secret| secret.trim()) {
-            // As it is, and as it is inside of JSON.
-            let quoted = Value::from(secret).to_string();
-            let forms = [secret, &quoted[1..quoted.len() - 1]].map(str::to_owned);
-            all.extend(forms.into_iter().filter(|form| form.chars().count() >= SHORTEST));
-        }
-        all.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
-        all.dedup();
-        Self(all.into())
-    }
-
-    fn found_in(&self, text: &str) -> bool {
-        self.0.iter().any(|needle| text.contains(needle))
-    }
-
-    fn mask(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, needle| text.replace(needle, MASK))
-    }
-
-    pub(crate) fn text(&self, text: &mut String) {
-        if self.found_in(text) {
-            *text = self.mask(text);
-        }
-    }
-
-    /// How many bytes at the end of this text may be the beginning of a secret.
-    pub(crate) fn held(&self, text: &str) -> usize {
-        let begins = |needle: &String| {
-            let ends = needle.char_indices().skip(1).map(|(end, _)| end);
-            ends.filter(|end| text.ends_with(&needle[..*end])).max()
-        };
-        self.0.iter().filter_map(begins).max().unwrap_or(0)
-    }
-
-    /// Whether there was something to mask.
-    pub(crate) fn value(&self, value: &mut Value) -> bool {
-        match value {
-            Value::Null | Value::Bool(_) => false,
-            Value::Number(number) => {
-                let found = self.found_in(&number.to_string());
-                if found {
-                    *value = Value::from(MASK);
-                }
-                found
-            }
-            Value::String(text) => {
-                let found = self.found_in(text);
-                self.text(text);
-                found
-            }
-            Value::Array(items) => {
-                items.iter_mut().filter_map(|item| self.value(item).then_some(())).count() > 0
-            }
-            Value::Object(map) => {
-                let mut found = false;
-                *map = std::mem::take(map)
-                    .into_iter()
-                    .map(|(mut key, mut value)| {
-                        found |= self.found_in(&key);
-                        self.text(&mut key);
-                        found |= self.value(&mut value);
-                        (key, value)
-                    })
-                    .collect();
-                found
-            }
-        }
-    }
-
     fn output(&self, output: &mut Output) {
-        match output {
-            Output::Text(delta) => self.text(&mut delta.text),
-            Output::Thinking(delta) => self.text(&mut delta.text),
-            Output::ToolCallDelta(delta) => self.text(&mut delta.text),
-            Output::ToolCallStart(_) => {}
-            Output::ToolCallEnd(end) => {
-                self.value(&mut end.input);
-            }
-            Output::ToolResult(result) => {
-                self.value(&mut result.output);
-            }
-            Output::Error(error) => self.text(&mut error.message),
+        let masked = match output {
+            Output::Text(delta) => self.written(delta),
+            Output::Thinking(delta) => self.written(delta),
+            Output::ToolCallStart(start) => self.written(start),
+            Output::ToolCallDelta(delta) => self.written(delta),
+            Output::ToolCallEnd(end) => self.written(end),
+            Output::ToolResult(result) => self.written(result),
+            Output::Error(error) => self.written(error),
+        };
+        if let Err(Unmaskable) = masked {
+            *output = Output::Error(SessionError { turn_id: None, message: NOT_KEPT.to_owned() });
         }
     }
 
-    /// Whether its input had something to mask. Then nobody saw all of it: it can be approved as it is and once, or
-    /// not at all.
-    fn ask(&self, request: &mut InteractionRequest) -> bool {
-        let words = [&mut request.agent_says, &mut request.decision_reason, &mut request.error];
-        words.into_iter().flatten().for_each(|words| self.text(words));
-        for values in [&mut request.field_errors, &mut request.initial_values] {
-            for value in values.values_mut() {
-                self.value(value);
-            }
+    /// Whether what would be done had something to mask. Then nobody saw all of it: it can be approved as it is and once,
+    /// or not at all.
+    ///
+    /// An id is never changed: whoever asked knows the answer's parts by it. One that was there before the secret tells
+    /// nothing about it and stays; any other with a secret in it is refused.
+    fn ask(&self, request: &mut InteractionRequest) -> Result<bool, Rejection> {
+        let ids = ids(&request.body);
+        if ids.iter().any(|id| self.is_told_by(id)) {
+            return Err(Rejection::SecretInName { what: "id of a question or field" });
         }
-        let found = self.value(&mut request.input);
+        // The key of a call over MCP is a model's choice. A hosted agent's calls are numbered by its program.
+        let named = request.tool_call_id.as_ref().filter(|_| request.origin != Origin::Agent);
+        if named.is_some_and(|call| self.found_in(call.as_str())) {
+            return Err(Rejection::SecretInName { what: "key of this call" });
+        }
+        let asked = request.clone();
+        self.written(request).map_err(|Unmaskable| Rejection::BadAsk {
+            why: "it has a secret in it that cannot be masked".to_owned(),
+        })?;
+        for (id, asked) in request.body.ids_mut().into_iter().zip(&ids) {
+            id.clone_from(asked);
+        }
+        request.field_errors = self.by_id(&asked.field_errors, &ids);
+        request.initial_values = self.by_id(&asked.initial_values, &ids);
+        if request.origin == Origin::Tool {
+            // Its handler is found by the name it is registered under.
+            request.tool_name.clone_from(&asked.tool_name);
+        }
+        let found = request.input != asked.input || request.tool_name != asked.tool_name;
         if found {
             request.input_digest = digest(&request.input);
             request.capabilities.edit_input = false;
             request.capabilities.scopes = false;
         }
-        request.body.for_each_shown(
-            |text| self.text(text),
-            |value| {
-                self.value(value);
-            },
-        );
         if let AskBody::Approval { offered_scopes: offered, .. } = &mut request.body
             && found
         {
             *offered = offered_scopes(&request.tool_name, &request.input_digest, &[Scope::Once]);
         }
-        found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn needles(secrets: &[&str]) -> Needles {
-        let secrets = secrets.iter().enumerate().map(|(at, text)| (at.to_string(), (*text).to_owned()));
-        Needles::default().with(&secrets.collect())
+        Ok(found)
     }
 
-    #[test]
-    fn a_secret_is_masked_wherever_it_stands() {
-        let needles = needles(&["say \"friend\"\n", "1234"]);
-        let mut value =
-            json!({"a 1234": ["say \"friend\"", 991_234, 12], "b": "{\"x\":\"say \\\"friend\\\"\"}"});
-        assert!(needles.value(&mut value));
-        assert_eq!(value, json!({"a •••": ["•••", "•••", 12], "b": "{\"x\":\"•••\"}"}));
-        assert!(!needles.value(&mut json!({"a": [null, true, "123"]})));
-    }
-
-    #[test]
-    fn what_is_too_short_is_left_alone() {
-        let mut text = "a cat sat".to_owned();
-        needles(&["cat", "at"]).text(&mut text);
-        assert_eq!(text, "a cat sat");
-    }
-
-    #[test]
-    fn the_end_of_a_text_may_begin_a_secret() {
-        let needles = needles(&["hunter2", "ünter"]);
-        for (text, held) in [("x hun", 3), ("hunter", 6), ("hunter3", 0), ("", 0), ("x ü", 2), ("hh", 1)] {
-            assert_eq!(needles.held(text), held, "{text}");
-        }
+    fn by_id(&self, values: &Map<String, Value>, ids: &[String]) -> Map<String, Value> {
+        let masked = values.iter().map(|(key, value)| {
+            let (mut key, mut value) = (key.clone(), value.clone());
+            if !ids.contains(&key) {
+                self.text(&mut key);
+            }
+            self.value(&mut value);
+            (key, value)
+        });
+        masked.collect()
     }
 }

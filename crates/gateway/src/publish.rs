@@ -1,6 +1,6 @@
 //! Appends, and tells screens, timers, tools and session tasks what is durable.
 
-use holdstead_core::{Command, concerns_host, shape};
+use holdstead_core::{Command, Said, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
 use holdstead_store::{AppendError, Appended, StoreError};
 
@@ -18,11 +18,14 @@ impl Gateway {
     pub(crate) async fn append(
         &self,
         session: SessionId,
-        command: Command,
+        mut command: Command,
     ) -> Result<Appended, GatewayError> {
         // Before it is queued: what is too large costs whoever sent it, not the one writer.
-        shape::check(&command)?;
-        let pending = self.inner.journal.append(session, self.inner.masks().command(session, command));
+        if let Said::Ask(request) = command.said() {
+            shape::check(request)?;
+        }
+        self.inner.masks().command(session, &mut command)?;
+        let pending = self.inner.journal.append(session, command);
         let gateway = self.clone();
         let told = self.inner.tasks.spawn(async move {
             let appended = pending.await;

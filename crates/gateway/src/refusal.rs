@@ -74,7 +74,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::TooMuchOpen { .. }
         | Rejection::TooManyMessages { .. }
         | Rejection::EmptyMessage
-        | Rejection::SecretInTheClear => Refusal::new(Code::Invalid, words),
+        | Rejection::SecretInTheClear
+        | Rejection::SecretInName { .. } => Refusal::new(Code::Invalid, words),
         Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),
         Rejection::AlreadyOpen
         | Rejection::Ended

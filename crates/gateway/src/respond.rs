@@ -37,7 +37,7 @@ impl Gateway {
         let appended = if secrets.is_empty() {
             self.append(session, Command::Respond(Box::new(command))).await?
         } else {
-            self.respond_secretly(session, command, secrets).await?
+            self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
         if let AskState::Submitted { .. } = receipt.state {

@@ -29,6 +29,7 @@ impl Gateway {
         session: SessionId,
         mut command: Respond,
         secrets: Secrets,
+        asked: &AskBody,
     ) -> Result<Appended, GatewayError> {
         let (ask, prompt) = (command.interaction_id, command.prompt_id);
         let key = &self.inner.config.secrets_key;
@@ -36,12 +37,12 @@ impl Gateway {
         let (Some(mac), Some(sealed)) = (mac, sealed) else { return Err(GatewayError::SecretGone) };
         command.secrets_mac = Some(mac);
         let answer = answer(ask, prompt, &command.idempotency_key, &command.body_digest());
+        // Before the agent can have it, and say it.
+        self.inner.masks().add(session, &secrets, asked);
         let gateway = self.clone();
         // To the end, even if whoever answers goes away: a secret that did not win is not left lying about.
         let answered = self.inner.tasks.spawn(async move {
             let journal = &gateway.inner.journal;
-            // Before the agent can have it, and say it.
-            gateway.inner.masks().add(session, &secrets);
             let at = journal.now().await?;
             let secret =
                 SealedSecret { answer: answer.clone(), session, interaction: ask, prompt, sealed, at };
@@ -84,7 +85,7 @@ impl Gateway {
             tracing::error!(%session, interaction = %ask, "a secret answer was sealed with another key");
             return Ok(Revealed::Gone);
         };
-        self.inner.masks().add(session, &secrets);
+        self.inner.masks().add(session, &secrets, body);
         reveal(&mut response.response, &secrets);
         Ok(Revealed::Whole)
     }

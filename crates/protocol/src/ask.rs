@@ -123,8 +123,17 @@ impl AskBody {
         matches!(self, Self::Approval { .. })
     }
 
-    /// Every text that a person is shown and that is this kind's own, and every value. What must not be seen is
-    /// masked here.
+    /// Every id that an answer, an error or a value names a part of the ask by.
+    pub fn ids_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Approval { .. } => Vec::new(),
+            Self::Question { questions } => questions.iter_mut().map(|question| &mut question.id).collect(),
+            Self::Form { form } => form.fields.iter_mut().map(|field| &mut field.id).collect(),
+        }
+    }
+
+    /// Every text that a person is shown and that is this kind's own, and every value. Where it is too much, it is cut
+    /// here.
     pub fn for_each_shown(&mut self, text: impl Fn(&mut String), value: impl Fn(&mut Value)) {
         match self {
             Self::Approval { preview, offered_scopes: _, is_plan: _ } => preview.iter_mut().for_each(text),

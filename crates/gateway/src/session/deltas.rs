@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdstead_core::Output;
 use tokio::time::Instant;
 
-use crate::mask::Needles;
+use crate::needles::Needles;
 
 /// How long a word may wait for others.
 const WAIT: Duration = Duration::from_millis(50);

@@ -65,12 +65,10 @@ impl Words {
 
 impl SessionTask {
     /// Keeps what the agent said until it is durable.
-    pub(super) fn record(&mut self, outputs: Vec<Output>) {
+    pub(super) fn record(&mut self, mut outputs: Vec<Output>) {
         // What may be shown is settled now: a secret that comes later does not change what was said before it.
-        let masked = self.gateway.inner.masks().command(self.session, Command::Record(outputs));
-        if let Command::Record(outputs) = masked {
-            self.words.waiting.extend(outputs);
-        }
+        self.gateway.inner.masks().outputs(self.session, &mut outputs);
+        self.words.waiting.extend(outputs);
     }
 
     /// Hands the next words to the journal, unless others are on their way.

@@ -1,6 +1,6 @@
 //! Approvals that a tool remembers, under keys of its own.
 
-use holdstead_core::Command;
+use holdstead_core::{Command, Rejection};
 use holdstead_protocol::{Grant, GrantId, InteractionId, Rule, Scope};
 
 use super::ToolContext;
@@ -47,6 +47,10 @@ impl Approvals<'_> {
         given_by: &str,
         interaction_id: InteractionId,
     ) -> Result<(), GatewayError> {
+        // Masked, it would be the key of another approval.
+        if self.0.gateway.inner.masks().of(self.0.session).is_some_and(|secrets| secrets.found_in(key)) {
+            return Err(Rejection::SecretInName { what: "key of this approval" }.into());
+        }
         let given_at = self.0.gateway.inner.journal.now().await?;
         let grant = Grant {
             grant_id: GrantId::from_answer_under(interaction_id, key),

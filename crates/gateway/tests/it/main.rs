@@ -20,6 +20,7 @@ mod large;
 mod lives;
 mod long_polls;
 mod loss;
+mod masks;
 mod messages;
 mod owners;
 mod ran;
