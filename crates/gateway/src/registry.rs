@@ -1,9 +1,13 @@
 //! Which sessions have a task: started when there is something to tell it, gone when it has nothing left to do.
 
-use std::sync::PoisonError;
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use holdstead_core::is_unfinished;
 use holdstead_protocol::SessionId;
+use holdstead_store::SessionRecord;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::session::{SessionHandle, SessionTask};
@@ -11,6 +15,10 @@ use crate::{Gateway, GatewayError};
 
 /// How long a gateway that starts waits for a store that does not answer.
 const STARTING: Duration = Duration::from_secs(60);
+/// How many sessions are read at a time when a gateway starts.
+const PAGE: u32 = 100;
+/// How many of them are taken up at a time: each may start an agent.
+const AT_ONCE: usize = 16;
 
 impl Gateway {
     /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
@@ -38,16 +46,71 @@ impl Gateway {
         quiet
     }
 
-    /// Takes up what an earlier gateway left: its agents' processes are gone, its asks are not.
+    /// Begins to take up what an earlier gateway left: its agents' processes are gone, its asks are not. People are served
+    /// meanwhile, and whoever acts in a session takes it up at once.
     pub(crate) async fn recover(&self) -> Result<(), GatewayError> {
         let until = Some(Instant::now() + STARTING);
         self.patiently_until(until, || self.sweep_secrets()).await?;
-        for record in self.patiently_until(until, || self.inner.journal.unfinished()).await? {
-            for id in &record.state.submitted {
-                self.spawn_handler(*id, record.owner.clone());
+        let (gateway, shutdown) = (self.clone(), self.shutdown_token());
+        self.inner.tasks.spawn(async move {
+            let taken_up = tokio::select! {
+                () = shutdown.cancelled() => return,
+                taken_up = gateway.take_up_all() => taken_up,
+            };
+            if let Err(error) = taken_up {
+                tracing::error!(%error, "not all sessions of an earlier gateway were taken up");
             }
-            self.with_task(record.id, SessionHandle::wake);
-        }
+        });
         Ok(())
+    }
+
+    async fn take_up_all(&self) -> Result<(), GatewayError> {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let journal = &self.inner.journal;
+        let mut after = None;
+        loop {
+            let page = self.patiently(|| journal.unfinished(after, PAGE)).await?;
+            for record in &page {
+                self.take_up(record, &places).await;
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE as usize => after = Some(last.id),
+                Some(_) | None => break,
+            }
+        }
+        self.take_up_outdated(&places).await
+    }
+
+    /// What an older version folded is folded again, which may show that there is something to do.
+    async fn take_up_outdated(&self, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
+        let journal = &self.inner.journal;
+        let mut unreadable = HashSet::new();
+        loop {
+            let limit = PAGE.saturating_add(u32::try_from(unreadable.len()).unwrap_or(u32::MAX));
+            let mut outdated = self.patiently(|| journal.outdated(limit)).await?;
+            outdated.retain(|id| !unreadable.contains(id));
+            if outdated.is_empty() {
+                return Ok(());
+            }
+            for id in outdated {
+                match self.patiently(|| journal.session(id)).await {
+                    Ok(Some(record)) if is_unfinished(&record.state) => self.take_up(&record, places).await,
+                    Ok(_) => {}
+                    Err(GatewayError::Closing) => return Ok(()),
+                    // The store has told why.
+                    Err(_) => drop(unreadable.insert(id)),
+                }
+            }
+        }
+    }
+
+    /// Waits for a place, which the session's task gives back when it has done what there was to do.
+    async fn take_up(&self, record: &SessionRecord, places: &Arc<Semaphore>) {
+        for id in &record.state.submitted {
+            self.spawn_handler(*id, record.owner.clone());
+        }
+        if let Ok(place) = Arc::clone(places).acquire_owned().await {
+            self.with_task(record.id, |task| task.take_up(place));
+        }
     }
 }

@@ -112,12 +112,18 @@ impl Gateway {
         let journal = &self.inner.journal;
         let now = journal.now().await?;
         for secret in journal.secrets().await? {
-            let needed = match journal.ask(secret.interaction).await? {
-                Some(record) => {
+            let needed = match journal.ask(secret.interaction).await.map_err(GatewayError::from) {
+                Ok(Some(record)) => {
                     on_its_way(secret.interaction, &record.ask, &secret.answer)
                         || may_still_win(&record.ask, &secret, now)
                 }
-                None => false,
+                Ok(None) => false,
+                Err(error) if error.may_pass() => return Err(error),
+                Err(error) => {
+                    let ask = secret.interaction;
+                    tracing::error!(%ask, %error, "an ask with a secret cannot be read; its secret is kept");
+                    true
+                }
             };
             if !needed {
                 journal.drop_secrets(SecretsOf::Answer(secret.answer)).await?;

@@ -109,8 +109,7 @@ fn print_plans(kind: Kind, plans: &[QueryPlan]) -> Result<()> {
         Kind::Sqlite => &["SCAN", "TEMP B-TREE"],
         Kind::Postgres => &["Seq Scan", "Sort", "Hash", "Bitmap"],
     };
-    // It runs once, when a gateway starts, and returns everything that its index holds.
-    for QueryPlan { name, plan } in plans.iter().filter(|plan| plan.name != "unfinished") {
+    for QueryPlan { name, plan } in plans {
         let bad = whole_table.iter().find(|word| plan.contains(**word));
         ensure!(bad.is_none(), "{kind} would read a whole table for `{name}`:\n{plan}");
     }
@@ -124,5 +123,5 @@ followed by exactly the rows that are returned: a page of 50 asks is one descent
 each with three lookups by primary key; a replay page is one descent and 100 neighbours. A hundred times the rows is
 one more level of a tree whose upper levels stay in memory. `asks_live` is partial: it holds the million that are open,
 not the ten million that were asked. To ask or to answer is to read and write one head, one ask and one event by key;
-no count, no sum and no fold of the journal is on the way. Two plans do grow, with what is open and not with what is
-stored: `live count` with the open asks of one owner, and `unfinished` with the sessions at work when a gateway starts.";
+no count, no sum and no fold of the journal is on the way. One plan does grow, with what is open and not with what is
+stored: `live count` with the open asks of one owner.";

@@ -47,6 +47,14 @@ pub enum Written {
     Busy,
 }
 
+/// What came of trying to write a batch.
+#[derive(Debug)]
+pub(crate) enum Tried {
+    Written(Vec<Written>),
+    /// These sessions are to be folded again first: an older version wrote their state.
+    Outdated(Vec<SessionId>),
+}
+
 /// Why a batch was not written.
 #[derive(Debug)]
 pub enum WriteError {

@@ -7,6 +7,7 @@ use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row as _, Type};
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::backend::Backend;
@@ -18,6 +19,7 @@ pub(crate) enum Param {
     Id(Uuid),
     MaybeId(Option<Uuid>),
     Int(i64),
+    Flag(bool),
     MaybeInt(Option<i64>),
     Text(String),
     MaybeText(Option<String>),
@@ -92,8 +94,8 @@ pub(crate) trait Db: Backend {
     /// How the query would be run.
     async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError>;
 
-    /// Folds a session's journal again and stores what it comes to.
-    async fn refold(&self, session: SessionId) -> Result<(), StoreError>;
+    /// Held by whoever folds a session of an older version again.
+    fn refolding(&self) -> &Mutex<()>;
 
     /// The database as it is at one moment, for several queries.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;

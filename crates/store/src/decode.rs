@@ -1,5 +1,7 @@
 //! Rows into records.
 
+use std::cmp::Ordering;
+
 use holdstead_core::{Ask, STATE_VERSION, Session};
 use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
@@ -96,6 +98,11 @@ pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
     })
 }
 
+/// Whether an older version wrote the state in this row.
+pub(crate) fn is_outdated(row: &Row) -> Result<bool, StoreError> {
+    Ok(row.int("state_version")? < i64::from(STATE_VERSION))
+}
+
 pub(crate) fn head(row: &Row) -> Result<(SessionId, Head), StoreError> {
     let id = SessionId::from_uuid(row.id("id")?);
     let head = Head {
@@ -127,17 +134,13 @@ pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
 }
 
 fn state(session: SessionId, row: &Row) -> Result<Session, StoreError> {
-    check_version(session, row)?;
-    json(&row.bytes("state")?)
-}
-
-/// Older states are folded again before anything is read, newer ones are not for us.
-fn check_version(session: SessionId, row: &Row) -> Result<(), StoreError> {
     let found = row.int("state_version")?;
-    if found == i64::from(STATE_VERSION) {
-        Ok(())
-    } else {
-        Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
+    match found.cmp(&i64::from(STATE_VERSION)) {
+        Ordering::Equal => json(&row.bytes("state")?),
+        Ordering::Less => Err(StoreError::corrupt(format!(
+            "session {session} was written by an older version and could not be folded again"
+        ))),
+        Ordering::Greater => Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION }),
     }
 }
 

@@ -31,6 +31,8 @@ pub enum Broken {
     Before,
     /// An append was written and its reply was lost. A read fails as before.
     After,
+    /// What is stored cannot be read.
+    Unreadable,
 }
 
 /// The journal `inner`, failing where `plan` says so.
@@ -51,8 +53,13 @@ impl FaultyJournal {
         match (self.plan)(Call::Read(name)) {
             None => Ok(&*self.inner),
             Some(Broken::Before | Broken::After) => Err(StoreError::Unreachable { source: away() }),
+            Some(Broken::Unreadable) => Err(unreadable()),
         }
     }
+}
+
+fn unreadable() -> StoreError {
+    StoreError::corrupt("it was spoiled on purpose")
 }
 
 fn away() -> Arc<sqlx::Error> {
@@ -71,6 +78,7 @@ impl Journal for FaultyJournal {
         match (self.plan)(Call::Append) {
             None => self.inner.append(session, command),
             Some(Broken::Before) => PendingAppend::failed(StoreError::Unreachable { source: away() }.into()),
+            Some(Broken::Unreadable) => PendingAppend::failed(unreadable().into()),
             Some(Broken::After) => {
                 let written = self.inner.append(session, command);
                 let (reply, result) = oneshot::channel();
@@ -99,8 +107,16 @@ impl Journal for FaultyJournal {
         self.may("sessions")?.sessions(query).await
     }
 
-    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
-        self.may("unfinished")?.unfinished().await
+    async fn unfinished(
+        &self,
+        after: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        self.may("unfinished")?.unfinished(after, limit).await
+    }
+
+    async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        self.may("outdated")?.outdated(limit).await
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {

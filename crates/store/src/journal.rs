@@ -33,8 +33,16 @@ pub trait Journal: Send + Sync + Debug {
     async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError>;
 
     /// The sessions that somebody must look after when a gateway starts: those with a process, a turn, messages
-    /// that wait, or answers on their way.
-    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
+    /// that wait, or answers on their way. A page of them in the order of their ids, without those that cannot be read.
+    async fn unfinished(
+        &self,
+        after: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError>;
+
+    /// Some sessions whose state an older version folded. Reading one folds it again; until then it may be missing from
+    /// lists that it belongs in.
+    async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError>;
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError>;
 

@@ -8,11 +8,12 @@ use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
+use tokio::sync::Mutex;
 
-use crate::backend::{Backend, Item, Patience, WriteError, Written};
+use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::store::Store;
-use crate::{Claim, StoreError, postgres_write, rebuild};
+use crate::{Claim, StoreError, postgres_write, refold};
 
 /// A journal in PostgreSQL.
 pub type PostgresJournal = Store<Postgres>;
@@ -25,6 +26,7 @@ pub struct Postgres {
     options: PgConnectOptions,
     /// Its address without what is secret in it.
     shown: String,
+    refolding: Mutex<()>,
 }
 
 impl PostgresJournal {
@@ -77,8 +79,8 @@ impl Postgres {
             .connect_with(options.clone())
             .await?;
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let db = Self { pool, options, shown: without_secret(url) };
-        rebuild::rebuild(&db).await?;
+        let db = Self { pool, options, shown: without_secret(url), refolding: Mutex::default() };
+        refold::refuse_newer(&db).await?;
         Ok(db)
     }
 }
@@ -123,6 +125,7 @@ fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
             Param::Id(id) => arguments.add(id),
             Param::MaybeId(id) => arguments.add(id),
             Param::Int(number) => arguments.add(number),
+            Param::Flag(flag) => arguments.add(flag),
             Param::MaybeInt(number) => arguments.add(number),
             Param::Text(text) => arguments.add(text),
             Param::MaybeText(text) => arguments.add(text),
@@ -140,11 +143,21 @@ fn rows(rows: Vec<sqlx::postgres::PgRow>) -> Vec<Row> {
 #[async_trait]
 impl Backend for Postgres {
     async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
-        let mut transaction = self.pool.begin().await?;
-        let written = postgres_write::write(&mut transaction, items, patience).await?;
-        match transaction.commit().await {
-            Ok(()) => Ok(written),
-            Err(error) => Err(WriteError::in_commit(error, &written)),
+        loop {
+            let mut transaction = self.pool.begin().await?;
+            let written = match postgres_write::write(&mut transaction, items, patience).await? {
+                Tried::Written(written) => written,
+                Tried::Outdated(sessions) => {
+                    // Its heads are locked until then.
+                    transaction.rollback().await?;
+                    refold::all(self, &sessions).await?;
+                    continue;
+                }
+            };
+            return match transaction.commit().await {
+                Ok(()) => Ok(written),
+                Err(error) => Err(WriteError::in_commit(error, &written)),
+            };
         }
     }
 }
@@ -166,12 +179,8 @@ impl Db for Postgres {
         Ok(lines?.join("\n"))
     }
 
-    async fn refold(&self, session: SessionId) -> Result<(), StoreError> {
-        let mut locked = PostgresSnapshot(self.pool.begin().await?);
-        locked.query(postgres_write::LOCK_HEAD, vec![Param::Id(session.uuid())]).await?;
-        let (head, asks) = rebuild::refolded(&mut locked, session).await?;
-        postgres_write::replace(&mut locked.0, &head, &asks).await?;
-        Ok(locked.0.commit().await?)
+    fn refolding(&self) -> &Mutex<()> {
+        &self.refolding
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {

@@ -7,7 +7,7 @@ use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::backend::{Item, Patience, WriteError, Written};
+use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
 use crate::plan::{self, Loaded};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow};
@@ -22,24 +22,16 @@ const WAIT_FOR_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_ver
 
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";
 
-/// Puts another state and other asks in the place of a session's own.
-pub(crate) async fn replace(
-    connection: &mut PgConnection,
-    head: &HeadRow,
-    asks: &[AskRow],
-) -> Result<(), StoreError> {
-    update_heads(connection, std::iter::once(head)).await?;
-    sqlx::query(sql::DROP_ASKS).bind(head.id.uuid()).execute(&mut *connection).await?;
-    insert_asks(connection, asks.iter()).await
-}
-
 pub(crate) async fn write(
     connection: &mut PgConnection,
     items: &[&Item],
     patience: Patience,
-) -> Result<Vec<Written>, WriteError> {
+) -> Result<Tried, WriteError> {
     let mut loaded = Loaded::default();
-    let mut skipped = lock_heads(connection, items, patience, &mut loaded).await?;
+    let mut skipped = match lock_heads(connection, items, patience, &mut loaded).await? {
+        Locked::Without(skipped) => skipped,
+        Locked::Outdated(sessions) => return Ok(Tried::Outdated(sessions)),
+    };
     // After the locks: what was decided before us happened before us.
     let now = Timestamp::from_micros(sqlx::query_scalar(NOW).fetch_one(&mut *connection).await?);
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
@@ -80,33 +72,51 @@ pub(crate) async fn write(
             written[index] = Written::Done(Box::new(result));
         }
     }
-    Ok(written)
+    Ok(Tried::Written(written))
 }
 
-/// Locks and loads the heads. Returns the sessions that exist and whose head somebody else holds.
+/// What came of locking the heads.
+enum Locked {
+    /// But for those of these sessions, which exist and whose head somebody else holds.
+    Without(HashSet<SessionId>),
+    /// An older version wrote the state of these.
+    Outdated(Vec<SessionId>),
+}
+
+/// Locks and loads the heads.
 async fn lock_heads(
     connection: &mut PgConnection,
     items: &[&Item],
     patience: Patience,
     loaded: &mut Loaded,
-) -> Result<HashSet<SessionId>, WriteError> {
+) -> Result<Locked, WriteError> {
     let ids: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
     let sql = match patience {
         Patience::Skip => LOCK_HEADS,
         Patience::Wait => WAIT_FOR_HEADS,
     };
     let wanted: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    let mut outdated = Vec::new();
     for row in sqlx::query(sql).bind(wanted).fetch_all(&mut *connection).await? {
-        let (id, head) = decode::head(&Row::Postgres(row))?;
+        let row = Row::Postgres(row);
+        if decode::is_outdated(&row)? {
+            outdated.push(SessionId::from_uuid(row.id("id")?));
+            continue;
+        }
+        let (id, head) = decode::head(&row)?;
         loaded.heads.insert(id, head);
+    }
+    if !outdated.is_empty() {
+        return Ok(Locked::Outdated(outdated));
     }
     let missing: Vec<Uuid> =
         ids.iter().filter(|id| !loaded.heads.contains_key(id)).map(|id| id.uuid()).collect();
     if missing.is_empty() {
-        return Ok(HashSet::new());
+        return Ok(Locked::Without(HashSet::new()));
     }
     let exist = sqlx::query_scalar("SELECT id FROM sessions WHERE id = ANY($1)").bind(missing);
-    Ok(exist.fetch_all(connection).await?.into_iter().map(SessionId::from_uuid).collect())
+    let held = exist.fetch_all(connection).await?.into_iter().map(SessionId::from_uuid);
+    Ok(Locked::Without(held.collect()))
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.

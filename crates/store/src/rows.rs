@@ -1,7 +1,7 @@
 //! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
 
-use holdstead_core::{Ask, STATE_VERSION, Session, State, closes_at, fold, is_unfinished};
-use holdstead_protocol::{Event, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
+use holdstead_core::{Ask, STATE_VERSION, Session, closes_at, is_unfinished};
+use holdstead_protocol::{InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::StoreError;
 use crate::chain::{self, Hash, Salt};
@@ -112,22 +112,6 @@ pub(crate) fn ask_row(
         response_seq: ask.responses.last().map(|response| response.seq),
         doc: bytes(ask)?,
     })
-}
-
-/// What a journal folds to, for a head whose state another version wrote.
-pub(crate) fn refolded(
-    id: SessionId,
-    hash: Hash,
-    events: &[Event],
-) -> Result<Option<(HeadRow, Vec<AskRow>)>, StoreError> {
-    let mut state = State::Unopened;
-    for event in events {
-        fold(&mut state, event);
-    }
-    let (State::Opened(session), Some(last)) = (state, events.last()) else { return Ok(None) };
-    let asks =
-        session.asks.iter().map(|(ask, doc)| ask_row(id, &session, *ask, doc)).collect::<Result<_, _>>()?;
-    Ok(Some((head_row(id, &session, last.seq, last.at, hash)?, asks)))
 }
 
 fn bytes(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {

@@ -14,15 +14,19 @@ pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events WHERE 
 pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash, data_hash FROM events \
     WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
-/// Sessions whose state an older version folded, and how their head is locked.
-pub(crate) const OUTDATED: &str = "SELECT id FROM sessions WHERE state_version < $1 LIMIT 100";
+/// Sessions whose state an older version folded.
+pub(crate) const OUTDATED: &str = "SELECT id FROM sessions WHERE state_version < $1 LIMIT $2";
 pub(crate) const NEWER: &str = "SELECT id, state_version FROM sessions WHERE state_version > $1 LIMIT 1";
+pub(crate) const REPLACE_HEAD: &str = "UPDATE sessions SET last_seq = $2, last_at = $3, changed_at = $3, \
+    state_version = $4, state = $5, agent_state = $6, unfinished = $7 WHERE id = $1";
 pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
+pub(crate) const ADD_ASK: &str = "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, \
+    response_seq, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 macro_rules! sessions {
     ($rest:literal) => {
         concat!(
-            "SELECT id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
+            "SELECT id, id AS session_id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
              erased_at, erased_by \
              FROM sessions ",
             $rest
@@ -34,13 +38,13 @@ pub(crate) const SESSION: &str = sessions!("WHERE id = $1");
 pub(crate) const SESSIONS: &str = sessions!(
     "WHERE owner = $1 AND listed AND (opened_at, id) < ($2, $3) ORDER BY opened_at DESC, id DESC LIMIT $4"
 );
-pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished ORDER BY id");
+pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished AND id > $1 ORDER BY id LIMIT $2");
 
 macro_rules! asks {
     ($rest:literal) => {
         concat!(
             "SELECT a.id, a.session_id, a.opened_at, a.doc, q.data AS request, r.data AS response, \
-             s.title, s.agent, s.agent_state \
+             s.title, s.agent, s.agent_state, s.state_version \
              FROM asks a \
              JOIN events q ON q.session_id = a.session_id AND q.seq = a.request_seq \
              LEFT JOIN events r ON r.session_id = a.session_id AND r.seq = a.response_seq \
@@ -63,8 +67,8 @@ pub(crate) const ALL_ASKS_IN_SESSION: &str =
     asks!("WHERE a.session_id = $1 AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4");
 
 pub(crate) const LIVE_COUNT: &str = "SELECT count(*) AS n FROM asks WHERE owner = $1 AND live = TRUE";
-pub(crate) const DUE: &str =
-    "SELECT id, session_id, doc FROM asks WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+pub(crate) const DUE: &str = "SELECT a.id, a.session_id, a.doc, s.state_version FROM asks a \
+    JOIN sessions s ON s.id = a.session_id WHERE a.due_at <= $1 ORDER BY a.due_at LIMIT $2";
 pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORDER BY due_at LIMIT 1";
 
 /// An ask's row as it is stored, to be compared with what it should be.
@@ -159,7 +163,8 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("read", READ, vec![id(), Param::Int(0), Param::Int(50)]),
         ("session", SESSION, vec![id()]),
         ("sessions", SESSIONS, page(owner())),
-        ("unfinished", UNFINISHED, Vec::new()),
+        ("unfinished", UNFINISHED, vec![id(), Param::Int(50)]),
+        ("outdated", OUTDATED, vec![Param::Int(1), Param::Int(50)]),
         ("ask", ASK, vec![id()]),
         ("live asks", LIVE_ASKS, page(owner())),
         ("all asks", ALL_ASKS, page(owner())),

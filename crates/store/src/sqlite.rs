@@ -13,12 +13,13 @@ use sqlx::sqlite::{
     SqliteSynchronous,
 };
 use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
+use tokio::sync::Mutex;
 
-use crate::backend::{Backend, Item, Patience, WriteError, Written};
+use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::store::Store;
-use crate::{Claim, StoreError, rebuild, sqlite_write};
+use crate::{Claim, StoreError, refold, sqlite_write};
 
 /// A journal in SQLite.
 pub type SqliteJournal = Store<Sqlite>;
@@ -33,6 +34,7 @@ pub struct Sqlite {
     clock: Arc<dyn Clock>,
     /// The clock is not the machine's, so it may stand still while the database works.
     injected: bool,
+    refolding: Mutex<()>,
 }
 
 impl SqliteJournal {
@@ -95,8 +97,8 @@ impl Sqlite {
             let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
             readers.connect_with(options.pragma("query_only", "ON")).await?
         };
-        let db = Self { writer, readers, path, clock, injected };
-        rebuild::rebuild(&db).await?;
+        let db = Self { writer, readers, path, clock, injected, refolding: Mutex::default() };
+        refold::refuse_newer(&db).await?;
         Ok(db)
     }
 
@@ -135,6 +137,7 @@ fn arguments(params: Vec<Param>) -> Result<SqliteArguments, StoreError> {
             Param::Id(id) => arguments.add(id),
             Param::MaybeId(id) => arguments.add(id),
             Param::Int(number) => arguments.add(number),
+            Param::Flag(flag) => arguments.add(flag),
             Param::MaybeInt(number) => arguments.add(number),
             Param::Text(text) => arguments.add(text),
             Param::MaybeText(text) => arguments.add(text),
@@ -152,16 +155,27 @@ fn rows(rows: Vec<sqlx::sqlite::SqliteRow>) -> Vec<Row> {
 #[async_trait]
 impl Backend for Sqlite {
     async fn write(&self, items: &[&Item], _patience: Patience) -> Result<Vec<Written>, WriteError> {
-        let call = async {
-            // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
-            let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-            let written = sqlite_write::write(&mut transaction, items, self.clock.now()).await?;
-            match transaction.commit().await {
-                Ok(()) => Ok(written),
-                Err(error) => Err(WriteError::in_commit(error, &written)),
+        loop {
+            let call = async {
+                // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
+                let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+                let written = match sqlite_write::write(&mut transaction, items, self.clock.now()).await? {
+                    Tried::Written(written) => written,
+                    outdated @ Tried::Outdated(_) => {
+                        transaction.rollback().await?;
+                        return Ok(outdated);
+                    }
+                };
+                match transaction.commit().await {
+                    Ok(()) => Ok(Tried::Written(written)),
+                    Err(error) => Err(WriteError::in_commit(error, &written)),
+                }
+            };
+            match self.awake(call).await? {
+                Tried::Written(written) => return Ok(written),
+                Tried::Outdated(sessions) => refold::all(self, &sessions).await?,
             }
-        };
-        self.awake(call).await
+        }
     }
 }
 
@@ -183,15 +197,8 @@ impl Db for Sqlite {
         Ok(lines?.join("\n"))
     }
 
-    async fn refold(&self, session: SessionId) -> Result<(), StoreError> {
-        let transaction = self.awake(self.writer.begin_with("BEGIN IMMEDIATE")).await?;
-        let mut locked = SqliteSnapshot { transaction, injected: self.injected };
-        let (head, asks) = rebuild::refolded(&mut locked, session).await?;
-        self.awake(async {
-            sqlite_write::replace(&mut locked.transaction, &head, &asks).await?;
-            Ok(locked.transaction.commit().await?)
-        })
-        .await
+    fn refolding(&self) -> &Mutex<()> {
+        &self.refolding
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use crate::backend::{Item, WriteError, Written};
+use crate::backend::{Item, Tried, WriteError, Written};
 use crate::db::Row;
 use crate::plan::{self, Loaded};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
@@ -18,13 +18,21 @@ pub(crate) async fn write(
     connection: &mut SqliteConnection,
     items: &[&Item],
     now: Timestamp,
-) -> Result<Vec<Written>, WriteError> {
+) -> Result<Tried, WriteError> {
     let ids: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
     let mut loaded =
         Loaded { heads: HashMap::new(), asks: Vec::new(), found: found(connection, items).await? };
+    let mut outdated = Vec::new();
     for row in select(connection, HEADS, ids.into_iter().map(SessionId::uuid).collect()).await? {
+        if decode::is_outdated(&row)? {
+            outdated.push(SessionId::from_uuid(row.id("id")?));
+            continue;
+        }
         let (id, head) = decode::head(&row)?;
         loaded.heads.insert(id, head);
+    }
+    if !outdated.is_empty() {
+        return Ok(Tried::Outdated(outdated));
     }
     let concerned = plan::concerned(items, &loaded.heads);
     for row in select(connection, ASKS, concerned.into_iter().map(InteractionId::uuid).collect()).await? {
@@ -44,21 +52,8 @@ pub(crate) async fn write(
             update_ask(connection, ask).await?;
         }
     }
-    Ok(plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect())
-}
-
-/// Puts another state and other asks in the place of a session's own.
-pub(crate) async fn replace(
-    connection: &mut SqliteConnection,
-    head: &HeadRow,
-    asks: &[AskRow],
-) -> Result<(), StoreError> {
-    update_head(connection, head).await?;
-    sqlx::query(sql::DROP_ASKS).bind(head.id.uuid()).execute(&mut *connection).await?;
-    for ask in asks {
-        insert_ask(connection, ask).await?;
-    }
-    Ok(())
+    let written = plan.results.into_iter().map(|result| Written::Done(Box::new(result)));
+    Ok(Tried::Written(written.collect()))
 }
 
 /// Looks for items that a commit without a reply may have written.
@@ -180,21 +175,18 @@ async fn update_head(connection: &mut SqliteConnection, head: &HeadRow) -> Resul
 }
 
 async fn insert_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    )
-    .bind(ask.id.uuid())
-    .bind(ask.session.uuid())
-    .bind(ask.owner.as_str())
-    .bind(ask.live)
-    .bind(ask.opened_at.micros())
-    .bind(ask.due_at.map(Timestamp::micros))
-    .bind(decode::number(ask.request_seq))
-    .bind(ask.response_seq.map(decode::number))
-    .bind(ask.doc.as_slice())
-    .execute(connection)
-    .await?;
+    sqlx::query(sql::ADD_ASK)
+        .bind(ask.id.uuid())
+        .bind(ask.session.uuid())
+        .bind(ask.owner.as_str())
+        .bind(ask.live)
+        .bind(ask.opened_at.micros())
+        .bind(ask.due_at.map(Timestamp::micros))
+        .bind(decode::number(ask.request_seq))
+        .bind(ask.response_seq.map(decode::number))
+        .bind(ask.doc.as_slice())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use holdstead_core::Command;
+use holdstead_core::{Command, STATE_VERSION};
 use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
     Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
     RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit,
-    decode, erase, export, rounds, secrets, sql, tokens,
+    decode, erase, export, refold, rounds, secrets, sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -51,7 +51,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        let rows = self.db.query(sql::SESSION, vec![Param::Id(id.uuid())]).await?;
+        let rows = refold::query(&*self.db, sql::SESSION, vec![Param::Id(id.uuid())]).await?;
         rows.first().map(decode::session).transpose()
     }
 
@@ -59,15 +59,29 @@ impl<D: Db + 'static> Journal for Store<D> {
         let (at, id) =
             query.before.map_or((i64::MAX, Uuid::max()), |(at, session)| (at.micros(), session.uuid()));
         let owner = Param::Text(query.owner.to_string());
-        page(&*self.db, sql::SESSIONS, owner, (at, id), query.limit, decode::session).await
+        let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
+        let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
+        page(&*self.db, sql::SESSIONS, from, behind, query.limit, decode::session).await
     }
 
-    async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
-        Ok(decode::readable(&self.db.query(sql::UNFINISHED, Vec::new()).await?, decode::session))
+    async fn unfinished(
+        &self,
+        after: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let from = vec![Param::Id(after.map_or(Uuid::nil(), SessionId::uuid))];
+        let behind = |row: &Row| Ok(vec![row_id(row)?]);
+        page(&*self.db, sql::UNFINISHED, from, behind, limit, decode::session).await
+    }
+
+    async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        let params = vec![Param::Int(i64::from(STATE_VERSION)), Param::Int(limit.into())];
+        let rows = self.db.query(sql::OUTDATED, params).await?;
+        rows.iter().map(|row| row.id("id").map(SessionId::from_uuid)).collect()
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
-        let rows = self.db.query(sql::ASK, vec![Param::Id(id.uuid())]).await?;
+        let rows = refold::query(&*self.db, sql::ASK, vec![Param::Id(id.uuid())]).await?;
         rows.first().map(decode::ask).transpose()
     }
 
@@ -80,7 +94,9 @@ impl<D: Db + 'static> Journal for Store<D> {
             (Some(session), AskFilter::All) => (sql::ALL_ASKS_IN_SESSION, Param::Id(session.uuid())),
         };
         let (at, id) = query.after.map_or((i64::MIN, Uuid::nil()), |(at, ask)| (at.micros(), ask.uuid()));
-        page(&*self.db, sql, within, (at, id), query.limit, decode::ask).await
+        let from = vec![within.clone(), Param::Int(at), Param::Id(id)];
+        let behind = |row: &Row| Ok(vec![within.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
+        page(&*self.db, sql, from, behind, query.limit, decode::ask).await
     }
 
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
@@ -91,7 +107,8 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
         let now = self.db.now().await?;
-        let rows = self.db.query(sql::DUE, vec![Param::Int(now.micros()), Param::Int(limit.into())]).await?;
+        let params = vec![Param::Int(now.micros()), Param::Int(limit.into())];
+        let rows = refold::query(&*self.db, sql::DUE, params).await?;
         let due = decode::readable(&rows, |row| {
             let (session, interaction, ask) = decode::loaded_ask(row)?;
             Ok(DueAsk { session, interaction, prompt: ask.prompt_id })
@@ -102,10 +119,12 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
+        refold::refold_or_tell(&*self.db, session).await?;
         audit::verify(&mut *self.db.snapshot().await?, session, None).await
     }
 
     async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
+        refold::refold_or_tell(&*self.db, session).await?;
         audit::verify(&mut *self.db.snapshot().await?, session, Some(keys)).await
     }
 
@@ -161,6 +180,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
+        refold::refold(&*self.db, session).await?;
         erase::erase(&*self.db, self.notary.get(), session, by).await
     }
 
@@ -227,24 +247,28 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 }
 
-/// A page of what can be read. It is full if there may be more: rows that cannot be read do not count.
+/// A page of what can be read, and `behind` its last row the next one. It is full if there may be more: rows that cannot
+/// be read do not count.
 async fn page<T>(
     db: &dyn Db,
     sql: &'static str,
-    within: Param,
-    from: (i64, Uuid),
+    mut from: Vec<Param>,
+    behind: impl Fn(&Row) -> Result<Vec<Param>, StoreError> + Send + Sync,
     limit: u32,
     decode: impl Fn(&Row) -> Result<T, StoreError> + Send + Sync,
 ) -> Result<Vec<T>, StoreError> {
-    let ((mut at, mut id), mut found) = (from, Vec::new());
+    let mut found = Vec::new();
     loop {
         let wanted = limit as usize - found.len();
-        let rows = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let rows =
-            db.query(sql, vec![within.clone(), Param::Int(at), Param::Id(id), Param::Int(rows)]).await?;
+        from.push(Param::Int(i64::try_from(wanted).unwrap_or(i64::MAX)));
+        let rows = refold::query(db, sql, from).await?;
         found.extend(decode::readable(&rows, &decode));
         let more = rows.last().filter(|_| rows.len() == wanted && found.len() < limit as usize);
         let Some(last) = more else { return Ok(found) };
-        (at, id) = (last.int("opened_at")?, last.id("id")?);
+        from = behind(last)?;
     }
+}
+
+fn row_id(row: &Row) -> Result<Param, StoreError> {
+    row.id("id").map(Param::Id)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_protocol::TurnId;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionHandle {
@@ -16,6 +16,8 @@ struct Shared {
     notify: Notify,
     woken: AtomicBool,
     interrupted: Mutex<Option<TurnId>>,
+    /// Its place among those that a gateway takes up when it starts.
+    place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl SessionHandle {
@@ -23,6 +25,16 @@ impl SessionHandle {
     pub(crate) fn wake(&self) {
         self.shared.woken.store(true, Ordering::SeqCst);
         self.shared.notify.notify_one();
+    }
+
+    /// An earlier gateway left it: the place is kept until it has nothing to do, or has to rest.
+    pub(crate) fn take_up(&self, place: OwnedSemaphorePermit) {
+        *self.shared.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        self.wake();
+    }
+
+    pub(super) fn is_taken_up(&self) {
+        self.shared.place.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// What the last wake-up was for is not done: it is looked at again after a rest.

@@ -80,6 +80,7 @@ impl SessionTask {
             self.take_interrupt();
             let patience = self.process.as_ref().and_then(Process::patience_ends);
             if let Some(rested) = self.trouble.resting_until() {
+                self.handle.is_taken_up();
                 tokio::select! {
                     () = shutdown.cancelled() => {}
                     // Somebody appended something, so the store is back.
@@ -92,6 +93,7 @@ impl SessionTask {
             if self.catch_up().await {
                 continue;
             }
+            self.handle.is_taken_up();
             if self.process.is_none() && self.words.is_empty() && self.gateway.retire(self.session) {
                 return;
             }

@@ -198,6 +198,10 @@ async fn an_ended_session_keeps_no_secrets_that_nobody_fetched() {
     assert!(world.gateway.journal().secrets().await.unwrap().is_empty());
 }
 
+pub(crate) async fn ask_secretly(gateway: &Gateway) -> holdstead_protocol::api::Interaction {
+    ask(gateway, secret_question()).await.unwrap()
+}
+
 fn secret_question() -> AskCall {
     let mut call = question("secret", "Which pin?");
     if let AskCallBody::Question { questions } = &mut call.body {

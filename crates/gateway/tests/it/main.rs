@@ -24,6 +24,7 @@ mod masks;
 mod messages;
 mod owners;
 mod ran;
+mod recovery;
 mod secrets;
 mod stop;
 mod streams;

@@ -8,11 +8,13 @@ use async_trait::async_trait;
 use holdstead_core::{Cancel, CancelScope, Command, Resume};
 use holdstead_protocol::{EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
-use holdstead_store::{AppendError, EVENT_LIMIT, Journal, StoreError};
+use holdstead_store::{AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, StoreError};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::commands::{answer, ask, check_sound, message, open, opened, owner, question, read_all, say};
+use crate::commands::{
+    answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question, read_all, say,
+};
 use crate::fixture::Fixture;
 
 pub(crate) async fn a_poisoned_item_fails_alone(fixture: &Fixture) {
@@ -135,24 +137,99 @@ pub(crate) async fn everything_is_there_after_reopening(fixture: &Fixture) {
     again.close().await;
 }
 
-pub(crate) async fn a_state_of_an_older_version_is_folded_again(fixture: &Fixture) {
+/// An older version wrote what is beside the events, and this one cannot read it.
+async fn age(fixture: &Fixture) {
+    let sql = "UPDATE sessions SET state_version = 0, state = {}; UPDATE asks SET doc = {}";
+    fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
+}
+
+async fn outdated(journal: &dyn Journal) -> Vec<SessionId> {
+    let mut found = journal.outdated(100).await.expect("a list");
+    found.sort();
+    found
+}
+
+pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_read(fixture: &Fixture) {
     let journal = &**fixture.journal();
-    let session = open(journal, "old").await;
+    let mut sessions = Vec::new();
+    for number in 0..6 {
+        let session = open(journal, &number.to_string()).await;
+        let request = closing_at(question(session, "old"), from_now(journal, 1).await);
+        let asked = journal.append(session, ask(&request)).await.expect("asked");
+        sessions.push((session, asked.events[0].at, request.interaction_id));
+    }
+    let record = async |at: usize| journal.session(sessions[at].0).await.expect("a look").expect("there");
+    let left = async |from: usize| {
+        let left: Vec<_> = sessions[from..].iter().map(|(session, ..)| *session).collect();
+        assert_eq!(outdated(journal).await, left);
+    };
+    let before = record(0).await;
+    let asked = journal.ask(sessions[1].2).await.expect("an ask");
+    age(fixture).await;
+    left(0).await;
+    assert_eq!(record(0).await, before);
+    left(1).await;
+    assert_eq!(journal.ask(sessions[1].2).await.expect("an ask"), asked);
+    left(2).await;
+    // A page of asks, of which the first two are folded, and a check.
+    let page = AskQuery { owner: owner(), session: None, only: AskFilter::Live, after: None, limit: 3 };
+    assert_eq!(journal.asks(page).await.expect("a page").len(), 3);
+    left(3).await;
+    check_sound(journal, sessions[3].0).await;
+    left(4).await;
+    // A page of sessions, which begins with the newest.
+    let page = SessionQuery { owner: owner(), before: None, limit: 1 };
+    assert_eq!(journal.sessions(page).await.expect("a page").len(), 1);
+    assert_eq!(outdated(journal).await, [sessions[4].0]);
+    while journal.due(10).await.expect("a list").due.len() < 6 {
+        tokio::task::yield_now().await;
+    }
+    left(6).await;
+    for (session, ..) in sessions {
+        check_sound(journal, session).await;
+    }
+}
+
+pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_written(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (session, ended) = (open(journal, "old").await, open(journal, "ended").await);
     let request = question(session, "old");
     journal.append(session, ask(&request)).await.expect("asked");
-    let (events, before) =
-        (check_sound(journal, session).await, journal.session(session).await.expect("a look"));
-    fixture
-        .run(
-            "UPDATE sessions SET state_version = 0, state = x'00'; UPDATE asks SET live = 0, doc = x'00'",
-            "UPDATE sessions SET state_version = 0, state = '\\x00'; UPDATE asks SET live = false, doc = '\\x00'",
-        )
-        .await;
-    let Some(again) = fixture.reopened().await else { return };
-    assert_eq!(check_sound(&*again, session).await, events);
-    assert_eq!(again.session(session).await.expect("a look"), before);
-    assert_eq!(again.live_count(&owner()).await.expect("a number"), 1);
-    again.close().await;
+    journal.append(ended, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    age(fixture).await;
+    let (one, two) = tokio::join!(
+        journal.append(session, answer(&request, "ada", "k1", "here")),
+        journal.append(session, answer(&request, "eve", "k2", "there")),
+    );
+    one.expect("the first answer wins");
+    assert!(matches!(two, Err(AppendError::Rejected(_))), "{two:?}");
+    assert_eq!(outdated(journal).await, [ended]);
+    journal.erase(ended, "ada").await.expect("erased");
+    assert_eq!(outdated(journal).await, []);
+    assert_eq!(check_sound(journal, session).await.len(), 3);
+}
+
+pub(crate) async fn many_come_for_one_session_of_an_older_version(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let session = open(&**journal, "old").await;
+    for number in 0..20 {
+        journal.append(session, say(&number.to_string())).await.expect("said");
+    }
+    age(fixture).await;
+    let other = fixture.second().await;
+    let reads = (0..20).map(|number| {
+        let journal = Arc::clone(if number % 2 == 0 { journal } else { &other });
+        tokio::spawn(async move {
+            if number % 5 == 0 {
+                journal.append(session, say("more")).await.expect("said");
+            }
+            journal.session(session).await.expect("a look").expect("there").head
+        })
+    });
+    for read in reads.collect::<Vec<_>>() {
+        assert!(read.await.expect("a head") >= Seq(21));
+    }
+    assert_eq!(check_sound(&**journal, session).await.len(), 25);
 }
 
 pub(crate) async fn a_state_of_a_newer_version_is_left_alone(fixture: &Fixture) {

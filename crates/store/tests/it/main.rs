@@ -71,7 +71,9 @@ conformance! {
         a_lost_opening_opens_once,
         a_broken_connection_neither_loses_nor_doubles,
         everything_is_there_after_reopening,
-        a_state_of_an_older_version_is_folded_again,
+        a_state_of_an_older_version_is_folded_when_it_is_read,
+        a_state_of_an_older_version_is_folded_when_it_is_written,
+        many_come_for_one_session_of_an_older_version,
         a_state_of_a_newer_version_is_left_alone,
         bytes_survive_as_they_were,
         what_is_too_large_is_refused_alone,
@@ -123,6 +125,7 @@ conformance! {
         an_event_is_told_in_its_place,
         an_ask_is_left_out_of_lists,
         a_session_is_left_out_of_lists,
+        a_session_of_an_older_version_is_left_alone,
         a_deadline_of_another_ask_is_kept,
     }
 }

@@ -1,7 +1,7 @@
 //! A row that cannot be read is told, and breaks nothing but itself.
 
 use holdstead_protocol::{EventBody, InteractionId, Seq};
-use holdstead_store::{AskFilter, AskQuery, Fault, Journal, SessionQuery, StoreError};
+use holdstead_store::{AppendError, AskFilter, AskQuery, Fault, Journal, SessionQuery, StoreError};
 
 use crate::commands::{answer, ask, check_sound, closing_at, from_now, message, open, owner, question};
 use crate::fixture::Fixture;
@@ -107,9 +107,45 @@ pub(crate) async fn a_session_is_left_out_of_lists(fixture: &Fixture) {
         assert_eq!(found, [sessions[4], sessions[3], sessions[1]], "in pages of {limit}");
     }
     // A gateway starts with what it can read.
-    let unfinished = journal.unfinished().await.expect("a list");
+    let unfinished = journal.unfinished(None, 100).await.expect("a list");
     assert!(unfinished.iter().all(|record| record.id != sessions[0] && record.id != sessions[2]));
     journal.append(sessions[1], message("hello")).await.expect("others go on");
+}
+
+pub(crate) async fn a_session_of_an_older_version_is_left_alone(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (spoiled, other) = (open(journal, "spoiled").await, open(journal, "other").await);
+    let asked = [question(spoiled, "spoiled"), question(other, "other")];
+    for (session, request) in [(spoiled, &asked[0]), (other, &asked[1])] {
+        journal.append(session, ask(request)).await.expect("asked");
+        journal.append(session, message("hello")).await.expect("said");
+    }
+    // Ids are in the order of their making.
+    let first = "seq = 3 AND session_id = (SELECT session_id FROM events ORDER BY session_id LIMIT 1)";
+    spoil(fixture, "events", "data", first).await;
+    let sql = "UPDATE sessions SET state_version = 0, state = {}";
+    fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
+    // Whoever opens it now gets in.
+    let opened = fixture.second().await;
+    let journal = &*opened;
+
+    let unfinished = journal.unfinished(None, 100).await.expect("a list");
+    assert_eq!(unfinished.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
+    let page = SessionQuery { owner: owner(), before: None, limit: 10 };
+    let listed = journal.sessions(page).await.expect("a page");
+    assert_eq!(listed.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
+    assert_eq!(journal.outdated(10).await.expect("a list"), [spoiled], "it is not tried again and again");
+    assert!(matches!(journal.session(spoiled).await, Err(StoreError::Corrupt { .. })));
+    // Its own appends fail, and those beside it do not.
+    let (refused, said) = tokio::join!(
+        journal.append(spoiled, message("more")),
+        journal.append(other, answer(&asked[1], "ada", "k", "here"))
+    );
+    assert!(matches!(refused, Err(AppendError::Store(StoreError::Corrupt { .. }))), "{refused:?}");
+    said.expect("answered");
+    check_sound(journal, other).await;
+    let report = journal.verify(spoiled).await.expect("a report");
+    assert_eq!(report.fault, Some(Fault::Changed { seq: Seq(3) }), "the audit says what is wrong with it");
 }
 
 pub(crate) async fn a_deadline_of_another_ask_is_kept(fixture: &Fixture) {

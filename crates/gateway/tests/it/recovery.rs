@@ -1,0 +1,143 @@
+//! What a gateway does with the sessions that an earlier one left.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError};
+use holdstead_core::Command;
+use holdstead_gateway::{Gateway, GatewayConfig};
+use holdstead_protocol::{
+    AgentState, Capabilities, MessageId, SessionId, SessionOpened, TurnId, UserMessage,
+};
+use holdstead_store::faulty::{Broken, Call, FaultyJournal};
+use holdstead_store::{Journal, SqliteJournal};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::actor::TestClock;
+use crate::world::{PATIENCE, ada, answer, config, opening, owner, respond};
+
+/// Agents that take their time to start.
+#[derive(Debug)]
+struct SlowDriver {
+    /// How many may go on.
+    go_on: Arc<Semaphore>,
+    starting: Arc<AtomicUsize>,
+    lives: mpsc::UnboundedSender<(Launch, AgentSide)>,
+}
+
+#[async_trait]
+impl Driver for SlowDriver {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn capabilities(&self) -> DriverCapabilities {
+        let ask = Capabilities { reason: true, edit_input: true, scopes: true };
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
+    }
+
+    async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
+        self.starting.fetch_add(1, Ordering::SeqCst);
+        self.go_on.acquire().await.unwrap().forget();
+        self.starting.fetch_sub(1, Ordering::SeqCst);
+        let (agent, side) = Agent::in_process();
+        // The test may be over.
+        drop(self.lives.send((launch, side)));
+        Ok(agent)
+    }
+}
+
+struct Slow {
+    gateway: Gateway,
+    go_on: Arc<Semaphore>,
+    starting: Arc<AtomicUsize>,
+    lives: mpsc::UnboundedReceiver<(Launch, AgentSide)>,
+}
+
+impl Slow {
+    async fn on(journal: &Arc<dyn Journal>) -> Self {
+        let (go_on, starting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (sender, lives) = mpsc::unbounded_channel();
+        let driver =
+            SlowDriver { go_on: Arc::clone(&go_on), starting: Arc::clone(&starting), lives: sender };
+        let config = config(GatewayConfig::DEFAULT_HOLD);
+        let gateway = Gateway::start(Arc::clone(journal), vec![Arc::new(driver)], config).await.unwrap();
+        Self { gateway, go_on, starting, lives }
+    }
+
+    /// How many are on their way when nothing else happens any more.
+    async fn starting(&self) -> usize {
+        // Time is paused: it moves on when everybody waits.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        self.starting.load(Ordering::SeqCst)
+    }
+}
+
+async fn memory() -> Arc<dyn Journal> {
+    let clock = Arc::new(TestClock::new());
+    Arc::new(SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap())
+}
+
+/// A session whose message waits for an agent, left by a gateway that is gone.
+async fn left_behind(journal: &Arc<dyn Journal>) -> SessionId {
+    let session = SessionId::generate(&owner("ada"));
+    let message = UserMessage {
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+        text: "go".to_owned(),
+        from: "Ada".to_owned(),
+    };
+    let opened = SessionOpened::new(owner("ada"), "slow");
+    for command in [Command::Open(opened), Command::Message(message)] {
+        journal.append(session, command).await.unwrap();
+    }
+    session
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_are_started_a_few_at_a_time_and_whoever_acts_does_not_wait_for_them() {
+    let journal = memory().await;
+    let mut last = left_behind(&journal).await;
+    for _ in 1..150 {
+        last = left_behind(&journal).await;
+    }
+    let mut gateway = Slow::on(&journal).await;
+    assert_eq!(gateway.starting().await, 16);
+    // Somebody speaks in the last one, which was far from its turn.
+    gateway.gateway.message(&ada(), last, "hurry".to_owned()).await.unwrap();
+    assert_eq!(gateway.starting().await, 17);
+    // One after the other, all are taken up.
+    gateway.go_on.add_permits(150);
+    let mut lives = Vec::new();
+    for _ in 0..150 {
+        lives.push(tokio::time::timeout(PATIENCE, gateway.lives.recv()).await.unwrap().unwrap());
+    }
+    assert_eq!(gateway.starting().await, 0);
+    drop(lives);
+    gateway.gateway.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_session_that_cannot_be_read_keeps_no_gateway_from_starting() {
+    let journal = memory().await;
+    let before = Slow::on(&journal).await;
+    let asked = crate::callers::ask_secretly(&before.gateway).await;
+    respond(&before.gateway, &asked.request, answer(serde_json::json!({ "pin": "4711-x" }))).await.unwrap();
+    before.gateway.stop().await;
+    let spoiled = Arc::new(AtomicBool::new(true));
+    let spoils = Arc::clone(&spoiled);
+    let unreadable: Arc<dyn Journal> = Arc::new(FaultyJournal::new(Arc::clone(&journal), move |call| {
+        (spoils.load(Ordering::SeqCst) && call == Call::Read("ask")).then_some(Broken::Unreadable)
+    }));
+    let after = Slow::on(&unreadable).await;
+    assert_eq!(journal.secrets().await.unwrap().len(), 1, "a secret that may be needed is kept");
+    let session = after.gateway.open_session(&ada(), opening("slow")).await.unwrap();
+    assert_eq!(session.state, AgentState::Idle);
+    spoiled.store(false, Ordering::SeqCst);
+    let found = after.gateway.interaction(&owner("ada"), asked.request.interaction_id).await.unwrap();
+    let fetched = after.gateway.fetched(found).await.unwrap();
+    let given = serde_json::to_string(&fetched.response).unwrap();
+    assert!(given.contains("4711-x"), "{given}");
+    after.gateway.stop().await;
+}

@@ -1,0 +1,162 @@
+//! Brings what an older version folded up to date: one session at a time, when it is read or written.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use holdstead_core::{STATE_VERSION, State, fold};
+use holdstead_protocol::{Event, Seq, SessionId, Timestamp};
+
+use crate::db::{Db, Param, Row, Snapshot};
+use crate::plan::words_of;
+use crate::rows::{self, AskRow, HeadRow};
+use crate::{StoreError, decode, sql};
+
+/// How many events are read at a time.
+const PAGE: i64 = 1_000;
+
+/// A database that a newer version wrote to is not for us.
+pub(crate) async fn refuse_newer(db: &dyn Db) -> Result<(), StoreError> {
+    let rows = db.query(sql::NEWER, vec![Param::Int(i64::from(STATE_VERSION))]).await?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let (session, found) = (SessionId::from_uuid(row.id("id")?), row.int("state_version")?);
+    Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
+}
+
+/// Rows with a session's state or its asks in them. Those of an older version are folded again first; one that cannot be
+/// is told and left as it is, and keeps nobody from the others.
+pub(crate) async fn query(
+    db: &dyn Db,
+    sql: &'static str,
+    params: Vec<Param>,
+) -> Result<Vec<Row>, StoreError> {
+    let mut tried = BTreeSet::new();
+    loop {
+        let rows = db.query(sql, params.clone()).await?;
+        let mut outdated = BTreeSet::new();
+        for row in &rows {
+            if decode::is_outdated(row)? {
+                outdated.insert(SessionId::from_uuid(row.id("session_id")?));
+            }
+        }
+        // What was folded may belong elsewhere in a list, so that the next look finds others.
+        if outdated.is_subset(&tried) {
+            return Ok(rows);
+        }
+        for session in outdated.difference(&tried) {
+            refold_or_tell(db, *session).await?;
+        }
+        tried.extend(outdated);
+    }
+}
+
+pub(crate) async fn all(db: &dyn Db, sessions: &[SessionId]) -> Result<(), StoreError> {
+    for session in sessions {
+        refold(db, *session).await?;
+    }
+    Ok(())
+}
+
+/// A session that cannot be folded again is told. Other errors may pass, and are the caller's.
+pub(crate) async fn refold_or_tell(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
+    match refold(db, session).await {
+        Err(error @ (StoreError::Corrupt { .. } | StoreError::Panicked { .. })) => {
+            tracing::error!(%session, %error,
+                "a session of an older version cannot be folded again and is left alone: run `holdstead audit verify`");
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Folds the session's journal again and stores what it comes to, unless that was done meanwhile.
+pub(crate) async fn refold(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
+    // Many may come for one session: the first does the work.
+    let _alone = db.refolding().lock().await;
+    let id = || vec![Param::Id(session.uuid())];
+    let outdated = |rows: &[Row]| rows.first().map_or(Ok(false), decode::is_outdated);
+    if !outdated(&db.query(sql::SESSION, id()).await?)? {
+        return Ok(());
+    }
+    let mut folded = Folded { session, state: State::Unopened, last: None };
+    // Most is read before the head is locked: nobody else waits for a long journal.
+    folded.read_on(&mut *db.snapshot().await?).await?;
+    let mut locked = db.begin(Some(session)).await?;
+    let rows = locked.query(sql::SESSION, id()).await?;
+    let Some(row) = rows.first().filter(|_| matches!(outdated(&rows), Ok(true))) else { return Ok(()) };
+    let (head, asks) = match decode::erasure(row)? {
+        Some(_) => (decode::erased_head(session, row)?, Vec::new()),
+        None => {
+            folded.read_on(&mut *locked).await?;
+            folded.rows(row)?
+        }
+    };
+    replace(&mut *locked, head, asks).await?;
+    locked.commit().await
+}
+
+/// What a session's events come to, as far as they were read.
+struct Folded {
+    session: SessionId,
+    state: State,
+    last: Option<(Seq, Timestamp)>,
+}
+
+impl Folded {
+    async fn read_on(&mut self, snapshot: &mut dyn Snapshot) -> Result<(), StoreError> {
+        loop {
+            let after = self.last.map_or(Seq::START, |(seq, _)| seq);
+            let page = vec![
+                Param::Id(self.session.uuid()),
+                Param::Int(decode::number(after)),
+                Param::Int(PAGE),
+            ];
+            let events = snapshot.query(sql::READ, page).await?;
+            let events = events.iter().map(decode::event).collect::<Result<Vec<Event>, _>>()?;
+            let Some(last) = events.last() else { return Ok(()) };
+            self.last = Some((last.seq, last.at));
+            let state = &mut self.state;
+            catch_unwind(AssertUnwindSafe(|| events.iter().for_each(|event| fold(state, event))))
+                .map_err(|panic| StoreError::Panicked { what: words_of(&*panic) })?;
+        }
+    }
+
+    fn rows(self, head: &Row) -> Result<(HeadRow, Vec<AskRow>), StoreError> {
+        let (State::Opened(session), Some((seq, at))) = (self.state, self.last) else {
+            return Err(StoreError::corrupt(format!("session {} has a head and no events", self.session)));
+        };
+        let asks = session.asks.iter().map(|(id, ask)| rows::ask_row(self.session, &session, *id, ask));
+        let asks = asks.collect::<Result<_, _>>()?;
+        Ok((rows::head_row(self.session, &session, seq, at, decode::hash(head, "head_hash")?)?, asks))
+    }
+}
+
+/// Puts another state and other asks in the place of a session's own.
+async fn replace(locked: &mut dyn Snapshot, head: HeadRow, asks: Vec<AskRow>) -> Result<(), StoreError> {
+    let id = || Param::Id(head.id.uuid());
+    let params = vec![
+        id(),
+        Param::Int(decode::number(head.last_seq)),
+        Param::Int(head.last_at.micros()),
+        Param::Int(i64::from(head.state_version)),
+        Param::Bytes(head.state),
+        Param::Bytes(head.agent_state),
+        Param::Flag(head.unfinished),
+    ];
+    locked.query(sql::REPLACE_HEAD, params).await?;
+    locked.query(sql::DROP_ASKS, vec![id()]).await?;
+    for ask in asks {
+        let params = vec![
+            Param::Id(ask.id.uuid()),
+            Param::Id(ask.session.uuid()),
+            Param::Text(ask.owner),
+            Param::Flag(ask.live),
+            Param::Int(ask.opened_at.micros()),
+            Param::MaybeInt(ask.due_at.map(Timestamp::micros)),
+            Param::Int(decode::number(ask.request_seq)),
+            Param::MaybeInt(ask.response_seq.map(decode::number)),
+            Param::Bytes(ask.doc),
+        ];
+        locked.query(sql::ADD_ASK, params).await?;
+    }
+    Ok(())
+}
