@@ -105,11 +105,8 @@ impl Folded {
     async fn read_on(&mut self, snapshot: &mut dyn Snapshot) -> Result<(), StoreError> {
         loop {
             let after = self.last.map_or(Seq::START, |(seq, _)| seq);
-            let page = vec![
-                Param::Id(self.session.uuid()),
-                Param::Int(decode::number(after)),
-                Param::Int(PAGE),
-            ];
+            let page =
+                vec![Param::Id(self.session.uuid()), Param::Int(decode::number(after)), Param::Int(PAGE)];
             let events = snapshot.query(sql::READ, page).await?;
             let events = events.iter().map(decode::event).collect::<Result<Vec<Event>, _>>()?;
             let Some(last) = events.last() else { return Ok(()) };

@@ -59,8 +59,7 @@ impl Slow {
     async fn on(journal: &Arc<dyn Journal>) -> Self {
         let (go_on, starting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
         let (sender, lives) = mpsc::unbounded_channel();
-        let driver =
-            SlowDriver { go_on: Arc::clone(&go_on), starting: Arc::clone(&starting), lives: sender };
+        let driver = SlowDriver { go_on: Arc::clone(&go_on), starting: Arc::clone(&starting), lives: sender };
         let config = config(GatewayConfig::DEFAULT_HOLD);
         let gateway = Gateway::start(Arc::clone(journal), vec![Arc::new(driver)], config).await.unwrap();
         Self { gateway, go_on, starting, lives }
