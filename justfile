@@ -171,6 +171,10 @@ _web-shows: web _shows
 show-web-cards: _web-shows
     cd web && node shows/cards.mjs
 
+# Logging in with a real browser: links, tabs, sockets, a local network; servers on other ports get nothing that works.
+show-web-login: _web-shows
+    cd web && node shows/login.mjs
+
 # axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
 show-web-a11y: _web-shows
     cd web && node shows/a11y.mjs
@@ -195,7 +199,7 @@ gallery: _web-packages
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-claude-asks show-closed show-mcp show-callers show-forms \
-        show-web-cards show-web-a11y show-web-spoofing
+        show-web-cards show-web-login show-web-a11y show-web-spoofing
 
 # Run those.
 show-ci:

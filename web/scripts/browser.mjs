@@ -5,7 +5,8 @@ import { chromium } from "playwright-core";
 
 const PLACES = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-export function launch() {
+/** @param more further flags */
+export function launch(more = []) {
   const executablePath = PLACES.find((place) => place && existsSync(place));
   if (!executablePath)
     throw new Error("There is no chromium. Install it (Debian: apt-get install chromium) or set CHROMIUM.");
@@ -16,6 +17,7 @@ export function launch() {
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    ...more,
   ];
   return chromium.launch({ executablePath, args });
 }

@@ -328,7 +328,11 @@ async function interactionOff({ gateway, open }) {
     ([id, promptId]) =>
       fetch(`/v1/interactions/${id}/respond`, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "Holdstead-Interaction": "off" },
+        headers: {
+          Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
+          "Content-Type": "application/json",
+          "Holdstead-Interaction": "off",
+        },
         body: JSON.stringify({ promptId, idempotencyKey: "x", action: "submit", answers: { store: "SQLite" } }),
       }).then((answer) => answer.status),
     [ask.interactionId, ask.promptId],

@@ -16,10 +16,13 @@ export function check(what, holds, detail = "") {
 
 export const heading = (words) => console.log(words);
 
-/** @param show gets a gateway and a way to open pages; returns the figure that is printed last */
-export async function run(show, settings = "", env = {}) {
+/**
+ * @param show gets a gateway and a way to open pages; returns the figure that is printed last
+ * @param flags of the browser
+ */
+export async function run(show, settings = "", env = {}, flags = []) {
   const gateway = new Gateway(settings, env);
-  const browser = await launch();
+  const browser = await launch(flags);
   try {
     await gateway.start();
     const problems = [];

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Refused(Box<Refusal>),
     #[error("The gateway said something unexpected: {0}")]
     Strange(String),
+    #[error("Could not start: {0}")]
+    Listen(#[from] holdstead_server::ListenError),
     #[error("{0}")]
     Store(#[from] holdstead_store::StoreError),
     #[error("{0}")]
@@ -62,6 +64,7 @@ impl Failure {
             Self::Io { .. }
             | Self::NoGateway { .. }
             | Self::Strange(_)
+            | Self::Listen(_)
             | Self::Store(_)
             | Self::Gateway(_)
             | Self::NotDone(_)

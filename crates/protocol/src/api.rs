@@ -465,6 +465,22 @@ pub struct UseLoginLink {
     pub code: String,
 }
 
+/// What a browser is given for the code of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedIn {
+    /// Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
+    pub token: String,
+}
+
+/// Opens one socket in place of a token: `/v1/ws?ticket=…`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticket {
+    pub ticket: String,
+    pub expires_at: Timestamp,
+}
+
 /// Who the token speaks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -7,21 +7,22 @@ use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use holdstead_gateway::Person;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{OwnerId, SessionId, Surface};
 use holdstead_store::token_hash;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::App;
+use crate::body::Asked;
 use crate::connections::RequestSeat;
 use crate::problem::ApiError;
 
-/// The name of the browser's cookie.
-pub const COOKIE: &str = "holdstead";
-/// Where a program says that a person sits at a terminal.
+/// Where a client says what a person sits at: `web` or `terminal`.
 const SURFACE_HEADER: &str = "holdstead-surface";
 
 /// Where a client says that it only shows asks.
@@ -32,6 +33,8 @@ const INTERACTION_HEADER: &str = "holdstead-interaction";
 pub(crate) struct Caller {
     pub(crate) person: Person,
     pub(crate) role: Role,
+    /// The hash of the token.
+    pub(crate) token: [u8; 32],
     /// The one session an agent's token belongs to.
     session: Option<SessionId>,
 }
@@ -132,13 +135,49 @@ impl Asker {
     }
 }
 
+/// Who opens a socket: whoever has a token, or a ticket that was made with one. Browsers can send no header there.
+#[derive(Debug, Clone)]
+pub(crate) struct SocketCaller(pub(crate) Caller);
+
+/// How a browser shows who opens a socket.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WithTicket {
+    /// Of `POST /v1/tickets`, where the client can send no `Authorization` header. It opens one socket.
+    ticket: Option<String>,
+}
+
+impl FromRequestParts<App> for SocketCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Asked(WithTicket { ticket }) = Asked::from_request_parts(parts, app).await?;
+        let Some(ticket) = ticket.filter(|_| !parts.headers.contains_key(AUTHORIZATION)) else {
+            return Caller::from_request_parts(parts, app).await.map(Self);
+        };
+        let token = app.gateway.journal().use_ticket(&token_hash(&ticket)).await?;
+        let token = token.ok_or(ApiError::BadTicket)?;
+        Caller::with_token(token, Surface::Web, parts, app).await.map(Self)
+    }
+}
+
 impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let (secret, from_browser) = presented(parts).ok_or(ApiError::NoToken)?;
+        let secret = presented(&parts.headers).ok_or(ApiError::NoToken)?;
+        Self::with_token(token_hash(secret), said_surface(parts), parts, app).await
+    }
+}
+
+impl Caller {
+    async fn with_token(
+        hash: [u8; 32],
+        surface: Surface,
+        parts: &Parts,
+        app: &App,
+    ) -> Result<Self, ApiError> {
         let journal = app.gateway.journal();
-        let hash = token_hash(&secret);
         app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
         if parts.extensions.get::<RequestSeat>().is_some_and(|seat| !seat.count(hash)) {
             return Err(ApiError::TooManyAtOnce);
@@ -151,29 +190,15 @@ impl FromRequestParts<App> for Caller {
         if expired || record.revoked_at.is_some() {
             return Err(ApiError::NoToken);
         }
-        let surface = if from_browser { Surface::Web } else { said_surface(parts) };
         let person = Person { owner: record.owner, name: record.name, surface };
-        Ok(Self { person, role: record.role, session: record.session })
+        Ok(Self { person, role: record.role, token: hash, session: record.session })
     }
 }
 
-/// The secret of the header or of the browser's cookie.
-fn presented(parts: &Parts) -> Option<(String, bool)> {
-    if let Some(value) = parts.headers.get(AUTHORIZATION) {
-        let secret = value.to_str().ok()?.strip_prefix("Bearer ")?;
-        return Some((secret.to_owned(), false));
-    }
-    cookie(&parts.headers).map(|secret| (secret, true))
-}
-
-/// The secret of the browser's cookie.
-pub(crate) fn cookie(headers: &HeaderMap) -> Option<String> {
-    let cookies = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
-    cookies
-        .flat_map(|line| line.split(';'))
-        .filter_map(|cookie| cookie.trim().split_once('='))
-        .find(|(name, _)| *name == COOKIE)
-        .map(|(_, secret)| secret.to_owned())
+/// The secret of the header. Never of a cookie: browsers send those to every port of a host, and an agent's own server is
+/// one of them.
+pub(crate) fn presented(headers: &HeaderMap) -> Option<&str> {
+    headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
 /// Whether the client that sent this answers asks, by its own word.
@@ -187,6 +212,7 @@ pub(crate) fn answers_here(headers: &HeaderMap) -> InteractionMode {
 fn said_surface(parts: &Parts) -> Surface {
     match parts.headers.get(SURFACE_HEADER).and_then(|value| value.to_str().ok()) {
         Some("terminal") => Surface::Terminal,
+        Some("web") => Surface::Web,
         Some(_) | None => Surface::Api,
     }
 }

@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::App;
+use crate::listen::is_localhost;
 use crate::problem::ApiError;
 
 /// The names under which the server is reached.
@@ -24,8 +25,9 @@ impl AllowedHosts {
         let port = address.port();
         let mut hosts: BTreeSet<String> = more.iter().map(|host| host.to_ascii_lowercase()).collect();
         hosts.insert(address.to_string());
-        for local in ["127.0.0.1", "localhost", "[::1]"] {
-            hosts.insert(format!("{local}:{port}"));
+        // Where we do not listen on loopback, somebody else may: a page of theirs is not ours.
+        if is_localhost(address.ip()) {
+            hosts.extend(["127.0.0.1", "localhost", "[::1]"].map(|local| format!("{local}:{port}")));
         }
         Self(hosts)
     }
@@ -70,4 +72,32 @@ fn is_json(headers: &HeaderMap) -> bool {
     let declared = header(headers, &CONTENT_TYPE).unwrap_or("");
     let essence = declared.split(';').next().unwrap_or("").trim();
     essence.eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localhost_is_ours_only_where_it_leads_to_us() {
+        for (listen, ours) in [
+            ("127.0.0.1:80", true),
+            ("[::1]:80", true),
+            ("0.0.0.0:80", true),
+            ("[::]:80", true),
+            ("192.0.2.7:80", false),
+            ("127.0.0.2:80", false),
+        ] {
+            let hosts = AllowedHosts::new(listen.parse().unwrap(), &["Holdstead.example".to_owned()]);
+            assert!(hosts.has(listen) && hosts.allows_origin("https://holdstead.example"), "{listen}");
+            assert!(!hosts.has("localhost:81"), "{listen}");
+            for local in ["localhost:80", "[::1]:80", "LOCALHOST:80"] {
+                assert_eq!(
+                    hosts.allows_origin(&format!("http://{local}")),
+                    ours || local == listen,
+                    "{listen}"
+                );
+            }
+        }
+    }
 }

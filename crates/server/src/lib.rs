@@ -8,6 +8,7 @@ mod body;
 mod connections;
 mod guard;
 mod limit;
+mod listen;
 mod mcp;
 mod page;
 mod problem;
@@ -21,20 +22,15 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use holdstead_gateway::Gateway;
-use tokio::net::TcpListener;
 
-pub use auth::COOKIE;
 pub use connections::ConnectionBounds;
 pub use limit::RateLimit;
+pub use listen::{ListenError, Listener};
 pub use page::has_web_ui;
 pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 1024 * 1024;
-
-/// How much the system may hold for a client that does not read. Its own default goes to megabytes for each of them,
-/// and every byte of that is read from the journal and written as JSON for nobody.
-const SEND_BUFFER: usize = 64 * 1024;
 
 /// What the server needs besides the gateway.
 #[derive(Debug, Clone, Default)]
@@ -78,11 +74,8 @@ pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> R
 }
 
 /// Serves until the gateway goes away. Open streams end then; work under way does not.
-pub async fn serve(listener: TcpListener, gateway: Gateway, config: &ServerConfig) -> std::io::Result<()> {
-    // Connections have it from their listener.
-    rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
+pub async fn serve(listener: Listener, gateway: Gateway, config: &ServerConfig) {
     let shutdown = gateway.shutdown_token();
-    let router = router(gateway, config, listener.local_addr()?);
+    let router = router(gateway, config, listener.address());
     connections::serve(listener, router, config.connections, shutdown).await;
-    Ok(())
 }

@@ -14,7 +14,8 @@ use crate::App;
 use crate::problem::ApiError;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-                      font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
 
 include!(concat!(env!("OUT_DIR"), "/web_ui.rs"));
 

@@ -28,6 +28,7 @@ pub(crate) enum ApiError {
     LinkUsed(Timestamp),
     LinkExpired,
     LinkUnknown,
+    BadTicket,
     Gateway(GatewayError),
     Refused(Box<Refusal>),
 }
@@ -110,6 +111,10 @@ impl ApiError {
             Self::LinkUnknown => {
                 refusal(Code::Unauthenticated, "This link is not one of ours. New one: `holdstead open`.")
             }
+            Self::BadTicket => refusal(
+                Code::Unauthenticated,
+                "This ticket was used, or is too old. Get another one with POST /v1/tickets.",
+            ),
             Self::Gateway(error) => Refusal::from(error),
             Self::Refused(refusal) => (**refusal).clone(),
         }

@@ -1,13 +1,17 @@
-//! Tokens and single-use links. Only a hash of either is ever stored.
+//! Tokens, and the links and tickets that work once. Only a hash of each is ever stored.
 
 use std::time::Duration;
 
-use holdstead_protocol::api::{LoginLink, Role};
-use holdstead_protocol::{OwnerId, SessionId};
-use holdstead_store::{Journal, LoginLinkRecord, StoreError, TokenRecord, token_hash};
+use holdstead_protocol::api::{LoginLink, Role, Ticket};
+use holdstead_protocol::{OwnerId, SessionId, Timestamp};
+use holdstead_store::{Journal, LoginLinkRecord, StoreError, TicketRecord, TokenRecord, token_hash};
 
 /// How long a link can be used.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(600);
+/// How long a browser stays logged in.
+const BROWSER_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long a ticket can be used: a page opens its socket at once.
+const TICKET_LIFETIME: Duration = Duration::from_secs(30);
 
 /// Makes a token; its secret is returned and kept nowhere.
 pub async fn issue_token(
@@ -31,21 +35,52 @@ pub async fn register_token(
     name: &str,
     session: Option<SessionId>,
 ) -> Result<(), StoreError> {
-    let hash = token_hash(secret);
-    if journal.token(&hash).await?.is_some() {
+    if journal.token(&token_hash(secret)).await?.is_some() {
         return Ok(());
     }
-    let record = TokenRecord {
-        hash,
+    journal.add_token(record(secret, owner, role, name, session, journal.now().await?)).await
+}
+
+/// Makes the token of the browser that a link logs in.
+pub(crate) async fn issue_browser_token(
+    journal: &dyn Journal,
+    code: &str,
+    owner: &OwnerId,
+    name: &str,
+) -> Result<String, StoreError> {
+    let secret = secret_of_link(code);
+    let token = record(&secret, owner, Role::Person, name, None, journal.now().await?);
+    let expires_at = Some(token.created_at.after(BROWSER_LIFETIME));
+    journal.add_token(TokenRecord { expires_at, ..token }).await?;
+    Ok(secret)
+}
+
+fn record(
+    secret: &str,
+    owner: &OwnerId,
+    role: Role,
+    name: &str,
+    session: Option<SessionId>,
+    created_at: Timestamp,
+) -> TokenRecord {
+    TokenRecord {
+        hash: token_hash(secret),
         owner: owner.clone(),
         role,
         name: name.to_owned(),
         session,
-        created_at: journal.now().await?,
+        created_at,
         expires_at: None,
         revoked_at: None,
-    };
-    journal.add_token(record).await
+    }
+}
+
+/// Makes a ticket that opens one socket for the token with this hash.
+pub(crate) async fn issue_ticket(journal: &dyn Journal, token: [u8; 32]) -> Result<Ticket, StoreError> {
+    let ticket = secret("");
+    let expires_at = journal.now().await?.after(TICKET_LIFETIME);
+    journal.add_ticket(TicketRecord { hash: token_hash(&ticket), token, expires_at }).await?;
+    Ok(Ticket { ticket, expires_at })
 }
 
 /// Makes a link that works once, for a while.
@@ -66,7 +101,7 @@ fn secret(prefix: &str) -> String {
 
 /// The secret for the browser that a link logs in: random, and bound to the link. The link does not tell it, and it tells
 /// whether it came of the link.
-pub(crate) fn secret_of_link(code: &str) -> String {
+fn secret_of_link(code: &str) -> String {
     let random: [u8; 32] = rand::random();
     bound(&hex(&random), code)
 }

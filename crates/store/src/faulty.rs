@@ -13,7 +13,8 @@ use tokio::sync::oneshot;
 use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure, Fault,
     Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord,
+    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord,
+    TokenRecord,
 };
 
 /// A call of the journal.
@@ -222,6 +223,14 @@ impl Journal for FaultyJournal {
 
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
         self.may("use_login_link")?.use_login_link(hash).await
+    }
+
+    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
+        self.may("add_ticket")?.add_ticket(ticket).await
+    }
+
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
+        self.may("use_ticket")?.use_ticket(hash).await
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {

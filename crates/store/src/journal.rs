@@ -14,7 +14,7 @@ use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure,
     Fault, Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, Round,
     RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError,
-    TokenRecord,
+    TicketRecord, TokenRecord,
 };
 
 /// Remembers sessions, their asks, and who may do what.
@@ -117,6 +117,11 @@ pub trait Journal: Send + Sync + Debug {
 
     /// Uses a link up. Of many who try at once, one gets in.
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError>;
+
+    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError>;
+
+    /// Uses a ticket up, and returns the hash of the token that it stands for. `None`: it is unknown, old, or was used.
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError>;
 
     /// Claims the database for a process that hosts its sessions. Refused while another one does; reading and single
     /// writes beside it need no claim.

@@ -58,7 +58,7 @@ pub use notary::{Heads, Kept, Notary, read_log};
 pub use postgres::{PostgresJournal, without_secret};
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
-    SealedSecret, SecretsOf, SessionQuery, SessionRecord, TokenRecord,
+    SealedSecret, SecretsOf, SessionQuery, SessionRecord, TicketRecord, TokenRecord,
 };
 pub use round::Round;
 pub use sqlite::SqliteJournal;

@@ -159,6 +159,15 @@ pub enum LinkUse {
     Unknown,
 }
 
+/// A ticket: opens one socket, once, for the token that it was made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketRecord {
+    pub hash: [u8; 32],
+    /// The hash of the token.
+    pub token: [u8; 32],
+    pub expires_at: Timestamp,
+}
+
 /// How the database would run one of our queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryPlan {

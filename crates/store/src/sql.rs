@@ -153,6 +153,11 @@ pub(crate) const ADD_LINK: &str =
 pub(crate) const USE_LINK: &str = "UPDATE login_links SET used_at = $2 \
     WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING owner, name";
 pub(crate) const LINK: &str = "SELECT expires_at, used_at FROM login_links WHERE hash = $1";
+pub(crate) const ADD_TICKET: &str = "INSERT INTO tickets (hash, token, expires_at) VALUES ($1, $2, $3)";
+pub(crate) const DROP_OLD_TICKETS: &str = "DELETE FROM tickets WHERE expires_at <= $1";
+pub(crate) const TICKET: &str = "SELECT token FROM tickets WHERE hash = $1 AND expires_at > $2";
+/// One statement, so that of many who try one gets in.
+pub(crate) const USE_TICKET: &str = "DELETE FROM tickets WHERE hash = $1 AND expires_at > $2 RETURNING token";
 
 /// Every query whose cost must not grow with what is stored, with values to explain it for.
 pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
@@ -182,5 +187,8 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("in round", IN_ROUND, vec![Param::Int(1), Param::Int(50)]),
         ("secret", SECRET, vec![Param::Text("none".to_owned())]),
         ("last checkpoint", LAST_CHECKPOINT, vec![id()]),
+        ("token", TOKEN, vec![Param::Bytes(vec![0; 32])]),
+        ("login link", LINK, vec![Param::Bytes(vec![0; 32])]),
+        ("ticket", TICKET, vec![Param::Bytes(vec![0; 32]), Param::Int(0)]),
     ]
 }

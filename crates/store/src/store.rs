@@ -15,8 +15,8 @@ use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
     Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TokenRecord, audit,
-    decode, erase, export, refold, rounds, secrets, sql, tokens,
+    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord,
+    TokenRecord, audit, decode, erase, export, refold, rounds, secrets, sql, tokens,
 };
 
 /// A journal on the database `D`.
@@ -218,6 +218,14 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
         tokens::use_link(&*self.db, hash).await
+    }
+
+    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
+        tokens::add_ticket(&*self.db, ticket).await
+    }
+
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
+        tokens::use_ticket(&*self.db, hash).await
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {

@@ -4,7 +4,7 @@ use holdstead_protocol::{SessionId, api::Role};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row};
-use crate::{LinkUse, LoginLinkRecord, StoreError, TokenRecord, decode, sql};
+use crate::{LinkUse, LoginLinkRecord, StoreError, TicketRecord, TokenRecord, decode, sql};
 
 /// What is stored of a token or a link: never its secret.
 pub fn token_hash(secret: &str) -> [u8; 32] {
@@ -47,6 +47,10 @@ pub(crate) async fn add_link(db: &dyn Db, link: LoginLinkRecord) -> Result<(), S
 }
 
 pub(crate) async fn use_link(db: &dyn Db, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
+    // Looked for first: guessing costs no write.
+    if db.query(sql::LINK, vec![Param::Bytes(hash.to_vec())]).await?.is_empty() {
+        return Ok(LinkUse::Unknown);
+    }
     let now = db.now().await?;
     let params = vec![Param::Bytes(hash.to_vec()), Param::Int(now.micros())];
     if let Some(row) = db.execute(sql::USE_LINK, params).await?.first() {
@@ -58,6 +62,28 @@ pub(crate) async fn use_link(db: &dyn Db, hash: &[u8; 32]) -> Result<LinkUse, St
         Some(used_at) => LinkUse::UsedAt(used_at),
         None => LinkUse::Expired(decode::moment(row, "expires_at")?),
     })
+}
+
+pub(crate) async fn add_ticket(db: &dyn Db, ticket: TicketRecord) -> Result<(), StoreError> {
+    let now = db.now().await?;
+    db.execute(sql::DROP_OLD_TICKETS, vec![Param::Int(now.micros())]).await?;
+    let params = vec![
+        Param::Bytes(ticket.hash.to_vec()),
+        Param::Bytes(ticket.token.to_vec()),
+        Param::Int(ticket.expires_at.micros()),
+    ];
+    db.execute(sql::ADD_TICKET, params).await.map(|_| ())
+}
+
+pub(crate) async fn use_ticket(db: &dyn Db, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
+    let now = db.now().await?;
+    let params = vec![Param::Bytes(hash.to_vec()), Param::Int(now.micros())];
+    // Looked for first: guessing costs no write.
+    if db.query(sql::TICKET, params.clone()).await?.is_empty() {
+        return Ok(None);
+    }
+    let used = db.execute(sql::USE_TICKET, params).await?;
+    used.first().map(|row| decode::hash(row, "token")).transpose()
 }
 
 fn token(row: &Row) -> Result<TokenRecord, StoreError> {

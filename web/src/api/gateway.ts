@@ -10,6 +10,7 @@ import {
   type InteractionPage,
   type Interrupted,
   interruptSession,
+  type LoggedIn,
   listAgents,
   listGrants,
   listInteractions,
@@ -36,6 +37,7 @@ import {
 } from "./generated";
 import { client } from "./generated/client.gen";
 import { Problem } from "./problem";
+import { token } from "./token";
 
 const PATIENCE_MS = 20_000;
 
@@ -44,7 +46,8 @@ client.setConfig({
   cache: "no-store",
   // Parsed here, so that numbers keep their digits.
   parseAs: "text",
-  headers: { Accept: "application/json" },
+  auth: () => token() ?? undefined,
+  headers: { Accept: "application/json", "Holdstead-Surface": "web" },
   fetch: (request: RequestInfo | URL) => fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
 });
 
@@ -71,7 +74,7 @@ const EMPTY = {} as never;
 
 export const gateway = {
   me: () => take<WhoAmI>(me()),
-  login: (code: string) => take<void>(login({ body: { code } })),
+  login: (code: string) => take<LoggedIn>(login({ body: { code } })),
   agents: () => take<Agents>(listAgents()),
   sessions: () => take<SessionPage>(listSessions({ query: { limit: 200 } })),
   session: (id: string) => take<Session>(showSession({ path: { id } })),

@@ -1,6 +1,7 @@
 // Server-sent events over fetch: whole chunks at a time, the place reached is ours to say, and a dead line is noticed.
 
 import { Problem } from "./problem";
+import { authorization } from "./token";
 
 export interface Frame {
   event: string;
@@ -66,7 +67,7 @@ export function follow({ path, onFrames, onConnected, onRefused }: Follower): ()
     let watchdog = setTimeout(cut, SILENCE_MS);
     try {
       const answer = await fetch(path(), {
-        headers: { Accept: "text/event-stream" },
+        headers: { Accept: "text/event-stream", ...authorization() },
         cache: "no-store",
         signal: line.signal,
       });

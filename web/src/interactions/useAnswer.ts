@@ -3,6 +3,7 @@
 import { useRef, useState } from "react";
 import type { Interaction, ResponseDraft } from "../api/generated";
 import { Problem } from "../api/problem";
+import { randomName } from "../api/random";
 import { forgetDraft } from "../session/drafts";
 import { useDesk } from "./transport";
 import { lost, sentLate } from "./words";
@@ -48,7 +49,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
 
   const deliver = async (response: ResponseDraft, after?: "stop") => {
     const body = JSON.stringify({ promptId, ...response });
-    if (attempt.current.body !== body) attempt.current = { body, key: crypto.randomUUID() };
+    if (attempt.current.body !== body) attempt.current = { body, key: randomName() };
     const clickedAt = Date.now();
     try {
       const receipt = await transport.respond(interactionId, {

@@ -4,6 +4,8 @@ import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
 import { Problem } from "../api/problem";
+import { randomName } from "../api/random";
+import { onTokenChange } from "../api/token";
 import { AnswerProvider } from "../interactions/transport";
 import { InboxFeed } from "../session/inbox";
 import { type Live, LiveProvider, SESSIONS } from "../session/live";
@@ -19,6 +21,11 @@ import { useKeys } from "./useKeys";
 
 /** Finds out who looks, then shows the frame around every screen. */
 export function Shell() {
+  const queries = useQueryClient();
+  useEffect(
+    () => onTokenChange((token) => (token ? queries.invalidateQueries({ queryKey: ["me"] }) : location.reload())),
+    [queries],
+  );
   const me = useQuery({
     queryKey: ["me"],
     queryFn: gateway.me,
@@ -38,7 +45,7 @@ export function Shell() {
   return error ? <Calm>{error.message} Trying again…</Calm> : null;
 }
 
-const client = crypto.randomUUID();
+const client = randomName();
 
 function Frame({ me }: { me: WhoAmI }) {
   const queries = useQueryClient();

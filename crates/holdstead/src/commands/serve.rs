@@ -12,10 +12,9 @@ use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_gateway::{Gateway, GatewayConfig, Masks};
 use holdstead_protocol::api::Role;
-use holdstead_server::ServerConfig;
+use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::{Heads, Journal};
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use crate::checkpoints;
 use crate::cli::{Common, ServeFlags};
@@ -44,11 +43,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let journal = holdstead_store::open(&config.store).await?;
     journal.sign_with(places.notary()?);
     ensure_token(&places, &config, journal.as_ref()).await?;
-    let listener = TcpListener::bind(listen)
-        .await
-        .map_err(|source| Failure::Io { what: format!("listen on {listen}"), source })?;
-    let address =
-        listener.local_addr().map_err(|source| Failure::Io { what: "listen".to_owned(), source })?;
+    let listener = Listener::bind(listen)?;
+    let address = listener.address();
     let url = format!("http://{address}");
     let running =
         Running { url: url.clone(), pid: std::process::id(), store: Some(store::absolute(&config.store)) };
@@ -91,11 +87,11 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         }
         gateway.stop().await;
     };
-    let (served, ()) = tokio::join!(server, stop);
+    let ((), ()) = tokio::join!(server, stop);
     drop(signing.await);
     checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
-    served.map_err(|source| Failure::Io { what: "serve".to_owned(), source })
+    Ok(())
 }
 
 /// Connections, agents and the journal all cost files, and the usual limit of a shell is far below what is allowed.

@@ -357,3 +357,15 @@ fn settings_come_from_file_and_environment_and_a_typo_is_named() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("nmae"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn it_does_not_start_while_somebody_else_is_localhost() {
+    // Without IPv6 nobody can be.
+    let Ok(somebody) = std::net::TcpListener::bind("[::1]:0") else { return };
+    let listen = format!("127.0.0.1:{}", somebody.local_addr().expect("an address").port());
+    let dir = TempDir::new().expect("a folder");
+    let output = holdstead(dir.path()).args(["serve", "--listen", &listen]).output().expect("it runs");
+    let words = text(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{}", text(&output.stdout));
+    assert!(words.contains("is held by another program") && words.contains("--listen"), "{words}");
+}

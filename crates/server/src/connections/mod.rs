@@ -29,6 +29,8 @@ use tokio_util::task::TaskTracker;
 use paced::Paced;
 use seats::{Occupied, Seat, Seats};
 
+use crate::listen::Listener;
+
 /// In every request's extensions: its place among the connections.
 pub(crate) use seats::Occupied as RequestSeat;
 
@@ -80,7 +82,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Serves until `shutdown`, and then until every request under way has its answer.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listener: Listener,
     router: Router,
     bounds: ConnectionBounds,
     shutdown: CancellationToken,
@@ -88,10 +90,26 @@ pub(crate) async fn serve(
     let seats = Seats::new(bounds);
     let service = TowerToHyperService::new(router);
     let tasks = TaskTracker::new();
+    let listening =
+        listener.sockets.into_iter().map(|socket| take_all(socket, &seats, &service, &tasks, &shutdown));
+    futures_util::future::join_all(listening).await;
+    tasks.close();
+    tasks.wait().await;
+}
+
+/// Takes the connections of one socket until `shutdown`.
+async fn take_all(
+    listener: TcpListener,
+    seats: &Arc<Seats>,
+    service: &Routes,
+    tasks: &TaskTracker,
+    shutdown: &CancellationToken,
+) {
+    let bounds = seats.bounds();
     loop {
         let accepted = tokio::select! {
             () = shutdown.cancelled() => break,
-            accepted = accept(&listener, &seats) => accepted,
+            accepted = accept(&listener, seats) => accepted,
         };
         match accepted {
             Ok((stream, seat)) => {
@@ -103,9 +121,6 @@ pub(crate) async fn serve(
             }
         }
     }
-    drop(listener);
-    tasks.close();
-    tasks.wait().await;
 }
 
 async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> std::io::Result<(TcpStream, Arc<Seat>)> {

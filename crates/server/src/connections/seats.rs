@@ -50,6 +50,10 @@ impl Seats {
         Arc::new(Self { bounds, inner: Mutex::default() })
     }
 
+    pub(crate) const fn bounds(&self) -> ConnectionBounds {
+        self.bounds
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

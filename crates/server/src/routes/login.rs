@@ -1,21 +1,18 @@
-//! From a terminal to a browser: a link that works once becomes a cookie.
+//! From a terminal to a browser: a link that works once becomes a token that the page keeps for its own origin.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
 use holdstead_protocol::Problem;
-use holdstead_protocol::api::{LoginLink, Role, UseLoginLink};
+use holdstead_protocol::api::{LoggedIn, LoginLink, UseLoginLink};
 use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
-use crate::auth::{Answerer, COOKIE, Caller, cookie};
+use crate::auth::{Answerer, Caller, presented};
 use crate::body::{Nothing, Sent};
 use crate::problem::ApiError;
-use crate::tokens::{comes_of, issue_link, register_token, secret_of_link};
-
-/// How long a browser stays logged in: thirty days.
-const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
+use crate::tokens::{comes_of, issue_browser_token, issue_link};
 
 /// Make a link that logs a browser in once.
 #[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
@@ -29,16 +26,15 @@ pub(super) async fn make_link(
     Ok((StatusCode::CREATED, Json(link)))
 }
 
-/// Log a browser in with the code of a link.
-#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security(()),
-    responses((status = 204, description = "sets the cookie"), (status = 410, body = Problem),
-        (status = "default", body = Problem)))]
+/// Log a browser in with the code of a link. The browser that a link logged in may use it again, and keeps its token.
+#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security((), ("bearer" = [])),
+    responses((status = 200, body = LoggedIn), (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
     caller: Result<Caller, ApiError>,
     headers: HeaderMap,
     body: Result<Sent<UseLoginLink>, ApiError>,
-) -> Result<Response, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let link = match body {
         Ok(Sent(link)) => link,
         // A login without a code is one with a wrong code.
@@ -48,23 +44,15 @@ pub(super) async fn login(
         Err(error) => return Err(error),
     };
     let journal = app.gateway.journal();
-    let (owner, name) = match journal.use_login_link(&token_hash(&link.code)).await? {
-        LinkUse::Ok { owner, name } => (owner, name),
-        // The browser that the link logged in goes on.
-        LinkUse::UsedAt(_)
-            if caller.is_ok() && cookie(&headers).is_some_and(|its| comes_of(&its, &link.code)) =>
-        {
-            return Ok(StatusCode::NO_CONTENT.into_response());
+    let own = presented(&headers).filter(|its| caller.is_ok() && comes_of(its, &link.code));
+    let token = match (journal.use_login_link(&token_hash(&link.code)).await?, own) {
+        (LinkUse::Ok { owner, name }, _) => {
+            issue_browser_token(journal.as_ref(), &link.code, &owner, &name).await?
         }
-        LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
-        LinkUse::Expired(_) => return Err(ApiError::LinkExpired),
-        LinkUse::Unknown => return Err(ApiError::LinkUnknown),
+        (LinkUse::UsedAt(_), Some(its)) => its.to_owned(),
+        (LinkUse::UsedAt(at), None) => return Err(ApiError::LinkUsed(at)),
+        (LinkUse::Expired(_), _) => return Err(ApiError::LinkExpired),
+        (LinkUse::Unknown, _) => return Err(ApiError::LinkUnknown),
     };
-    let secret = secret_of_link(&link.code);
-    register_token(journal.as_ref(), &secret, &owner, Role::Person, &name, None).await?;
-    let set = format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}");
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let value = HeaderValue::from_str(&set).map_err(|_| ApiError::LinkUnknown)?;
-    response.headers_mut().insert(header::SET_COOKIE, value);
-    Ok(response)
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(LoggedIn { token })))
 }

@@ -11,10 +11,11 @@ mod presence;
 mod sessions;
 mod short;
 mod socket;
+mod tickets;
 mod trusts;
 
 use serde_json::Value;
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -25,7 +26,7 @@ use crate::App;
 #[openapi(
     info(title = "Holdstead", description = "Agents stop here and wait for people."),
     modifiers(&Tokens),
-    security(("bearer" = []), ("cookie" = [])),
+    security(("bearer" = [])),
     components(schemas(holdstead_protocol::Problem, holdstead_protocol::Event, holdstead_protocol::api::InboxUpsert,
         holdstead_protocol::api::Resume, holdstead_protocol::socket::ClientFrame,
         holdstead_protocol::socket::ServerFrame)),
@@ -39,8 +40,6 @@ impl Modify for Tokens {
         let components = document.components.get_or_insert_default();
         let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
         components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
-        let cookie = ApiKey::Cookie(ApiKeyValue::new(crate::COOKIE));
-        components.add_security_scheme("cookie", SecurityScheme::ApiKey(cookie));
     }
 }
 
@@ -96,6 +95,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(interactions::ask, interactions::list))
         .routes(routes!(events::inbox))
         .routes(routes!(presence::set_mode))
+        .routes(routes!(tickets::make))
         .routes(routes!(socket::connect))
         .routes(routes!(interactions::show))
         .routes(routes!(interactions::respond))

@@ -26,7 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use frames::{Frame, Said, Unread};
 
 use crate::App;
-use crate::auth::{Caller, Rights};
+use crate::auth::{Caller, Rights, SocketCaller, WithTicket};
 use crate::problem::ApiError;
 
 /// How many frames wait for a client.
@@ -39,12 +39,12 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const FRAME_LIMIT: usize = 1024 * 1024;
 
 /// One WebSocket for everything. Frames are ClientFrame and ServerFrame.
-#[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events",
+#[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events", params(WithTicket),
     responses((status = 101, description = "frames as ClientFrame and ServerFrame describe"),
         (status = "default", body = Problem)))]
 pub(super) async fn connect(
     State(app): State<App>,
-    caller: Caller,
+    SocketCaller(caller): SocketCaller,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let rights = caller.rights()?;

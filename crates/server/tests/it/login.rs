@@ -5,43 +5,73 @@ use holdstead_protocol::api::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+/// Uses a link, with the token that this browser keeps already.
+async fn login(running: &Running, code: &Value, kept: Option<&str>) -> (u16, Value) {
+    let request = running.plain(Method::POST, "/v1/login").json(&json!({ "code": code }));
+    let request = match kept {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    let response = request.send().await.expect("an answer");
+    assert!(!response.headers().contains_key("set-cookie"), "browsers send cookies to every port of a host");
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    (response.status().as_u16(), response.json().await.expect("JSON"))
+}
+
 #[tokio::test]
-async fn a_link_becomes_a_cookie_once_and_dies_politely() {
+async fn a_link_becomes_a_token_once_and_dies_politely() {
     let running = Running::start().await;
     let ana = running.client(Role::Person, "ana").await;
     let (status, link) = ana.post("/v1/login-links", &json!({})).await;
     assert_eq!(status, 201);
-    let login = || running.plain(Method::POST, "/v1/login").json(&json!({"code": link["code"]})).send();
-    let response = login().await.expect("an answer");
-    assert_eq!(response.status(), 204);
-    let cookie = response.headers()["set-cookie"].to_str().expect("text").to_owned();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let (status, logged_in) = login(&running, &link["code"], None).await;
+    assert_eq!(status, 200, "{logged_in}");
+    let token = logged_in["token"].as_str().expect("a token");
 
-    let pair = cookie.split(';').next().expect("a pair").to_owned();
-    let me = running.plain(Method::GET, "/v1/me").header("cookie", &pair).send().await.expect("an answer");
+    let me = running.plain(Method::GET, "/v1/me").bearer_auth(token).send().await.expect("an answer");
     let me: Value = me.json().await.expect("JSON");
     assert_eq!((&me["name"], &me["role"]), (&json!("ana"), &json!("person")));
 
-    // The same browser opens it again, from its history: it is logged in.
-    let reopened = || running.plain(Method::POST, "/v1/login").json(&json!({"code": link["code"]}));
-    let again = reopened().header("cookie", &pair).send().await.expect("an answer");
-    assert_eq!(again.status(), 204);
-    assert!(!again.headers().contains_key("set-cookie"), "it keeps what it has");
+    // The same browser opens it again, from its history: it goes on as it is.
+    assert_eq!(login(&running, &link["code"], Some(token)).await, (200, logged_in.clone()));
     // Another one of the same person is another browser.
     let (_, other) = ana.post("/v1/login-links", &json!({})).await;
-    let other = running.plain(Method::POST, "/v1/login").json(&json!({"code": other["code"]})).send().await;
-    let other = other.expect("an answer").headers()["set-cookie"].to_str().expect("text").to_owned();
-    let other = other.split(';').next().expect("a pair").to_owned();
-    for cookie in [other, format!("holdstead={}", ana.token), format!("{pair}0")] {
-        let refused = reopened().header("cookie", &cookie).send().await.expect("an answer");
-        assert_eq!(refused.status(), 410);
+    let (_, other) = login(&running, &other["code"], None).await;
+    let other = other["token"].as_str().expect("a token");
+    for token in [other, ana.token.as_str(), &format!("{token}0")] {
+        assert_eq!(login(&running, &link["code"], Some(token)).await.0, 410);
     }
-
-    let again = login().await.expect("an answer");
-    assert_eq!(again.status(), 410);
-    let problem: Value = again.json().await.expect("JSON");
+    let (status, problem) = login(&running, &link["code"], None).await;
+    assert_eq!(status, 410);
     assert!(problem["detail"].as_str().expect("words").starts_with("This link was used at "), "{problem}");
     assert!(problem["detail"].as_str().expect("words").contains("holdstead open"));
+}
+
+#[tokio::test]
+async fn a_browser_is_logged_out_after_thirty_days() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let (_, link) = ana.post("/v1/login-links", &json!({})).await;
+    let (_, logged_in) = login(&running, &link["code"], None).await;
+    let hash = holdstead_store::token_hash(logged_in["token"].as_str().expect("a token"));
+    let record = running.gateway.journal().token(&hash).await.expect("a look").expect("it is known");
+    let lives = record.expires_at.expect("an end").since(record.created_at);
+    assert_eq!(lives, std::time::Duration::from_secs(30 * 24 * 3600));
+}
+
+#[tokio::test]
+async fn a_cookie_opens_nothing() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    for name in ["holdstead", "token", "authorization", "Authorization"] {
+        let cookie = format!("{name}={0}; {name}=Bearer {0}", ana.token);
+        for path in ["/v1/me", "/v1/interactions", "/v1/interactions/events", "/openapi.json", "/v1/ws"] {
+            let request = running.plain(Method::GET, path).header("cookie", &cookie);
+            assert_eq!(request.send().await.expect("an answer").status(), 401, "{path}");
+        }
+        let request = running.plain(Method::POST, "/v1/tickets").json(&json!({})).header("cookie", &cookie);
+        assert_eq!(request.send().await.expect("an answer").status(), 401);
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod document;
 mod doors;
 mod erasing;
 mod gate;
+mod listening;
 mod login;
 mod mcp;
 mod page;

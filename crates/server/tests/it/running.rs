@@ -10,12 +10,11 @@ use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
-use holdstead_server::ServerConfig;
+use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Journal;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -64,8 +63,8 @@ impl Running {
             quota: Quota::default(),
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let listener = Listener::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let url = format!("http://{}", listener.address());
         let serving = gateway.clone();
         tokio::spawn(async move { holdstead_server::serve(listener, serving, &server).await });
         Self { url, gateway, http: reqwest::Client::new(), _state: state }

@@ -4,24 +4,41 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_protocol::api::Role;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::running::{PATIENCE, Running};
+
+fn socket_url(running: &Running, query: &str) -> String {
+    format!("{}/v1/ws{query}", running.url.replace("http://", "ws://"))
+}
 
 struct Wire(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Wire {
     async fn connect(running: &Running, token: &str) -> Self {
-        let url = format!("{}/v1/ws", running.url.replace("http://", "ws://"));
-        let mut request = url.into_client_request().expect("a request");
+        let mut request = socket_url(running, "").into_client_request().expect("a request");
         let bearer = format!("Bearer {token}").parse().expect("a header");
         request.headers_mut().insert("authorization", bearer);
-        let (stream, _) = tokio_tungstenite::connect_async(request).await.expect("it connects");
+        Self::welcomed(request).await.expect("it connects")
+    }
+
+    /// As a browser does it: with what can stand in an address, and no header of its own.
+    async fn with_ticket(running: &Running, ticket: &Value) -> Result<Self, u16> {
+        let query = format!("?ticket={}", ticket["ticket"].as_str().expect("a ticket"));
+        Self::welcomed(socket_url(running, &query).into_client_request().expect("a request")).await
+    }
+
+    async fn welcomed(request: tungstenite::handshake::client::Request) -> Result<Self, u16> {
+        let stream = match tokio_tungstenite::connect_async(request).await {
+            Ok((stream, _)) => stream,
+            Err(tungstenite::Error::Http(response)) => return Err(response.status().as_u16()),
+            Err(other) => panic!("{other}"),
+        };
         let mut wire = Self(stream);
         assert_eq!(wire.next().await["type"], "welcome");
-        wire
+        Ok(wire)
     }
 
     async fn say(&mut self, frame: &Value) {
@@ -156,4 +173,49 @@ async fn a_socket_is_closed_with_a_code_and_words() {
     running.gateway.shutdown_token().cancel();
     let closed = wire.closed().await;
     assert_eq!(closed.0, 1001, "{closed:?}");
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_socket_and_nothing_else() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("ask Store: Which store? | SQLite | PostgreSQL").await;
+    let ask = ana.open_ask(&session).await;
+    let (status, ticket) = ana.post("/v1/tickets", &json!({})).await;
+    assert_eq!(status, 201, "{ticket}");
+    let secret = ticket["ticket"].as_str().expect("a ticket");
+    for path in ["/v1/me".to_owned(), format!("/v1/me?ticket={secret}")] {
+        let request = running.plain(reqwest::Method::GET, &path).bearer_auth(secret);
+        assert_eq!(request.send().await.expect("an answer").status(), 401, "{path}");
+    }
+    let mut wire = Wire::with_ticket(&running, &ticket).await.expect("it connects");
+    assert_eq!(Wire::with_ticket(&running, &ticket).await.err(), Some(401), "it was used");
+    let answer = json!({"type": "ask_user_response", "conversation_id": session,
+        "tool_call_id": ask["request"]["toolCallId"], "answers": {"Which store?": "SQLite"}});
+    assert_eq!(wire.reply(&answer).await["result"]["settlement"], "answered");
+    let (_, shown) = ana
+        .get(&format!("/v1/interactions/{}", ask["request"]["interactionId"].as_str().expect("an id")))
+        .await;
+    assert_eq!(
+        (&shown["response"]["name"], &shown["response"]["surface"]),
+        (&json!("ana"), &json!("web")),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn a_ticket_may_do_what_its_token_may_and_dies_with_it() {
+    let running = Running::start().await;
+    let screen = running.client(Role::Viewer, "screen").await;
+    let (_, ticket) = screen.post("/v1/tickets", &json!({})).await;
+    let mut looking = Wire::with_ticket(&running, &ticket).await.expect("it connects");
+    let refused =
+        looking.reply(&json!({"type": "open_session", "id": 1, "open": {"agent": "scripted"}})).await;
+    assert_eq!(refused["refusal"]["code"], "forbidden", "{refused}");
+    let agent = running.client(Role::Agent, "ci").await;
+    assert_eq!(agent.post("/v1/tickets", &json!({})).await.0, 403);
+    let (_, ticket) = screen.post("/v1/tickets", &json!({})).await;
+    let hash = holdstead_store::token_hash(&screen.token);
+    assert!(running.gateway.journal().revoke_token(&hash).await.expect("revoked"));
+    assert_eq!(Wire::with_ticket(&running, &ticket).await.err(), Some(401));
 }

@@ -14,9 +14,8 @@ use holdstead_gateway::{
 use holdstead_protocol::api::{Role, Session};
 use holdstead_protocol::{OwnerId, Response, ResponseDraft, Scope};
 use holdstead_scripted_model::{Script, Told, call};
-use holdstead_server::ServerConfig;
+use holdstead_server::{Listener, ServerConfig};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use super::{Seen, asked_once};
 use crate::claude::Stage;
@@ -66,8 +65,8 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     let folder = stage.home().join("registered");
     std::fs::create_dir_all(&folder)?;
     let claude = with_environment(stage, &folder)?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
+    let listener = Listener::bind("127.0.0.1:0".parse()?)?;
+    let url = format!("http://{}", listener.address());
     let host = Host::new(vec![program()?.display().to_string(), "agent-host".to_owned()]);
     let config = GatewayConfig {
         hold: GatewayConfig::DEFAULT_HOLD,
@@ -90,7 +89,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     });
     let seen = played(stage, &Client::new(&url, &token)?, &folder).await;
     gateway.stop().await;
-    serving.await??;
+    serving.await?;
     seen
 }
 

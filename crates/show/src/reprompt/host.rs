@@ -11,9 +11,8 @@ use holdstead_gateway::{
 };
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Field, FieldErrors, FieldKind, Form, OwnerId, Response, Surface, ToolCallId};
-use holdstead_server::ServerConfig;
+use holdstead_server::{Listener, ServerConfig};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::Result;
 
@@ -34,8 +33,8 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     let person = Person { owner: owner.clone(), name: "form".to_owned(), surface: Surface::Api };
     let session = gateway.own_session(&person).await?;
     let token = holdstead_server::issue_token(journal.as_ref(), &owner, Role::Person, "ada", None).await?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
+    let listener = Listener::bind("127.0.0.1:0".parse()?)?;
+    let url = format!("http://{}", listener.address());
     println!("{}", json!({ "url": url, "token": token, "session": session }));
     let call = ToolCall {
         owner,
@@ -53,7 +52,8 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
             Err(error) => println!("{}", json!({ "error": error.to_string() })),
         }
     });
-    Ok(holdstead_server::serve(listener, gateway, &ServerConfig::default()).await?)
+    holdstead_server::serve(listener, gateway, &ServerConfig::default()).await;
+    Ok(())
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use reqwest::Method;
 const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
+const TICKETS: &str = "/v1/tickets";
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) enum Caller {
     /// A person, or for the login the right code.
     Right,
     Nobody,
+    /// A person whose token is in a cookie: browsers send those to every port of a host.
+    Cookie,
     Unknown,
     Revoked,
     Viewer,
@@ -84,6 +87,9 @@ impl Route {
         if self.is_mcp() {
             // Any agent may ask there, in its own session.
             callers.extend([Caller::Viewer, Caller::Revoked]);
+        } else if self.path == TICKETS {
+            // Any screen may open a socket, and agents have none.
+            callers.extend([Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
         } else if self.method != Method::GET && !self.is_login() {
             callers.extend([Caller::Viewer, Caller::OtherAgent]);
             // An agent may ask in its own session, and do nothing else.
@@ -94,6 +100,9 @@ impl Route {
             callers.push(Caller::Revoked);
         } else if !self.is_login() {
             callers.push(Caller::OtherAgent);
+        }
+        if !self.is_login() {
+            callers.push(Caller::Cookie);
         }
         let mut wrongs: Vec<_> = callers.into_iter().map(Wrong::Caller).collect();
         wrongs.extend([Wrong::Host, Wrong::Origin]);
@@ -118,7 +127,9 @@ impl Wrong {
             Self::Caller(Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right) => {
                 (403, Code::Forbidden)
             }
-            Self::Caller(Caller::Nobody | Caller::Unknown | Caller::Revoked) => (401, Code::Unauthenticated),
+            Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown | Caller::Revoked) => {
+                (401, Code::Unauthenticated)
+            }
             Self::Host | Self::Origin => (403, Code::ForeignOrigin),
             Self::ContentType => (415, Code::UnsupportedMediaType),
         }
@@ -126,7 +137,7 @@ impl Wrong {
 
     pub(crate) const fn column(self) -> &'static str {
         match self {
-            Self::Caller(Caller::Nobody | Caller::Unknown) => "token",
+            Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown) => "token",
             Self::Caller(
                 Caller::Revoked | Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right,
             ) => "role",
@@ -140,6 +151,7 @@ impl Wrong {
         match self {
             Self::Caller(Caller::Right) => "the right token",
             Self::Caller(Caller::Nobody) => "none",
+            Self::Caller(Caller::Cookie) => "in a cookie",
             Self::Caller(Caller::Unknown) => "unknown",
             Self::Caller(Caller::Revoked) => "revoked",
             Self::Caller(Caller::Viewer) => "viewer",

@@ -7,7 +7,7 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
 use reqwest::header::{
-    ACCEPT, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -127,6 +127,9 @@ impl Prepared {
         if let (Some(token), false) = (self.token(caller), route.is_login()) {
             request = request.bearer_auth(token);
         }
+        if caller == Caller::Cookie {
+            request = request.header(COOKIE, format!("holdstead={}", self.tokens.person));
+        }
         if route.is_socket() {
             request = request.header(CONNECTION, "upgrade").header(UPGRADE, "websocket");
             request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, SOCKET_KEY);
@@ -151,7 +154,7 @@ impl Prepared {
     fn token(&self, caller: Caller) -> Option<&str> {
         match caller {
             Caller::Right => Some(&self.tokens.person),
-            Caller::Nobody => None,
+            Caller::Nobody | Caller::Cookie => None,
             Caller::Unknown => Some(UNKNOWN),
             Caller::Revoked => Some(&self.tokens.revoked),
             Caller::Viewer => Some(&self.tokens.viewer),
@@ -188,7 +191,8 @@ impl Prepared {
         Ok(match route.path.as_str() {
             "/v1/sessions" => json!({ "agent": "scripted" }),
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
-            "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" | "/v1/login-links" => json!({}),
+            "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" => json!({}),
+            "/v1/login-links" | "/v1/tickets" => json!({}),
             "/v1/trusts" => serde_json::to_value(&self.trust)?,
             "/v1/interaction-mode" => json!({ "client": "show", "mode": "on" }),
             "/v1/interactions" => {
@@ -200,7 +204,8 @@ impl Prepared {
             "/v1/login" => match caller {
                 Caller::Right => json!({ "code": self.code }),
                 Caller::Nobody => json!({}),
-                Caller::Unknown
+                Caller::Cookie
+                | Caller::Unknown
                 | Caller::Revoked
                 | Caller::Viewer
                 | Caller::OwnAgent

@@ -120,6 +120,8 @@ conformance! {
         a_token_is_found_until_it_is_revoked,
         a_link_lets_one_of_twenty_in,
         an_old_link_lets_nobody_in,
+        a_ticket_opens_one_of_twenty,
+        an_old_ticket_opens_nothing,
     }
     unreadable {
         an_event_is_told_in_its_place,

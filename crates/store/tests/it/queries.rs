@@ -189,7 +189,9 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
     for plan in without.into_iter().chain(plans().await) {
         let index = match plan.name {
             "read" | "session" | "ask" | "journals" | "signed journals" | "unsigned" | "checkpoint"
-            | "checkpoints" | "last checkpoint" | "secret" => "primary key",
+            | "checkpoints" | "last checkpoint" | "secret" | "token" | "login link" | "ticket" => {
+                "primary key"
+            }
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",
             "unfinished" => "sessions_unfinished",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_protocol::{SessionId, api::Role};
-use holdstead_store::{LinkUse, LoginLinkRecord, TokenRecord};
+use holdstead_store::{LinkUse, LoginLinkRecord, TicketRecord, TokenRecord};
 use tokio::task::JoinSet;
 
 use crate::commands::{from_now, owner};
@@ -74,4 +74,28 @@ pub(crate) async fn an_old_link_lets_nobody_in(fixture: &Fixture) {
     journal.add_login_link(link).await.expect("added");
     tokio::time::sleep(Duration::from_millis(40)).await;
     assert_eq!(journal.use_login_link(&[9; 32]).await.expect("an answer"), LinkUse::Expired(expires_at));
+}
+
+pub(crate) async fn a_ticket_opens_one_of_twenty(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let expires_at = from_now(&**journal, 60_000).await;
+    let ticket = TicketRecord { hash: [7; 32], token: [1; 32], expires_at };
+    journal.add_ticket(ticket).await.expect("added");
+    let mut sockets = JoinSet::new();
+    for _ in 0..20 {
+        let journal = Arc::clone(journal);
+        sockets.spawn(async move { journal.use_ticket(&[7; 32]).await.expect("an answer") });
+    }
+    let used = sockets.join_all().await;
+    let opened: Vec<_> = used.into_iter().flatten().collect();
+    assert_eq!(opened, [[1; 32]]);
+    assert_eq!(journal.use_ticket(&[8; 32]).await.expect("an answer"), None);
+}
+
+pub(crate) async fn an_old_ticket_opens_nothing(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let expires_at = from_now(journal, 20).await;
+    journal.add_ticket(TicketRecord { hash: [9; 32], token: [1; 32], expires_at }).await.expect("added");
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    assert_eq!(journal.use_ticket(&[9; 32]).await.expect("an answer"), None);
 }

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LoginData, LoginErrors, LoginResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
+import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LoginData, LoginErrors, LoginResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -22,11 +22,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
  * Approve a tool call as it was shown.
  */
 export const shortApprove = <ThrowOnError extends boolean = false>(options: Options<ShortApproveData, ThrowOnError>) => (options.client ?? client).post<ShortApproveResponses, ShortApproveErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/sessions/{id}/approve',
     ...options,
     headers: {
@@ -39,11 +35,7 @@ export const shortApprove = <ThrowOnError extends boolean = false>(options: Opti
  * Deny a tool call.
  */
 export const shortDeny = <ThrowOnError extends boolean = false>(options: Options<ShortDenyData, ThrowOnError>) => (options.client ?? client).post<ShortDenyResponses, ShortDenyErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/sessions/{id}/deny',
     ...options,
     headers: {
@@ -56,11 +48,7 @@ export const shortDeny = <ThrowOnError extends boolean = false>(options: Options
  * A session's events in the short vocabulary.
  */
 export const shortEvents = <ThrowOnError extends boolean = false>(options: Options<ShortEventsData, ThrowOnError, ShortEventsResponse>) => (options.client ?? client).sse.get<ShortEventsResponses, ShortEventsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/sessions/{id}/events',
     ...options
 });
@@ -69,11 +57,7 @@ export const shortEvents = <ThrowOnError extends boolean = false>(options: Optio
  * Answer the questions of a tool call.
  */
 export const shortSubmitAnswers = <ThrowOnError extends boolean = false>(options: Options<ShortSubmitAnswersData, ThrowOnError>) => (options.client ?? client).post<ShortSubmitAnswersResponses, ShortSubmitAnswersErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/sessions/{id}/submit-answers',
     ...options,
     headers: {
@@ -86,11 +70,7 @@ export const shortSubmitAnswers = <ThrowOnError extends boolean = false>(options
  * The process answers.
  */
 export const healthz = <ThrowOnError extends boolean = false>(options?: Options<HealthzData, ThrowOnError>) => (options?.client ?? client).get<HealthzResponses, HealthzErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/healthz',
     ...options
 });
@@ -100,11 +80,7 @@ export const healthz = <ThrowOnError extends boolean = false>(options?: Options<
  * a call waits.
  */
 export const mcp = <ThrowOnError extends boolean = false>(options: Options<McpData, ThrowOnError>) => (options.client ?? client).post<McpResponses, McpErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/mcp',
     ...options,
     headers: {
@@ -117,11 +93,7 @@ export const mcp = <ThrowOnError extends boolean = false>(options: Options<McpDa
  * This document.
  */
 export const openapi = <ThrowOnError extends boolean = false>(options?: Options<OpenapiData, ThrowOnError>) => (options?.client ?? client).get<OpenapiResponses, OpenapiErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/openapi.json',
     ...options
 });
@@ -130,11 +102,7 @@ export const openapi = <ThrowOnError extends boolean = false>(options?: Options<
  * The journal can be read and written, too.
  */
 export const readyz = <ThrowOnError extends boolean = false>(options?: Options<ReadyzData, ThrowOnError>) => (options?.client ?? client).get<ReadyzResponses, ReadyzErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/readyz',
     ...options
 });
@@ -143,11 +111,7 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
  * The agents that can be hosted here, and what is not installed.
  */
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/agents',
     ...options
 });
@@ -156,11 +120,7 @@ export const listAgents = <ThrowOnError extends boolean = false>(options?: Optio
  * The approvals that are remembered.
  */
 export const listGrants = <ThrowOnError extends boolean = false>(options?: Options<ListGrantsData, ThrowOnError>) => (options?.client ?? client).get<ListGrantsResponses, ListGrantsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/grants',
     ...options
 });
@@ -169,11 +129,7 @@ export const listGrants = <ThrowOnError extends boolean = false>(options?: Optio
  * Revoke a remembered approval: the next such call asks again.
  */
 export const revokeGrant = <ThrowOnError extends boolean = false>(options: Options<RevokeGrantData, ThrowOnError>) => (options.client ?? client).delete<RevokeGrantResponses, RevokeGrantErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/grants/{id}',
     ...options
 });
@@ -182,11 +138,7 @@ export const revokeGrant = <ThrowOnError extends boolean = false>(options: Optio
  * Switch answering on or off for one client.
  */
 export const setInteractionMode = <ThrowOnError extends boolean = false>(options: Options<SetInteractionModeData, ThrowOnError>) => (options.client ?? client).post<SetInteractionModeResponses, SetInteractionModeErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interaction-mode',
     ...options,
     headers: {
@@ -199,11 +151,7 @@ export const setInteractionMode = <ThrowOnError extends boolean = false>(options
  * The asks, the oldest first.
  */
 export const listInteractions = <ThrowOnError extends boolean = false>(options?: Options<ListInteractionsData, ThrowOnError>) => (options?.client ?? client).get<ListInteractionsResponses, ListInteractionsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interactions',
     ...options
 });
@@ -212,11 +160,7 @@ export const listInteractions = <ThrowOnError extends boolean = false>(options?:
  * Ask a person, from any program. The same key finds the same ask.
  */
 export const ask = <ThrowOnError extends boolean = false>(options: Options<AskData, ThrowOnError>) => (options.client ?? client).post<AskResponses, AskErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interactions',
     ...options,
     headers: {
@@ -229,11 +173,7 @@ export const ask = <ThrowOnError extends boolean = false>(options: Options<AskDa
  * What waits for a person, as a stream.
  */
 export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Options<InboxEventsData, ThrowOnError, InboxEventsResponse>) => (options?.client ?? client).sse.get<InboxEventsResponses, InboxEventsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interactions/events',
     ...options
 });
@@ -242,11 +182,7 @@ export const inboxEvents = <ThrowOnError extends boolean = false>(options?: Opti
  * One ask, and with `wait` its answer as soon as there is one.
  */
 export const showInteraction = <ThrowOnError extends boolean = false>(options: Options<ShowInteractionData, ThrowOnError>) => (options.client ?? client).get<ShowInteractionResponses, ShowInteractionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interactions/{id}',
     ...options
 });
@@ -255,11 +191,7 @@ export const showInteraction = <ThrowOnError extends boolean = false>(options: O
  * Answer an ask. The first answer wins.
  */
 export const respond = <ThrowOnError extends boolean = false>(options: Options<RespondData, ThrowOnError>) => (options.client ?? client).post<RespondResponses, RespondErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/interactions/{id}/respond',
     ...options,
     headers: {
@@ -269,9 +201,10 @@ export const respond = <ThrowOnError extends boolean = false>(options: Options<R
 });
 
 /**
- * Log a browser in with the code of a link.
+ * Log a browser in with the code of a link. The browser that a link logged in may use it again, and keeps its token.
  */
 export const login = <ThrowOnError extends boolean = false>(options: Options<LoginData, ThrowOnError>) => (options.client ?? client).post<LoginResponses, LoginErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/login',
     ...options,
     headers: {
@@ -284,11 +217,7 @@ export const login = <ThrowOnError extends boolean = false>(options: Options<Log
  * Make a link that logs a browser in once.
  */
 export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Options<MakeLoginLinkData, ThrowOnError>) => (options?.client ?? client).post<MakeLoginLinkResponses, MakeLoginLinkErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/login-links',
     ...options
 });
@@ -297,11 +226,7 @@ export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Op
  * Who this token speaks for.
  */
 export const me = <ThrowOnError extends boolean = false>(options?: Options<MeData, ThrowOnError>) => (options?.client ?? client).get<MeResponses, MeErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/me',
     ...options
 });
@@ -310,11 +235,7 @@ export const me = <ThrowOnError extends boolean = false>(options?: Options<MeDat
  * The sessions, the newest first.
  */
 export const listSessions = <ThrowOnError extends boolean = false>(options?: Options<ListSessionsData, ThrowOnError>) => (options?.client ?? client).get<ListSessionsResponses, ListSessionsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions',
     ...options
 });
@@ -323,11 +244,7 @@ export const listSessions = <ThrowOnError extends boolean = false>(options?: Opt
  * Open a session with an agent.
  */
 export const openSession = <ThrowOnError extends boolean = false>(options: Options<OpenSessionData, ThrowOnError>) => (options.client ?? client).post<OpenSessionResponses, OpenSessionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions',
     ...options,
     headers: {
@@ -340,11 +257,7 @@ export const openSession = <ThrowOnError extends boolean = false>(options: Optio
  * End a session: its agent stops, its asks are cancelled.
  */
 export const endSession = <ThrowOnError extends boolean = false>(options: Options<EndSessionData, ThrowOnError>) => (options.client ?? client).delete<EndSessionResponses, EndSessionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}',
     ...options
 });
@@ -353,11 +266,7 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
  * One session as it is now.
  */
 export const showSession = <ThrowOnError extends boolean = false>(options: Options<ShowSessionData, ThrowOnError>) => (options.client ?? client).get<ShowSessionResponses, ShowSessionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}',
     ...options
 });
@@ -366,11 +275,7 @@ export const showSession = <ThrowOnError extends boolean = false>(options: Optio
  * Erase what was said in an ended session.
  */
 export const eraseSession = <ThrowOnError extends boolean = false>(options: Options<EraseSessionData, ThrowOnError>) => (options.client ?? client).post<EraseSessionResponses, EraseSessionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}/erase',
     ...options
 });
@@ -379,11 +284,7 @@ export const eraseSession = <ThrowOnError extends boolean = false>(options: Opti
  * A session's events, as a stream or page by page.
  */
 export const sessionEvents = <ThrowOnError extends boolean = false>(options: Options<SessionEventsData, ThrowOnError>) => (options.client ?? client).get<SessionEventsResponses, SessionEventsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}/events',
     ...options
 });
@@ -392,11 +293,7 @@ export const sessionEvents = <ThrowOnError extends boolean = false>(options: Opt
  * Stop what the agent does now; its asks are cancelled.
  */
 export const interruptSession = <ThrowOnError extends boolean = false>(options: Options<InterruptSessionData, ThrowOnError>) => (options.client ?? client).post<InterruptSessionResponses, InterruptSessionErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}/interrupt',
     ...options
 });
@@ -405,11 +302,7 @@ export const interruptSession = <ThrowOnError extends boolean = false>(options: 
  * Send the agent a message. It answers no ask.
  */
 export const sendMessage = <ThrowOnError extends boolean = false>(options: Options<SendMessageData, ThrowOnError>) => (options.client ?? client).post<SendMessageResponses, SendMessageErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}/messages',
     ...options,
     headers: {
@@ -419,14 +312,19 @@ export const sendMessage = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
+ * Make a ticket that opens one socket, for half a minute.
+ */
+export const makeTicket = <ThrowOnError extends boolean = false>(options?: Options<MakeTicketData, ThrowOnError>) => (options?.client ?? client).post<MakeTicketResponses, MakeTicketErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/tickets',
+    ...options
+});
+
+/**
  * The folders whose own files are trusted.
  */
 export const listTrusts = <ThrowOnError extends boolean = false>(options?: Options<ListTrustsData, ThrowOnError>) => (options?.client ?? client).get<ListTrustsResponses, ListTrustsErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/trusts',
     ...options
 });
@@ -435,11 +333,7 @@ export const listTrusts = <ThrowOnError extends boolean = false>(options?: Optio
  * Trusts a folder's own files as they were shown. Only a person may.
  */
 export const trustFolder = <ThrowOnError extends boolean = false>(options: Options<TrustFolderData, ThrowOnError>) => (options.client ?? client).post<TrustFolderResponses, TrustFolderErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/trusts',
     ...options,
     headers: {
@@ -452,11 +346,7 @@ export const trustFolder = <ThrowOnError extends boolean = false>(options: Optio
  * What a folder brings for an agent, and whether it is trusted as it is.
  */
 export const showFolderFiles = <ThrowOnError extends boolean = false>(options: Options<ShowFolderFilesData, ThrowOnError>) => (options.client ?? client).get<ShowFolderFilesResponses, ShowFolderFilesErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/trusts/folder',
     ...options
 });
@@ -465,11 +355,7 @@ export const showFolderFiles = <ThrowOnError extends boolean = false>(options: O
  * Takes a trust back: the next start of an agent there is without the folder's own files.
  */
 export const revokeTrust = <ThrowOnError extends boolean = false>(options: Options<RevokeTrustData, ThrowOnError>) => (options.client ?? client).delete<RevokeTrustResponses, RevokeTrustErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/trusts/{id}',
     ...options
 });
@@ -478,11 +364,7 @@ export const revokeTrust = <ThrowOnError extends boolean = false>(options: Optio
  * One WebSocket for everything. Frames are ClientFrame and ServerFrame.
  */
 export const connectSocket = <ThrowOnError extends boolean = false>(options?: Options<ConnectSocketData, ThrowOnError>) => (options?.client ?? client).get<ConnectSocketResponses, ConnectSocketErrors, ThrowOnError>({
-    security: [{ scheme: 'bearer', type: 'http' }, {
-            in: 'cookie',
-            name: 'holdstead',
-            type: 'apiKey'
-        }],
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/ws',
     ...options
 });

@@ -809,6 +809,16 @@ export type ListedGrant = Grant & {
 };
 
 /**
+ * What a browser is given for the code of a link.
+ */
+export type LoggedIn = {
+    /**
+     * Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
+     */
+    token: string;
+};
+
+/**
  * What one person may open from a terminal: a link that works once.
  */
 export type LoginLink = {
@@ -1251,6 +1261,14 @@ export type ThinkingDelta = {
     parents?: Array<string>;
     text: string;
     turnId: TurnId;
+};
+
+/**
+ * Opens one socket in place of a token: `/v1/ws?ticket=…`.
+ */
+export type Ticket = {
+    expiresAt: Timestamp;
+    ticket: string;
 };
 
 export type Timestamp = string;
@@ -1832,10 +1850,7 @@ export type LoginErrors = {
 export type LoginError = LoginErrors[keyof LoginErrors];
 
 export type LoginResponses = {
-    /**
-     * sets the cookie
-     */
-    204: void;
+    200: LoggedIn;
 };
 
 export type LoginResponse = LoginResponses[keyof LoginResponses];
@@ -2078,6 +2093,25 @@ export type SendMessageResponses = {
 
 export type SendMessageResponse = SendMessageResponses[keyof SendMessageResponses];
 
+export type MakeTicketData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/tickets';
+};
+
+export type MakeTicketErrors = {
+    default: Problem;
+};
+
+export type MakeTicketError = MakeTicketErrors[keyof MakeTicketErrors];
+
+export type MakeTicketResponses = {
+    201: Ticket;
+};
+
+export type MakeTicketResponse = MakeTicketResponses[keyof MakeTicketResponses];
+
 export type ListTrustsData = {
     body?: never;
     path?: never;
@@ -2171,7 +2205,12 @@ export type RevokeTrustResponse = RevokeTrustResponses[keyof RevokeTrustResponse
 export type ConnectSocketData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Of `POST /v1/tickets`, where the client can send no `Authorization` header. It opens one socket.
+         */
+        ticket?: string;
+    };
     url: '/v1/ws';
 };
 
