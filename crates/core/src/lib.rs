@@ -12,7 +12,7 @@ mod digest;
 mod fold;
 mod form;
 mod next_step;
-mod policy;
+pub mod policy;
 mod rejection;
 mod schema;
 mod secret;
