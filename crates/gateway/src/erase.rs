@@ -15,14 +15,54 @@ const LOOKS: u32 = 100;
 impl Gateway {
     pub async fn erase(&self, person: &Person, session: SessionId) -> Result<(), Refusal> {
         self.record(&person.owner, session).await.map_err(|error| Refusal::from(&error))?;
+        let (gateway, shutdown, by) = (self.clone(), self.shutdown_token(), person.name.clone());
+        // To the end, even if whoever asked for it goes away.
+        let erased = self.inner.tasks.spawn(async move {
+            tokio::select! {
+                () = shutdown.cancelled() => Err(Refusal::from(&GatewayError::Closing)),
+                erased = gateway.erase_ended(session, &by) => erased,
+            }
+        });
+        erased.await.unwrap_or_else(|_| Err(Refusal::from(&GatewayError::Closing)))
+    }
+
+    async fn erase_ended(&self, session: SessionId, by: &str) -> Result<(), Refusal> {
         let mut looks = 0;
         loop {
-            match self.inner.journal.erase(session, &person.name).await {
+            match self.inner.journal.erase(session, by).await {
                 Ok(_) => return Ok(()),
                 Err(EraseError::StillGoing) if looks < LOOKS => looks += 1,
-                Err(error) => return Err(refused(error)),
+                Err(error) => {
+                    if let EraseError::Store(_) = error {
+                        self.go_on_erasing(session);
+                    }
+                    return Err(refused(error));
+                }
             }
             sleep(PAUSE).await;
+        }
+    }
+
+    /// What was begun is done, however often the store fails. If nothing was begun, nothing happens.
+    pub(crate) fn go_on_erasing(&self, session: SessionId) {
+        let (gateway, shutdown) = (self.clone(), self.shutdown_token());
+        self.inner.tasks.spawn(async move {
+            let erased = tokio::select! {
+                () = shutdown.cancelled() => return,
+                erased = gateway.patiently(|| gateway.erase_begun(session)) => erased,
+            };
+            if let Err(error) = erased {
+                tracing::error!(%session, %error, "an erased session is not empty yet; the next start goes on");
+            }
+        });
+    }
+
+    async fn erase_begun(&self, session: SessionId) -> Result<(), GatewayError> {
+        let record = self.inner.journal.session(session).await?;
+        let Some(begun) = record.and_then(|record| record.erased) else { return Ok(()) };
+        match self.inner.journal.erase(session, &begun.by).await {
+            Err(EraseError::Store(error)) => Err(error.into()),
+            Ok(_) | Err(EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing) => Ok(()),
         }
     }
 }

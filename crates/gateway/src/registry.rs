@@ -106,6 +106,10 @@ impl Gateway {
 
     /// Waits for a place, which the session's task gives back when it has done what there was to do.
     async fn take_up(&self, record: &SessionRecord, places: &Arc<Semaphore>) {
+        if record.erased.is_some() {
+            self.go_on_erasing(record.id);
+            return;
+        }
         for id in &record.state.submitted {
             self.spawn_handler(*id, record.owner.clone());
         }

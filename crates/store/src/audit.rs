@@ -70,10 +70,11 @@ impl Audit<'_> {
         if let Err(fault) = self.check_lines(snapshot).await? {
             return Ok(Some(fault));
         }
-        if let Err(fault) = self.walk.end().and_then(|()| self.check_head(head)) {
+        let erased = self.is_erased(head)?;
+        if let Err(fault) = self.walk.end().and_then(|()| self.check_head(head, erased)) {
             return Ok(Some(fault));
         }
-        if self.walk.is_erased() {
+        if erased {
             // Nothing is left that the stored state could be compared with.
             return Ok(self.check_erasure(head)?.err());
         }
@@ -146,10 +147,16 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn check_head(&self, row: &Row) -> Result<(), Fault> {
+    /// Something of it is gone, or somebody says so: what is left may be gone a moment later.
+    fn is_erased(&self, head: &Row) -> Result<bool, StoreError> {
+        let said = self.walk.erasure.is_some() || decode::erasure(head)?.is_some();
+        Ok(said || self.walk.is_erased())
+    }
+
+    fn check_head(&self, row: &Row, erased: bool) -> Result<(), Fault> {
         let seq = self.walk.last;
         let Ok((_, head)) = decode::head(row) else { return Err(Fault::State { seq }) };
-        let Head { state, last_seq, last_at, hash } = head;
+        let Head { state, last_seq, last_at, hash, .. } = head;
         if last_seq != seq {
             return Err(Fault::Head { head: last_seq, last: seq });
         }
@@ -158,7 +165,7 @@ impl Audit<'_> {
         }
         // The stored state has no asks: they have rows of their own.
         let folded = self.state.session().map(|session| Session { asks: BTreeMap::new(), ..session.clone() });
-        let same = self.walk.is_erased() || folded.as_ref() == Some(&state);
+        let same = erased || folded.as_ref() == Some(&state);
         if same { Ok(()) } else { Err(Fault::State { seq }) }
     }
 
@@ -175,13 +182,15 @@ impl Audit<'_> {
         let stored = decode::erasure(row)?;
         let signed =
             self.walk.erasure.as_ref().and_then(|signed| Some((signed.at, signed.erased_by.clone()?)));
-        let same = match (&stored, signed) {
-            (None, _) => return Ok(Err(Fault::Hidden { seq: self.walk.last })),
-            (Some(stored), Some((at, by))) => stored.at == at && stored.by == by,
-            // Where signatures matter, the walk has found that there is none.
-            (Some(_), None) => true,
-        };
-        Ok(if same { Ok(()) } else { Err(Fault::Erasure) })
+        let hidden = Fault::Hidden { seq: self.walk.last };
+        Ok(match (&stored, signed) {
+            (None, None) => Err(hidden),
+            // Whoever sets the mark without the key hides a session that nobody erased.
+            (Some(_), None) if self.walk.checks_signatures() => Err(hidden),
+            (Some(_), None) => Ok(()),
+            (Some(stored), Some((at, by))) if stored.at == at && stored.by == by => Ok(()),
+            (Some(_) | None, Some(_)) => Err(Fault::Erasure),
+        })
     }
 
     fn check_asks(&self, rows: Vec<AskRow>) -> Result<Result<(), Fault>, StoreError> {

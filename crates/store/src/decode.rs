@@ -78,11 +78,12 @@ pub(crate) fn erasure(row: &Row) -> Result<Option<Erasure>, StoreError> {
     Ok(maybe_moment(row, "erased_at")?.zip(by).map(|(at, by)| Erasure { at, by }))
 }
 
-/// The head of a session of which nothing is left to fold.
+/// The head of a session of which nothing is left to fold. It is unfinished while it is being emptied.
 pub(crate) fn erased_head(session: SessionId, row: &Row) -> Result<HeadRow, StoreError> {
     let state = erase::erased(&json(&row.bytes("opened")?)?)?;
     let (seq, at) = (seq(row, "last_seq")?, moment(row, "last_at")?);
-    rows::head_row(session, &state, seq, at, hash(row, "head_hash")?)
+    let head = rows::head_row(session, &state, seq, at, hash(row, "head_hash")?)?;
+    Ok(HeadRow { unfinished: row.flag("unfinished")?, ..head })
 }
 
 pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
@@ -110,6 +111,7 @@ pub(crate) fn head(row: &Row) -> Result<(SessionId, Head), StoreError> {
         last_seq: seq(row, "last_seq")?,
         last_at: moment(row, "last_at")?,
         hash: hash(row, "head_hash")?,
+        erased: row.maybe_int("erased_at")?.is_some(),
     };
     Ok((id, head))
 }

@@ -1,14 +1,22 @@
 //! Erasing a session: what was said goes, that it was said stays, and the chain still holds.
+//!
+//! First it is put on record, then what was said is taken away step by step. Until that is done the session counts as
+//! unfinished, so that a gateway that starts goes on with it.
 
 use std::sync::Arc;
 
 use holdstead_core::{Session, State, fold, is_unfinished};
 use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
 
-use crate::audit::PAGE;
 use crate::db::{Db, Param, Snapshot};
 use crate::notary::{self, Notary};
 use crate::{Checkpoint, Erasure, SessionRecord, StoreError, chain, decode, rows, sql};
+
+/// How many rows one step takes away at most, and about how many bytes.
+const STEP: usize = 128;
+const STEP_BYTES: usize = 4 * 1024 * 1024;
+/// How many events are read at a time: each may have a megabyte.
+const PAGE: i64 = 16;
 
 /// Why a session was not erased.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -30,13 +38,39 @@ pub(crate) async fn erase(
     session: SessionId,
     by: &str,
 ) -> Result<Erasure, EraseError> {
+    let (erasure, left) = mark(db, notary, session, by).await?;
+    match left {
+        Left::Something => empty(db, session).await?,
+        Left::Nothing => {}
+    }
+    Ok(erasure)
+}
+
+/// What is left of a session that was erased.
+enum Left {
+    /// Nobody can read it any more, and whoever goes on takes it away.
+    Something,
+    Nothing,
+}
+
+/// Puts it on record, and signs for it. From then on nothing of the session is shown and nothing is appended to it,
+/// whatever is left of it: whoever stops halfway leaves an erased session that is not empty yet, never one that looks
+/// whole.
+async fn mark(
+    db: &dyn Db,
+    notary: Option<&Arc<Notary>>,
+    session: SessionId,
+    by: &str,
+) -> Result<(Erasure, Left), EraseError> {
     let erasure = Erasure { at: db.now().await?, by: by.to_owned() };
     // With its head locked, nothing is appended meanwhile.
     let mut transaction = db.begin(Some(session)).await?;
     let rows = transaction.query(sql::SESSION, vec![Param::Id(session.uuid())]).await?;
-    let record = rows.first().ok_or(EraseError::NoSession).and_then(|row| Ok(decode::session(row)?))?;
+    let row = rows.first().ok_or(EraseError::NoSession)?;
+    let record = decode::session(row)?;
     if let Some(earlier) = record.erased {
-        return Ok(earlier);
+        let left = if row.flag("unfinished")? { Left::Something } else { Left::Nothing };
+        return Ok((earlier, left));
     }
     match record.state.agent {
         AgentState::Ended if is_unfinished(&record.state) => {
@@ -50,8 +84,6 @@ pub(crate) async fn erase(
         | AgentState::Parked
         | AgentState::Detached => return Err(EraseError::NotEnded),
     }
-    empty_events(&mut *transaction, session).await?;
-    transaction.query(sql::DROP_ASKS, vec![Param::Id(session.uuid())]).await?;
     transaction.query(sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]).await?;
     empty_head(&mut *transaction, &record, &erasure).await?;
     let signed = match notary {
@@ -59,30 +91,57 @@ pub(crate) async fn erase(
         None => None,
     };
     transaction.commit().await?;
-    db.forget().await?;
     if let (Some(notary), Some(signed)) = (notary, signed) {
         notary.log(vec![notary::Kept::Checkpoint(signed)]).await?;
     }
-    Ok(erasure)
+    Ok((erasure, Left::Something))
 }
 
-/// Each event keeps its line, and what its data and salt hashed to.
-async fn empty_events(transaction: &mut dyn Snapshot, session: SessionId) -> Result<(), StoreError> {
+/// Takes away what is left, a little at a time: on SQLite, everybody else who writes waits for each of these steps.
+async fn empty(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
+    let id = || Param::Id(session.uuid());
     let mut after = Seq::START;
     loop {
-        let id = || Param::Id(session.uuid());
+        let mut transaction = db.begin(Some(session)).await?;
+        let Some(last) = empty_some(&mut *transaction, session, after).await? else { break };
+        transaction.commit().await?;
+        after = last;
+    }
+    let some = || vec![id(), Param::Int(STEP as i64)];
+    while db.execute(sql::DROP_SOME_ASKS, some()).await?.len() == STEP {}
+    db.forget().await?;
+    db.execute(sql::NOTHING_LEFT, vec![id()]).await.map(drop)
+}
+
+/// Each event keeps its line, and what its data and salt hashed to. Returns the last one, if there was any.
+async fn empty_some(
+    transaction: &mut dyn Snapshot,
+    session: SessionId,
+    mut after: Seq,
+) -> Result<Option<Seq>, StoreError> {
+    let id = || Param::Id(session.uuid());
+    let (mut emptied, mut bytes) = (0, 0);
+    while emptied < STEP && bytes < STEP_BYTES {
         let page = vec![id(), Param::Int(decode::number(after)), Param::Int(PAGE)];
         let rows = transaction.query(sql::READ_CHAIN, page).await?;
-        let Some(last) = rows.last() else { return Ok(()) };
+        let Some(last) = rows.last() else { break };
         after = decode::seq(last, "seq")?;
+        emptied += rows.len();
         for row in &rows {
+            // Whoever began may have come so far.
+            if row.maybe_bytes("data_hash")?.is_some() {
+                continue;
+            }
             let salt = row.bytes("salt")?.try_into().map_err(|_| StoreError::corrupt("a salt"))?;
-            let hash = chain::data_hash(&salt, &row.bytes("data")?);
+            let data = row.bytes("data")?;
+            bytes += data.len();
+            let hash = chain::data_hash(&salt, &data);
             let empty = Param::Bytes(Vec::new());
             let params = vec![id(), Param::Int(row.int("seq")?), Param::Bytes(hash.to_vec()), empty];
             transaction.query(sql::ERASE_EVENT, params).await?;
         }
     }
+    Ok((emptied > 0).then_some(after))
 }
 
 /// Whose it was and which agent it had stays, and that it has ended.

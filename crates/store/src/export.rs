@@ -55,6 +55,8 @@ pub(crate) async fn write(
     out: &mut (dyn Write + Send),
 ) -> Result<(), StoreError> {
     let id = Param::Id(session.uuid());
+    let heads = snapshot.query(sql::SESSION, vec![id.clone()]).await?;
+    let erased = heads.first().map(decode::erasure).transpose()?.flatten().is_some();
     let mut signed = Signed::new();
     let mut last = Seq::START;
     loop {
@@ -64,7 +66,7 @@ pub(crate) async fn write(
             return Ok(());
         }
         for row in &rows {
-            let event = event_line(session, row)?;
+            let event = event_line(session, row, erased)?;
             last = event.seq;
             put(out, &Line::Event(event))?;
             while let Some(next) = signed.peek(snapshot, &id).await?
@@ -83,15 +85,22 @@ fn put(out: &mut (dyn Write + Send), line: &Line) -> Result<(), StoreError> {
     out.write_all(&bytes).map_err(|error| StoreError::file("write the export", &error))
 }
 
-fn event_line(session: SessionId, row: &Row) -> Result<EventLine, StoreError> {
+/// Of an erased session nothing is told, even where it is not gone yet.
+fn event_line(session: SessionId, row: &Row, erased: bool) -> Result<EventLine, StoreError> {
     let chain::Line { id, seq, at, event_type, .. } = decode::line(session, row)?;
     let bad = |what: &str| StoreError::corrupt(format!("{what} of event {seq}"));
     let data_hash = row.maybe_bytes("data_hash")?.map(Hash::try_from).transpose();
-    let data_hash = data_hash.map_err(|_| bad("the hash of the data"))?;
+    let mut data_hash = data_hash.map_err(|_| bad("the hash of the data"))?;
     let (mut data, mut salt) = (None, None);
     if data_hash.is_none() {
-        data = Some(String::from_utf8(row.bytes("data")?).map_err(|_| bad("the data"))?);
-        salt = Some(row.bytes("salt")?.try_into().map_err(|_| bad("the salt"))?);
+        let (bytes, salted): (_, Salt) =
+            (row.bytes("data")?, row.bytes("salt")?.try_into().map_err(|_| bad("the salt"))?);
+        if erased {
+            data_hash = Some(chain::data_hash(&salted, &bytes));
+        } else {
+            data = Some(String::from_utf8(bytes).map_err(|_| bad("the data"))?);
+            salt = Some(salted);
+        }
     }
     let event_type = event_type.as_str().to_owned();
     Ok(EventLine {

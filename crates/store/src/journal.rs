@@ -33,7 +33,8 @@ pub trait Journal: Send + Sync + Debug {
     async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError>;
 
     /// The sessions that somebody must look after when a gateway starts: those with a process, a turn, messages
-    /// that wait, or answers on their way. A page of them in the order of their ids, without those that cannot be read.
+    /// that wait, or answers on their way, and those that are being erased. A page of them in the order of their ids,
+    /// without those that cannot be read.
     async fn unfinished(
         &self,
         after: Option<SessionId>,
@@ -93,7 +94,8 @@ pub trait Journal: Send + Sync + Debug {
         out: &mut (dyn std::io::Write + Send),
     ) -> Result<(), StoreError>;
 
-    /// Drops what was said in an ended session. That it was said stays, and the chain still holds.
+    /// Drops what was said in an ended session. That it was said stays, and the chain still holds. It is gone for every
+    /// reader at once and from the database step by step; whoever is interrupted meanwhile calls this again.
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError>;
 
     /// Keeps a sealed secret until it is dropped.

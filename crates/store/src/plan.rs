@@ -19,6 +19,8 @@ pub(crate) struct Head {
     pub(crate) last_seq: Seq,
     pub(crate) last_at: Timestamp,
     pub(crate) hash: Hash,
+    /// Its asks are gone, though their rows may not be yet.
+    pub(crate) erased: bool,
 }
 
 /// Everything that a batch is decided on.
@@ -45,7 +47,10 @@ pub(crate) struct Plan {
 pub(crate) fn concerned(items: &[&Item], heads: &HashMap<SessionId, Head>) -> BTreeSet<InteractionId> {
     items
         .iter()
-        .filter_map(|item| Some(item.command.concerns(&heads.get(&item.session)?.state)))
+        .filter_map(|item| {
+            let head = heads.get(&item.session).filter(|head| !head.erased)?;
+            Some(item.command.concerns(&head.state))
+        })
         .flatten()
         .collect()
 }

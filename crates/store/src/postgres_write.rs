@@ -15,9 +15,9 @@ use crate::{StoreError, decode, sql};
 
 pub(crate) const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-const LOCK_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state FROM sessions \
+const LOCK_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions \
     WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED";
-const WAIT_FOR_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state FROM sessions \
+const WAIT_FOR_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions \
     WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";

@@ -7,8 +7,10 @@ use crate::db::Param;
 /// Shows that the database answers.
 pub(crate) const READY: &str = "SELECT 1";
 
-pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events WHERE session_id = $1 AND seq > $2 AND data_hash IS NULL \
-    ORDER BY seq LIMIT $3";
+/// Nothing is left to be read of an erased session, even while its events are being emptied.
+pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events \
+    WHERE session_id = $1 AND seq > $2 AND data_hash IS NULL \
+    AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND erased_at IS NOT NULL) ORDER BY seq LIMIT $3";
 
 /// With what the chain is computed from.
 pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash, data_hash FROM events \
@@ -27,7 +29,7 @@ macro_rules! sessions {
     ($rest:literal) => {
         concat!(
             "SELECT id, id AS session_id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
-             erased_at, erased_by \
+             unfinished, erased_at, erased_by \
              FROM sessions ",
             $rest
         )
@@ -48,7 +50,7 @@ macro_rules! asks {
              FROM asks a \
              JOIN events q ON q.session_id = a.session_id AND q.seq = a.request_seq \
              LEFT JOIN events r ON r.session_id = a.session_id AND r.seq = a.response_seq \
-             JOIN sessions s ON s.id = a.session_id ",
+             JOIN sessions s ON s.id = a.session_id AND s.erased_at IS NULL ",
             $rest
         )
     };
@@ -122,7 +124,11 @@ pub(crate) const ADD_CHECKPOINT: &str = "INSERT INTO checkpoints \
 pub(crate) const ERASE_EVENT: &str = "UPDATE events SET data = $4, salt = $4, data_hash = $3 \
     WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL";
 pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = $2, state = $3, \
-    agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7 WHERE id = $1";
+    agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7, unfinished = TRUE WHERE id = $1";
+pub(crate) const DROP_SOME_ASKS: &str = "DELETE FROM asks WHERE id IN \
+    (SELECT id FROM asks WHERE session_id = $1 LIMIT $2) RETURNING id";
+pub(crate) const NOTHING_LEFT: &str =
+    "UPDATE sessions SET unfinished = FALSE WHERE id = $1 AND erased_at IS NOT NULL";
 
 pub(crate) const KEEP_SECRET: &str = "INSERT INTO secrets \
     (answer, session_id, interaction_id, prompt_id, sealed, at) VALUES ($1, $2, $3, $4, $5, $6) \

@@ -9,17 +9,22 @@ use async_trait::async_trait;
 use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Arguments as _, AssertSqlSafe, Row as _, SqlSafeStr as _, Transaction};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
+use crate::error::is_away;
 use crate::store::Store;
 use crate::{Claim, StoreError, refold, sqlite_write};
+
+/// How often the log is tried to be emptied while others read or write.
+const FORGET_TRIES: u32 = 100;
+const FORGET_PAUSE: Duration = Duration::from_millis(50);
 
 /// A journal in SQLite.
 pub type SqliteJournal = Store<Sqlite>;
@@ -110,6 +115,23 @@ impl Sqlite {
     ) -> Result<Vec<Row>, StoreError> {
         let call = async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(pool).await?)) };
         self.awake(call).await
+    }
+
+    /// Old pages go from the log into the file, which has the new ones, and the log is emptied. Says whether it was.
+    ///
+    /// On a connection of its own that waits for nobody: others are read and written meanwhile.
+    async fn truncate_log(&self) -> Result<bool, StoreError> {
+        let options = self.writer.connect_options().as_ref().clone().busy_timeout(Duration::ZERO);
+        let emptied = async {
+            let mut connection = SqliteConnection::connect_with(&options).await?;
+            let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await?;
+            connection.close().await.map(|()| row)
+        };
+        match emptied.await {
+            Ok(row) => Ok(row.try_get::<i64, _>("busy")? == 0),
+            Err(error) if is_away(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn awake<T>(&self, call: impl Future<Output = T> + Send) -> T {
@@ -215,7 +237,19 @@ impl Db for Sqlite {
     }
 
     async fn forget(&self) -> Result<(), StoreError> {
-        self.execute("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new()).await.map(|_| ())
+        if self.path.is_none() {
+            return Ok(());
+        }
+        for _ in 0..FORGET_TRIES {
+            if self.awake(self.truncate_log()).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(FORGET_PAUSE).await;
+        }
+        tracing::warn!(
+            "readers kept the database's log from being emptied: what was erased is in it a while longer"
+        );
+        Ok(())
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {

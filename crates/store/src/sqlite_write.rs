@@ -80,7 +80,7 @@ async fn found(
 }
 
 const HEADS: &str =
-    "SELECT id, last_seq, last_at, head_hash, state_version, state FROM sessions WHERE id IN (";
+    "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions WHERE id IN (";
 const ASKS: &str = "SELECT id, session_id, doc FROM asks WHERE id IN (";
 
 async fn select(

@@ -115,6 +115,10 @@ impl<'k> Walk<'k> {
         }
     }
 
+    pub(crate) const fn checks_signatures(&self) -> bool {
+        self.keys.is_some()
+    }
+
     pub(crate) fn is_erased(&self) -> bool {
         self.hidden.is_some()
     }

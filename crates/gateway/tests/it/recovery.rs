@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError};
-use holdstead_core::Command;
+use holdstead_core::{Command, Output};
 use holdstead_gateway::{Gateway, GatewayConfig};
 use holdstead_protocol::{
-    AgentState, Capabilities, MessageId, SessionId, SessionOpened, TurnId, UserMessage,
+    AgentState, Capabilities, MessageId, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{Journal, SqliteJournal};
@@ -138,5 +138,31 @@ async fn one_session_that_cannot_be_read_keeps_no_gateway_from_starting() {
     let fetched = after.gateway.fetched(found).await.unwrap();
     let given = serde_json::to_string(&fetched.response).unwrap();
     assert!(given.contains("4711-x"), "{given}");
+    after.gateway.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_erasure_that_was_cut_off_goes_on() {
+    let journal = memory().await;
+    let session = left_behind(&journal).await;
+    let words = (0..1_000).map(|_| {
+        let (turn_id, message_id) = (TurnId::generate(), MessageId::generate());
+        Output::Text(TextDelta { turn_id, message_id, text: "word".to_owned(), parents: Vec::new() })
+    });
+    journal.append(session, Command::Record(words.collect())).await.unwrap();
+    journal.append(session, Command::End { name: "Ada".to_owned() }).await.unwrap();
+    let begun = async {
+        while journal.session(session).await.unwrap().unwrap().erased.is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        erased = journal.erase(session, "Ada") => panic!("{erased:?} at once"),
+        () = begun => {}
+    }
+    assert_eq!(journal.unfinished(None, 10).await.unwrap().len(), 1);
+    let after = Slow::on(&journal).await;
+    assert_eq!(after.starting().await, 0, "there is no agent to start");
+    assert_eq!(journal.unfinished(None, 10).await.unwrap(), []);
     after.gateway.stop().await;
 }

@@ -1,12 +1,12 @@
 //! What was said can go; that it was said stays, and the chain still holds.
 
 use holdstead_core::{Command, STATE_VERSION};
-use holdstead_protocol::{AgentState, Seq, SessionId};
+use holdstead_protocol::{AgentState, InteractionId, Seq, SessionId};
 use holdstead_store::{AskFilter, AskQuery, EraseError, Fault, Heads, Journal, verify_export};
 
 use crate::audit::journal_of_seven;
 use crate::checkpoints::Office;
-use crate::commands::{answer, message, open, owner, question};
+use crate::commands::{answer, ask, message, open, owner, question, say, text_delta};
 use crate::fixture::Fixture;
 
 async fn end(journal: &dyn Journal, session: SessionId) {
@@ -65,6 +65,103 @@ pub(crate) async fn an_erased_session_still_holds(fixture: &Fixture) {
 
     assert_eq!(office.audit(fixture, other).await.events, 7, "others are as they were");
     assert_eq!(journal.read(other, Seq::START, 10).await.expect("events").len(), 7);
+}
+
+/// A session that has ended, with this many events and an ask.
+async fn long_journal(journal: &dyn Journal, events: usize) -> (SessionId, InteractionId) {
+    let session = open(journal, "a long one").await;
+    let request = question(session, "k");
+    journal.append(session, ask(&request)).await.expect("asked");
+    let said = (3..events).map(|n| text_delta(&format!("word {n}"))).collect();
+    journal.append(session, Command::Record(said)).await.expect("said");
+    end(journal, session).await;
+    (session, request.interaction_id)
+}
+
+pub(crate) async fn others_write_while_a_session_is_erased(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (session, _) = long_journal(journal, 2_000).await;
+    let other = open(journal, "beside").await;
+    let mut erasing = std::pin::pin!(journal.erase(session, "ada"));
+    let mut written = 0;
+    loop {
+        tokio::select! {
+            erased = &mut erasing => break drop(erased.expect("erased")),
+            said = journal.append(other, say("beside")) => drop(said.expect("said")),
+        }
+        written += 1;
+    }
+    assert!(written >= 5, "others wrote {written} times");
+    assert_eq!(fixture.count(LEFT).await, 0);
+}
+
+/// Events of erased sessions that still say something.
+const LEFT: &str = "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id \
+    WHERE erased_at IS NOT NULL AND length(data) > 0";
+
+pub(crate) async fn an_erasure_that_was_cut_off_goes_on(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let (session, ask) = long_journal(journal, 2_000).await;
+    journal.checkpoint(Heads::Changed).await.expect("signed");
+    let halfway = async {
+        let all = fixture.count("SELECT count(*) FROM events").await;
+        while !(1..all).contains(&fixture.count(LEFT).await) {}
+    };
+    tokio::select! {
+        erased = journal.erase(session, "ada") => panic!("{erased:?} at once"),
+        () = halfway => {}
+    }
+
+    // Nobody takes it for whole, and nobody sees what is left of it.
+    let record = journal.session(session).await.expect("a session").expect("there");
+    let begun = record.erased.expect("it is on record");
+    assert_eq!((record.title, begun.by.as_str()), (None, "ada"));
+    assert_eq!(journal.read(session, Seq::START, 10_000).await.expect("no events"), []);
+    assert_eq!(journal.ask(ask).await.expect("no ask"), None);
+    let query =
+        AskQuery { owner: owner(), session: Some(session), only: AskFilter::All, after: None, limit: 10 };
+    assert_eq!(journal.asks(query).await.expect("no asks"), []);
+    let fetched = Command::Acknowledge { interaction_id: ask };
+    assert!(journal.append(session, fetched).await.is_err());
+    let mut export = Vec::new();
+    journal.export(session, &mut export).await.expect("exported");
+    let text = String::from_utf8(export).expect("text");
+    assert!(!text.contains("word"), "{text}");
+    verify_export(text.as_bytes(), &office.keys(), |report| assert!(report.is_sound(), "{report:?}"))
+        .expect("a report");
+    assert!(office.audit(fixture, session).await.is_sound());
+    assert!(journal.verify(session).await.expect("a report").is_sound());
+
+    // Whoever starts next finds it, also with a newer version, and goes on.
+    let sql = "UPDATE sessions SET state_version = 0";
+    fixture.run(sql, sql).await;
+    let next = fixture.second().await;
+    let unfinished = next.unfinished(None, 10).await.expect("a list");
+    assert_eq!(unfinished.iter().map(|record| record.id).collect::<Vec<_>>(), [session]);
+    assert_eq!(next.erase(session, "eve").await.expect("erased"), begun, "eve did not erase it");
+    assert_eq!(next.unfinished(None, 10).await.expect("a list"), []);
+    assert_eq!(fixture.count(LEFT).await, 0);
+    assert_eq!(fixture.count("SELECT count(*) FROM asks").await, 0);
+    assert!(office.audit(fixture, session).await.is_sound());
+}
+
+pub(crate) async fn a_mark_that_nobody_signed_is_found(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let (hidden, _) = journal_of_seven(fixture).await;
+    end(journal, hidden).await;
+    journal.checkpoint(Heads::Changed).await.expect("signed");
+    let sql = "UPDATE sessions SET erased_at = 1, erased_by = 'eve'";
+    fixture.run(sql, sql).await;
+    assert_eq!(office.audit(fixture, hidden).await.fault, Some(Fault::Hidden { seq: Seq(8) }));
+    let sql = "UPDATE sessions SET erased_at = NULL, erased_by = NULL";
+    fixture.run(sql, sql).await;
+    assert!(office.audit(fixture, hidden).await.is_sound());
+    // And one that was signed and is gone.
+    journal.erase(hidden, "ada").await.expect("erased");
+    fixture.run(sql, sql).await;
+    assert_eq!(office.audit(fixture, hidden).await.fault, Some(Fault::Erasure));
 }
 
 pub(crate) async fn an_erased_session_outlives_its_version(fixture: &Fixture) {

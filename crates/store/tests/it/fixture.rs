@@ -114,6 +114,17 @@ impl Fixture {
         }
     }
 
+    /// The number that a query gives.
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        let sql = AssertSqlSafe(sql.to_owned());
+        match &self.place {
+            Place::Memory { pool } | Place::File { pool, .. } => {
+                sqlx::query_scalar(sql).fetch_one(pool).await.expect("a number")
+            }
+            Place::Postgres { pool, .. } => sqlx::query_scalar(sql).fetch_one(pool).await.expect("a number"),
+        }
+    }
+
     /// From now on an event with these words in it is refused by the database.
     pub(crate) async fn poison(&self, marker: &str) {
         let sqlite = format!(

@@ -111,6 +111,9 @@ conformance! {
         an_erased_session_still_holds,
         an_erased_session_outlives_its_version,
         erasing_without_the_key_is_found,
+        others_write_while_a_session_is_erased,
+        an_erasure_that_was_cut_off_goes_on,
+        a_mark_that_nobody_signed_is_found,
     }
     secrets {
         a_secret_is_kept_until_it_is_dropped,
