@@ -19,6 +19,7 @@ mod secret;
 pub mod shape;
 mod spec;
 mod state;
+mod telling;
 
 pub use asking::asking;
 pub use attention::{AfterHold, after_hold, closes_at, concerns_host, is_unfinished, waits_for};

@@ -15,7 +15,7 @@ use holdstead_protocol::{
     Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
     Surface, TurnId, UserMessage,
 };
-use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord};
+use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -294,6 +294,19 @@ impl Gateway {
         let record = self.ask_of(owner, id).await?;
         let late = self.late_answer(&record).await?;
         Ok(Interaction { late, ..view::interaction(record) })
+    }
+
+    /// What is known of an ask now. Waits for a store that is away; `None` for an ask that cannot be read.
+    pub async fn ask_now(
+        &self,
+        owner: &OwnerId,
+        id: InteractionId,
+    ) -> Result<Option<Interaction>, GatewayError> {
+        match self.patiently(|| self.ask_of(owner, id)).await {
+            Ok(record) => Ok(Some(view::interaction(record))),
+            Err(GatewayError::NoAsk | GatewayError::Store(StoreError::Corrupt { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The open ask of one tool call.

@@ -421,6 +421,16 @@ pub struct ShortAnswers {
     pub answers: Option<Map<String, Value>>,
 }
 
+/// Why a short form was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShortError {
+    pub error: String,
+    /// What is wrong with each answer.
+    #[serde(default, skip_serializing_if = "FieldErrors::is_empty")]
+    pub field_errors: FieldErrors,
+}
+
 /// What a client that has no history is given first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -253,6 +253,11 @@ pub struct ToolResult {
 pub struct InteractionResponse {
     pub interaction_id: InteractionId,
     pub prompt_id: PromptId,
+    /// The call and the turn that the ask belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
     #[serde(flatten)]
     pub decider: Decider,
     #[serde(flatten)]
@@ -273,6 +278,11 @@ pub struct InteractionResponse {
 pub struct InteractionUpdate {
     pub interaction_id: InteractionId,
     pub prompt_id: PromptId,
+    /// The call and the turn that the ask belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
     #[serde(flatten)]
     pub change: AskChange,
 }
@@ -308,6 +318,11 @@ pub enum AskChange {
 pub struct InteractionClosed {
     pub interaction_id: InteractionId,
     pub prompt_id: PromptId,
+    /// The call and the turn that the ask belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
     pub closing: Closing,
     /// The words the agent is given, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -321,12 +336,16 @@ pub struct InteractionClosed {
 pub struct LateAnswer {
     pub interaction_id: InteractionId,
     pub prompt_id: PromptId,
+    /// The call that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
     pub name: String,
     pub surface: Surface,
     #[serde(flatten)]
     pub response: Response,
     pub idempotency_key: String,
     pub body_digest: Digest,
+    /// The turn that its message begins.
     pub turn_id: TurnId,
     pub message_id: MessageId,
     /// The message: the question quoted, and the answer.

@@ -70,6 +70,7 @@ pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> R
         .method_not_allowed_fallback(problem::method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::check))
+        .layer(axum::middleware::from_fn(routes::short::errors))
         .with_state(app)
 }
 

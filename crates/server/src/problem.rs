@@ -71,10 +71,6 @@ impl ApiError {
         status(self.refusal().code)
     }
 
-    pub(crate) fn words(&self) -> String {
-        self.refusal().detail
-    }
-
     fn refusal(&self) -> Refusal {
         let refusal = |code, words: &str| Refusal::new(code, words);
         match self {
@@ -153,11 +149,12 @@ impl IntoResponse for ApiError {
             type_uri: "about:blank".to_owned(),
             title: status.canonical_reason().unwrap_or("Error").to_owned(),
             status: status.as_u16(),
-            refusal,
+            refusal: refusal.clone(),
         };
         let headers =
             [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
         let mut response = (status, headers, Json(body)).into_response();
+        response.extensions_mut().insert(refusal);
         if let Self::TooMany(wait) = self {
             // Whole seconds, as the header wants them: never less than it takes.
             let seconds = HeaderValue::from(wait.as_secs() + 1);

@@ -3,7 +3,7 @@
 use holdstead_protocol::{Delivery, EventBody, InteractionId, Origin};
 
 use super::ask;
-use super::cancel::delivery;
+use crate::telling::delivery;
 use crate::{Rejection, Session};
 
 pub(crate) fn decide(session: &Session, interaction_id: InteractionId) -> Result<Vec<EventBody>, Rejection> {

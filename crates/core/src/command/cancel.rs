@@ -1,11 +1,9 @@
 //! Asks are taken back: by the agent, by an interrupt, or because their turn or session is over.
 
-use holdstead_protocol::{
-    AgentState, AskChange, Closing, Delivery, Done, EventBody, InteractionClosed, InteractionId,
-    InteractionUpdate, StopReason,
-};
+use holdstead_protocol::{AgentState, Closing, Delivery, Done, EventBody, InteractionId, StopReason};
 
 use super::ask;
+use crate::telling::{closed, delivery};
 use crate::{Rejection, Session};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +22,7 @@ pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBod
     match command.scope {
         CancelScope::Ask(id) => {
             let ask = ask(session, id)?;
-            Ok(if ask.is_live() { vec![closed(id, ask)] } else { Vec::new() })
+            Ok(if ask.is_live() { vec![closed(id, ask, Closing::Cancelled, None)] } else { Vec::new() })
         }
         CancelScope::Turn => Ok(turn(session)),
     }
@@ -65,28 +63,12 @@ pub(super) fn unknown(id: InteractionId, ask: &crate::Ask) -> Option<EventBody> 
 
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
 pub(super) fn all(session: &Session) -> Vec<EventBody> {
-    let closed = session.live.iter().filter_map(|id| Some(closed(*id, session.asks.get(id)?)));
+    let live = session.live.iter().filter_map(|id| Some((*id, session.asks.get(id)?)));
+    let closed = live.map(|(id, ask)| closed(id, ask, Closing::Cancelled, None));
     let dropped = session.undelivered.iter().filter_map(|id| {
         let ask = session.asks.get(id)?;
         (ask.delivery == Some(Delivery::Accepted))
             .then(|| delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
     });
     closed.chain(dropped).collect()
-}
-
-pub(super) fn delivery(id: InteractionId, ask: &crate::Ask, delivery: Delivery) -> EventBody {
-    EventBody::InteractionUpdate(InteractionUpdate {
-        interaction_id: id,
-        prompt_id: ask.prompt_id,
-        change: AskChange::Delivery { delivery },
-    })
-}
-
-fn closed(id: InteractionId, ask: &crate::Ask) -> EventBody {
-    EventBody::InteractionClosed(InteractionClosed {
-        interaction_id: id,
-        prompt_id: ask.prompt_id,
-        closing: Closing::Cancelled,
-        message: None,
-    })
 }

@@ -3,7 +3,7 @@
 use holdstead_protocol::{AgentState, Delivery, EventBody, Incarnation, InteractionId};
 
 use super::ask;
-use super::cancel::delivery;
+use crate::telling::delivery;
 use crate::{Rejection, Session};
 
 pub(crate) fn decide(

@@ -1,10 +1,9 @@
 //! An ask's time ran out. Expiry never allows.
 
-use holdstead_protocol::{
-    AskState, Closing, EventBody, InteractionClosed, InteractionId, PromptId, Timestamp,
-};
+use holdstead_protocol::{AskState, Closing, EventBody, InteractionId, PromptId, Timestamp};
 
 use super::ask;
+use crate::telling::closed;
 use crate::{Rejection, Session};
 
 /// Close an ask whose time ran out.
@@ -42,10 +41,5 @@ pub(crate) fn decide(
             return Err(Rejection::NothingToDecide);
         }
     };
-    Ok(vec![EventBody::InteractionClosed(InteractionClosed {
-        interaction_id: command.interaction_id,
-        prompt_id: command.prompt_id,
-        closing: Closing::Expired,
-        message,
-    })])
+    Ok(vec![closed(command.interaction_id, ask, Closing::Expired, message)])
 }

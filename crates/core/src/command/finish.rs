@@ -1,12 +1,11 @@
 //! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
 
 use holdstead_protocol::{
-    AskState, Closing, Delivery, Done, EventBody, InteractionClosed, Origin, SessionError, StopReason,
-    TurnId, Usage,
+    AskState, Closing, Delivery, Done, EventBody, Origin, SessionError, StopReason, TurnId, Usage,
 };
 
-use super::cancel::delivery;
 use super::still_open;
+use crate::telling::{closed, delivery};
 use crate::{Rejection, Session};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +24,7 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
     }
     let asks = session.asks.iter().filter(|(_, ask)| ask.origin == Origin::Agent);
     let left = asks.filter_map(|(id, ask)| match (&ask.state, ask.delivery.as_ref()) {
-        (AskState::Open | AskState::Submitted { .. }, _) => {
-            Some(EventBody::InteractionClosed(InteractionClosed {
-                interaction_id: *id,
-                prompt_id: ask.prompt_id,
-                closing: Closing::Cancelled,
-                message: None,
-            }))
-        }
+        (AskState::Open | AskState::Submitted { .. }, _) => Some(closed(*id, ask, Closing::Cancelled, None)),
         (AskState::Settled { .. }, Some(Delivery::Accepted)) => {
             Some(delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
         }

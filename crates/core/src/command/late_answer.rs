@@ -6,11 +6,12 @@
 use std::fmt::Write as _;
 
 use holdstead_protocol::{
-    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionClosed, LateAnswer, Question,
-    Response, Scope, Timestamp,
+    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Scope,
+    Timestamp,
 };
 
 use super::respond::{Respond, exact_grant, lost};
+use crate::telling::closed;
 use crate::{Ask, Rejection, Session};
 
 /// The deadline passed, but no timer closed the ask yet: the answer is late all the same.
@@ -22,12 +23,7 @@ pub(super) fn after_deadline(
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let late = expired(session, ask, command, body_digest, now)?;
-    let closed = EventBody::InteractionClosed(InteractionClosed {
-        interaction_id: command.interaction_id,
-        prompt_id: ask.prompt_id,
-        closing: Closing::Expired,
-        message: None,
-    });
+    let closed = closed(command.interaction_id, ask, Closing::Expired, None);
     Ok(std::iter::once(closed).chain(late).collect())
 }
 
@@ -58,12 +54,7 @@ pub(super) fn queued(
         return Err(Rejection::Dead { closing: Closing::Cancelled });
     }
     let late = late_answer(ask, command, body_digest)?;
-    let closed = EventBody::InteractionClosed(InteractionClosed {
-        interaction_id: command.interaction_id,
-        prompt_id: ask.prompt_id,
-        closing: Closing::AnsweredLate,
-        message: None,
-    });
+    let closed = closed(command.interaction_id, ask, Closing::AnsweredLate, None);
     let EventBody::LateAnswer(answer) = &late else { return Ok(vec![late, closed]) };
     match answer.response {
         Response::Approve { .. } => {
@@ -93,6 +84,7 @@ fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<Even
     Ok(EventBody::LateAnswer(Box::new(LateAnswer {
         interaction_id: command.interaction_id,
         prompt_id: ask.prompt_id,
+        tool_call_id: ask.tool_call_id.clone(),
         name: command.name.clone(),
         surface: command.surface,
         text: message(ask, &response, "was queued"),

@@ -1,13 +1,13 @@
 //! The asking tool says what a response, or its absence, leads to.
 
 use holdstead_protocol::{
-    AskChange, AskState, Closing, EventBody, InteractionClosed, InteractionId, InteractionRequest,
-    InteractionUpdate, PromptId, Timestamp,
+    AskChange, AskState, Closing, EventBody, InteractionId, InteractionRequest, PromptId, Timestamp,
 };
 
 use serde_json::Value;
 
 use super::{ask, request, respond, still_open};
+use crate::telling::{closed, update};
 use crate::{Ask, Rejection, Session, secret};
 
 /// How often one ask may be shown.
@@ -60,7 +60,8 @@ pub(crate) fn decide(
         Verdict::Complete { result } => Ok(vec![complete(ask, command, result.clone())?]),
         Verdict::Reprompt(again) => Ok(vec![reprompt(ask, command, again)?]),
         Verdict::Pending { message } => {
-            Ok(vec![update(command, AskChange::Queued { message: message.clone() })])
+            let queued = AskChange::Queued { message: message.clone() };
+            Ok(vec![update(command.interaction_id, ask, queued)])
         }
     }
 }
@@ -68,16 +69,11 @@ pub(crate) fn decide(
 fn complete(ask: &Ask, command: &Outcome, result: Option<Value>) -> Result<EventBody, Rejection> {
     match command.trigger {
         // Nobody answered: the tool may end its call, but no person decided anything.
-        Trigger::Timeout => Ok(EventBody::InteractionClosed(InteractionClosed {
-            interaction_id: command.interaction_id,
-            prompt_id: command.prompt_id,
-            closing: Closing::Expired,
-            message: None,
-        })),
+        Trigger::Timeout => Ok(closed(command.interaction_id, ask, Closing::Expired, None)),
         Trigger::Response => {
             let record = ask.responses.last().ok_or(Rejection::NothingToDecide)?;
             let settlement = respond::settlement(record.action);
-            Ok(update(command, AskChange::Settled { settlement, result }))
+            Ok(update(command.interaction_id, ask, AskChange::Settled { settlement, result }))
         }
     }
 }
@@ -95,12 +91,4 @@ fn reprompt(ask: &Ask, command: &Outcome, again: &InteractionRequest) -> Result<
     let mut again = InteractionRequest { attempt: ask.attempt + 1, ..again.clone() };
     secret::not_shown_again(&mut again);
     Ok(EventBody::InteractionRequest(Box::new(again)))
-}
-
-fn update(command: &Outcome, change: AskChange) -> EventBody {
-    EventBody::InteractionUpdate(InteractionUpdate {
-        interaction_id: command.interaction_id,
-        prompt_id: command.prompt_id,
-        change,
-    })
 }

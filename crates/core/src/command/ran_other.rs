@@ -1,9 +1,10 @@
 //! A call ran with another input than the one that was approved, or before anybody approved it.
 
-use holdstead_protocol::{AskChange, Digest, EventBody, InteractionId, InteractionUpdate};
+use holdstead_protocol::{AskChange, Digest, EventBody, InteractionId};
 use serde_json::Value;
 
 use super::ask;
+use crate::telling::update;
 use crate::{Rejection, Session, digest};
 
 /// What is larger is kept as its digest alone: an event has a limit.
@@ -32,12 +33,7 @@ pub(crate) fn decide(session: &Session, command: &RanOther) -> Result<Vec<EventB
     if ask.ran_other_than_approved {
         return Ok(Vec::new());
     }
-    Ok(vec![EventBody::InteractionUpdate(InteractionUpdate {
-        interaction_id: command.interaction_id,
-        prompt_id: ask.prompt_id,
-        change: AskChange::RanOtherThanApproved {
-            ran_digest: command.ran_digest.clone(),
-            ran: command.ran.clone(),
-        },
-    })])
+    let change =
+        AskChange::RanOtherThanApproved { ran_digest: command.ran_digest.clone(), ran: command.ran.clone() };
+    Ok(vec![update(command.interaction_id, ask, change)])
 }

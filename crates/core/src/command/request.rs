@@ -1,12 +1,12 @@
 //! Somebody needs a person.
 
 use holdstead_protocol::{
-    AskChange, AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
-    InteractionRequest, InteractionResponse, InteractionUpdate, Response, RevokedWhy, Scope, Settlement,
-    Timestamp,
+    AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId, InteractionRequest,
+    InteractionResponse, Response, RevokedWhy, Scope, Settlement, Timestamp,
 };
 
 use super::still_open;
+use crate::telling::delivery;
 use crate::{Ask, AskSpec, Quota, Rejection, Session, digest, policy, secret, shape};
 
 /// An ask to be opened.
@@ -51,11 +51,7 @@ pub(crate) fn decide(
         let approve = Response::Approve { scope: Scope::Once, edited_input: None };
         if let Some((earlier, ask)) = identical(session, &request) {
             let settled = settled_by(&request, Decider::Earlier { interaction_id: earlier }, &approve);
-            let moved = EventBody::InteractionUpdate(InteractionUpdate {
-                interaction_id: earlier,
-                prompt_id: ask.prompt_id,
-                change: AskChange::Delivery { delivery: Delivery::Undeliverable { moved_to: Some(id) } },
-            });
+            let moved = delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id) });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
         }
         let grants = &session.grants;
@@ -124,6 +120,8 @@ fn settled_by(request: &InteractionRequest, decider: Decider, response: &Respons
     EventBody::InteractionResponse(Box::new(InteractionResponse {
         interaction_id: request.interaction_id,
         prompt_id: request.prompt_id,
+        tool_call_id: request.tool_call_id.clone(),
+        turn_id: request.turn_id,
         decider,
         response: response.clone(),
         idempotency_key: None,

@@ -86,6 +86,8 @@ fn win(
     let won = EventBody::InteractionResponse(Box::new(InteractionResponse {
         interaction_id: command.interaction_id,
         prompt_id: command.prompt_id,
+        tool_call_id: ask.tool_call_id.clone(),
+        turn_id: ask.turn_id,
         decider: Decider::Person { name: command.name.clone(), surface: command.surface },
         settlement: (!ask.has_handler).then(|| settlement(Action::of(&response))),
         response,

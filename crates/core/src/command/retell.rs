@@ -40,6 +40,7 @@ pub(crate) fn decide(session: &Session, command: &Retell) -> Result<Vec<EventBod
     Ok(vec![EventBody::LateAnswer(Box::new(LateAnswer {
         interaction_id: command.interaction_id,
         prompt_id: ask.prompt_id,
+        tool_call_id: ask.tool_call_id.clone(),
         name: name.clone(),
         surface: *surface,
         response: command.response.clone(),

@@ -9,7 +9,8 @@ mod mcp;
 mod meta;
 mod presence;
 mod sessions;
-mod short;
+pub(crate) mod short;
+mod short_events;
 mod socket;
 mod tickets;
 mod trusts;
@@ -115,5 +116,5 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(short::approve))
         .routes(routes!(short::deny))
         .routes(routes!(short::submit_answers))
-        .routes(routes!(short::events))
+        .routes(routes!(short_events::events))
 }

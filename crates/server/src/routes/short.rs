@@ -1,22 +1,20 @@
-//! The short forms: answer by tool call, in the short vocabulary.
+//! The short forms: answer by tool call.
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::Event as Frame;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use holdstead_gateway::{EventStream, GatewayError, Person};
-use holdstead_protocol::api::{Respond, ShortAnswers, ShortApproval, ShortDenial};
-use holdstead_protocol::{AskBody, Event, EventBody, Problem, ResponseDraft, SessionId};
-use serde_json::{Value, json};
+use holdstead_gateway::{GatewayError, Person};
+use holdstead_protocol::api::{Respond, ShortAnswers, ShortApproval, ShortDenial, ShortError};
+use holdstead_protocol::{AskBody, FieldErrors, Refusal, ResponseDraft, SessionId};
+use serde_json::json;
 
-use super::events::{Cursor, event_frame, read};
 use crate::App;
-use crate::auth::{Answerer, Reader};
-use crate::body::{Asked, Sent};
+use crate::auth::Answerer;
+use crate::body::Sent;
 use crate::problem::ApiError;
-use crate::sse;
 
 /// What a short form is for: it decides which asks it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,14 +46,31 @@ impl Wanted {
     }
 }
 
+/// Where the short forms and the short stream are.
+const PLACE: &str = "/api/";
+
+/// Whatever refuses a short form, wherever that happens, it does so in one shape.
+pub(crate) async fn errors(request: Request, next: Next) -> Response {
+    let short = request.uri().path().starts_with(PLACE);
+    let mut response = next.run(request).await;
+    if short && let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
+        let body = ShortError { error: refusal.detail, field_errors: refusal.field_errors };
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        *response.body_mut() = Json(body).into_response().into_body();
+    }
+    response
+}
+
 fn short_error(status: StatusCode, words: &str) -> Response {
-    (status, Json(json!({ "error": words }))).into_response()
+    (status, Json(ShortError { error: words.to_owned(), field_errors: FieldErrors::new() })).into_response()
 }
 
 /// Approve a tool call as it was shown.
 #[utoipa::path(post, operation_id = "short_approve", path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortApproval, responses((status = 200), (status = 400), (status = 404), (status = 422),
-        (status = "default", body = Problem)))]
+        (status = "default", body = ShortError)))]
 pub(super) async fn approve(
     State(app): State<App>,
     Answerer(person): Answerer,
@@ -70,7 +85,7 @@ pub(super) async fn approve(
 /// Deny a tool call.
 #[utoipa::path(post, operation_id = "short_deny", path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortDenial, responses((status = 200), (status = 400), (status = 404), (status = 422),
-        (status = "default", body = Problem)))]
+        (status = "default", body = ShortError)))]
 pub(super) async fn deny(
     State(app): State<App>,
     Answerer(person): Answerer,
@@ -86,7 +101,7 @@ pub(super) async fn deny(
 /// Answer the questions of a tool call.
 #[utoipa::path(post, operation_id = "short_submit_answers", path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
     request_body = ShortAnswers, responses((status = 200), (status = 400), (status = 404), (status = 422),
-        (status = "default", body = Problem)))]
+        (status = "default", body = ShortError)))]
 pub(super) async fn submit_answers(
     State(app): State<App>,
     Answerer(person): Answerer,
@@ -110,7 +125,7 @@ async fn answer(
     let (tool_call_id, response) = match given {
         Ok(Some(given)) => given,
         Ok(None) => return short_error(StatusCode::BAD_REQUEST, wanted.missing()),
-        Err(error) => return short_error(error.status(), &error.words()),
+        Err(error) => return error.into_response(),
     };
     let Ok(Path(session)) = id else { return short_error(StatusCode::NOT_FOUND, wanted.none_pending()) };
     let ask = match app.gateway.open_ask_of_call(&person.owner, session, &tool_call_id).await {
@@ -138,44 +153,4 @@ async fn answer(
             }
         }
     }
-}
-
-/// A session's events in the short vocabulary.
-#[utoipa::path(get, operation_id = "short_events", path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
-    responses((status = 200, content_type = "text/event-stream", body = Event), (status = "default", body = Problem)))]
-pub(super) async fn events(
-    State(app): State<App>,
-    reader: Reader,
-    id: Result<Path<SessionId>, PathRejection>,
-    query: Result<Asked<Cursor>, ApiError>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let (Path(id), Asked(cursor)) = (id?, query?);
-    let events = app.gateway.stream(reader.owner_for(id)?, id, cursor.place(&headers)).await?;
-    Ok(sse::stream(events, app.gateway.shutdown_token(), next_short).into_response())
-}
-
-async fn next_short(mut events: EventStream) -> Option<(Frame, EventStream)> {
-    let event = read(&mut events).await?;
-    let frame = match short_ask(&event) {
-        Some((name, data)) => event_frame(&event, name, &json!({ "type": name, "data": data })),
-        None => event_frame(&event, event.body.event_type().as_str(), &event),
-    };
-    Some((frame, events))
-}
-
-/// An ask in the short vocabulary, if it has a word for it.
-fn short_ask(event: &Event) -> Option<(&'static str, Value)> {
-    let EventBody::InteractionRequest(request) = &event.body else { return None };
-    let tool_call_id = request.tool_call_id.as_ref()?;
-    if let AskBody::Question { questions } = &request.body {
-        let data = json!({ "toolCallId": tool_call_id, "questions": questions });
-        return Some(("question_prompt", data));
-    }
-    let data = json!({
-        "toolCallId": tool_call_id,
-        "toolName": request.tool_name,
-        "input": request.input.to_string(),
-    });
-    request.body.is_approval().then_some(("approval_required", data))
 }

@@ -275,6 +275,8 @@ class InteractionResponse(_InteractionResponse, total=False):
     scope: Scope
     settlement: Settlement | None
     surface: Surface
+    toolCallId: ToolCallId | None
+    turnId: TurnId | None
 
 
 class _LateResponse(TypedDict):

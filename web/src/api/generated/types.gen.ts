@@ -633,6 +633,8 @@ export type InteractionClosed = {
      */
     message?: string | null;
     promptId: PromptId;
+    toolCallId?: ToolCallId | null;
+    turnId?: TurnId | null;
 };
 
 export type InteractionId = string;
@@ -735,6 +737,8 @@ export type InteractionResponse = Decider & Response & {
     interactionId: InteractionId;
     promptId: PromptId;
     settlement?: Settlement | null;
+    toolCallId?: ToolCallId | null;
+    turnId?: TurnId | null;
 };
 
 /**
@@ -743,6 +747,8 @@ export type InteractionResponse = Decider & Response & {
 export type InteractionUpdate = AskChange & {
     interactionId: InteractionId;
     promptId: PromptId;
+    toolCallId?: ToolCallId | null;
+    turnId?: TurnId | null;
 };
 
 export type Interrupted = {
@@ -768,6 +774,10 @@ export type LateAnswer = Response & {
      * The message: the question quoted, and the answer.
      */
     text: string;
+    toolCallId?: ToolCallId | null;
+    /**
+     * The turn that its message begins.
+     */
     turnId: TurnId;
 };
 
@@ -1237,6 +1247,17 @@ export type ShortDenial = {
     toolCallId?: string | null;
 };
 
+/**
+ * Why a short form was refused.
+ */
+export type ShortError = {
+    error: string;
+    /**
+     * What is wrong with each answer.
+     */
+    fieldErrors?: BTreeMap;
+};
+
 export type StopReason = 'completed' | 'interrupted' | 'failed';
 
 /**
@@ -1413,7 +1434,7 @@ export type ShortApproveErrors = {
     400: unknown;
     404: unknown;
     422: unknown;
-    default: Problem;
+    default: ShortError;
 };
 
 export type ShortApproveError = ShortApproveErrors[keyof ShortApproveErrors];
@@ -1435,7 +1456,7 @@ export type ShortDenyErrors = {
     400: unknown;
     404: unknown;
     422: unknown;
-    default: Problem;
+    default: ShortError;
 };
 
 export type ShortDenyError = ShortDenyErrors[keyof ShortDenyErrors];
@@ -1471,12 +1492,15 @@ export type ShortEventsData = {
 };
 
 export type ShortEventsErrors = {
-    default: Problem;
+    default: ShortError;
 };
 
 export type ShortEventsError = ShortEventsErrors[keyof ShortEventsErrors];
 
 export type ShortEventsResponses = {
+    /**
+     * `question_prompt` and `approval_required` for asks of tool calls that wait for a person, one `interaction_end` with its `outcome` for each of them; the rest as in the journal
+     */
     200: Event;
 };
 
@@ -1495,7 +1519,7 @@ export type ShortSubmitAnswersErrors = {
     400: unknown;
     404: unknown;
     422: unknown;
-    default: Problem;
+    default: ShortError;
 };
 
 export type ShortSubmitAnswersError = ShortSubmitAnswersErrors[keyof ShortSubmitAnswersErrors];

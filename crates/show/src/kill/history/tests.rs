@@ -89,6 +89,8 @@ impl World {
         self.push(EventBody::InteractionResponse(Box::new(InteractionResponse {
             interaction_id: ask_id(name),
             prompt_id: prompt,
+            tool_call_id: None,
+            turn_id: None,
             decider: Decider::Person { name: "Ada".into(), surface: Surface::Api },
             response,
             idempotency_key: Some(key.clone()),
@@ -103,6 +105,8 @@ impl World {
         let update = InteractionUpdate {
             interaction_id: ask_id(name),
             prompt_id: PromptId::generate(),
+            tool_call_id: None,
+            turn_id: None,
             change: AskChange::Delivery { delivery },
         };
         self.push(EventBody::InteractionUpdate(update));
