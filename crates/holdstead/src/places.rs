@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use holdstead_gateway::SecretsKey;
-use holdstead_store::{AuditKey, Notary};
+use holdstead_store::{AuditKey, Notary, owners_alone};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -120,7 +120,7 @@ impl Places {
             None => {
                 let key = AuditKey::generate();
                 // Never over another one: what it signed could not be checked any more.
-                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                let mut file = owners_alone().create_new(true).open(&path).map_err(io)?;
                 writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
                 key
             }
@@ -138,7 +138,7 @@ impl Places {
                 .map_err(|error| Failure::Config(format!("{}: {error}", path.display()))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let key = SecretsKey::generate();
-                let mut file = private().create_new(true).open(&path).map_err(io)?;
+                let mut file = owners_alone().create_new(true).open(&path).map_err(io)?;
                 writeln!(file, "{}", key.to_secret_text()).map_err(io)?;
                 Ok(key)
             }
@@ -224,16 +224,8 @@ fn write_secret(path: &Path, token: &str) -> Result<(), Failure> {
         .map_err(|source| Failure::Io { what: format!("write the token to {}", path.display()), source })
 }
 
-fn private() -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = private().create(true).truncate(true).open(path)?;
+    let mut file = owners_alone().create(true).truncate(true).open(path)?;
     set_mode(path, 0o600)?;
     writeln!(file, "{text}")
 }

@@ -121,17 +121,24 @@ impl Asker {
         &self.0.person
     }
 
-    /// Where this caller's asks go.
+    /// Where this caller's asks go. A program asks in its own session only: in another's it would read from what is masked
+    /// in its own words what was answered there.
     pub(crate) fn place(&self, wanted: Option<SessionId>) -> Result<holdstead_gateway::CallerAsk, ApiError> {
         use holdstead_gateway::CallerAsk;
-        match (self.0.session, wanted) {
-            (Some(own), Some(wanted)) if own != wanted => {
-                Err(ApiError::Forbidden("This token can ask in its own session only."))
-            }
-            (Some(own), _) => Ok(CallerAsk::In(own)),
-            (None, Some(wanted)) => Ok(CallerAsk::In(wanted)),
-            (None, None) => Ok(CallerAsk::Own),
+        let Some(wanted) = wanted else {
+            return Ok(self.0.session.map_or(CallerAsk::Own, CallerAsk::In));
+        };
+        let may_ask_anywhere = match self.0.role {
+            Role::Person | Role::Admin => self.0.session.is_none(),
+            Role::Viewer | Role::Agent | Role::Runner => false,
+        };
+        if wanted == self.0.own_session() && self.0.session.is_none() {
+            return Ok(CallerAsk::Own);
         }
+        if may_ask_anywhere || wanted == self.0.own_session() {
+            return Ok(CallerAsk::In(wanted));
+        }
+        Err(ApiError::Forbidden("This token can ask in its own session only."))
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::StoreError;
+use crate::{StoreError, owners_alone};
 
 /// A gateway that was killed may be held a moment longer: by a process it was about to start, or by the server.
 const TRIES: u32 = 20;
@@ -63,7 +63,7 @@ impl Claim {
     pub(crate) async fn of_file(database: &Path) -> Result<Self, StoreError> {
         let path = beside(database);
         let failed = |error: &std::io::Error| StoreError::file(format!("lock {}", path.display()), error);
-        let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let options = owners_alone().read(true).create(true).truncate(false).open(&path);
         let mut file = options.map_err(|error| failed(&error))?;
         for _ in 0..TRIES {
             match file.try_lock() {

@@ -32,6 +32,7 @@ mod notary;
 mod plan;
 mod postgres;
 mod postgres_write;
+mod private;
 mod record;
 mod refold;
 mod round;
@@ -56,6 +57,7 @@ pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
 pub use journal::{Journal, PendingAppend, open, open_existing};
 pub use notary::{Heads, Kept, Notary, read_log};
 pub use postgres::{PostgresJournal, without_secret};
+pub use private::owners_alone;
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
     SealedSecret, SecretsOf, SessionQuery, SessionRecord, TicketRecord, TokenRecord,

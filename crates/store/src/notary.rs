@@ -1,7 +1,7 @@
 //! Signs what journals come to, and keeps a copy of what it signed outside the database.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::checkpoint::Head;
 use crate::db::{Db, Param, Snapshot};
 use crate::round::Round;
-use crate::{AuditKey, Checkpoint, StoreError, decode, rounds, sql};
+use crate::{AuditKey, Checkpoint, StoreError, decode, owners_alone, rounds, sql};
 
 /// How many journals are signed in one transaction.
 const BATCH: usize = 100;
@@ -79,7 +79,7 @@ impl Notary {
 }
 
 fn append(path: &Path, signed: &[Kept]) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    let mut file = owners_alone().read(true).append(true).create(true).open(path)?;
     let mut lines = Vec::new();
     // A crash may have left half a line. It must not spoil the next one.
     if file.seek(SeekFrom::End(0))? > 0 {

@@ -1,6 +1,6 @@
 //! SQLite: one file, or memory. One connection writes; a file is read through others meanwhile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
 use crate::store::Store;
-use crate::{Claim, StoreError, refold, sqlite_write};
+use crate::{Claim, StoreError, owners_alone, refold, sqlite_write};
 
 /// How often the log is tried to be emptied while others read or write.
 const FORGET_TRIES: u32 = 100;
@@ -75,6 +75,15 @@ pub(crate) fn is_there(url: &str) -> Result<bool, StoreError> {
     Ok(options.get_filename().exists())
 }
 
+/// Makes the file, its owner's alone, before SQLite makes one that others may read. The files beside it follow its mode.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    match owners_alone().create_new(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::file(format!("make {}", path.display()), &error)),
+    }
+}
+
 impl Sqlite {
     async fn connect(url: &str, clock: Arc<dyn Clock>, injected: bool) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::from_str(url)
@@ -85,6 +94,11 @@ impl Sqlite {
             .busy_timeout(Duration::from_secs(5))
             // What is erased is overwritten, and does not stay on pages that nothing points to.
             .pragma("secure_delete", "ON");
+        let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+        let path = (!in_memory).then(|| options.get_filename().to_owned());
+        if let Some(path) = &path {
+            make_private(path)?;
+        }
         // A database in memory is gone with its connection.
         let one = SqlitePoolOptions::new()
             .min_connections(1)
@@ -94,8 +108,6 @@ impl Sqlite {
             .test_before_acquire(false);
         let writer = one.connect_with(options.clone()).await?;
         migrations().run(&writer).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let in_memory = url.contains(":memory:") || url.contains("mode=memory");
-        let path = (!in_memory).then(|| options.get_filename().to_owned());
         let readers = if in_memory {
             writer.clone()
         } else {

@@ -123,7 +123,7 @@ fn mcp_url(address: SocketAddr) -> String {
 async fn lock(places: &Places) -> Result<File, Failure> {
     let path = places.lock_file();
     let io = |source| Failure::Io { what: format!("lock {}", path.display()), source };
-    let file = File::create(&path).map_err(io)?;
+    let file = holdstead_store::owners_alone().create(true).truncate(false).open(&path).map_err(io)?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),

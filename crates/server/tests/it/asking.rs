@@ -52,6 +52,31 @@ async fn an_agents_token_can_ask_and_never_answer() {
 }
 
 #[tokio::test]
+async fn a_program_asks_in_its_own_session_only() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let call = |key: &str| json!({"key": key, "kind": "approval", "toolName": "deploy", "input": {}});
+    let within = |key: &str, session: &serde_json::Value| {
+        let mut call = call(key);
+        call["sessionId"] = session.clone();
+        call
+    };
+    let (_, own) = ci.post("/v1/interactions", &call("own")).await;
+    let (status, again) = ci.post("/v1/interactions", &within("named", &own["sessionId"])).await;
+    assert_eq!((status, &again["sessionId"]), (201, &own["sessionId"]), "its own, by its name");
+
+    let other = running.client(Role::Agent, "other").await;
+    let (_, others) = other.post("/v1/interactions", &call("others")).await;
+    let hosted = json!(ana.session("say hello").await);
+    for session in [&others["sessionId"], &hosted] {
+        let (status, problem) = ci.post("/v1/interactions", &within("oracle", session)).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{problem}");
+        assert_eq!(ana.post("/v1/interactions", &within("a person", session)).await.0, 201);
+    }
+}
+
+#[tokio::test]
 async fn a_changed_ask_under_the_same_key_is_refused() {
     let running = Running::start().await;
     let ci = running.client(Role::Agent, "ci").await;

@@ -9,6 +9,7 @@ mod erasing;
 mod fixture;
 mod order;
 mod paused;
+mod private;
 mod queries;
 mod rounds;
 mod secrets;
