@@ -6,6 +6,7 @@
 //! later), dash and zsh when they are started as `SHELL -c LINE`. Tests ask the shells themselves.
 
 mod characters;
+pub mod loose;
 mod quote;
 mod reader;
 mod redirect;

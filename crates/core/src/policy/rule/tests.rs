@@ -1,0 +1,181 @@
+use holdstead_protocol::PermissionMode;
+use proptest::prelude::*;
+
+use super::*;
+
+fn command(words: &[&str], rest: Rest) -> Target {
+    Target::Command(CommandPattern { words: words.iter().map(|word| (*word).to_owned()).collect(), rest })
+}
+
+fn tool(name: &str) -> Target {
+    Target::Tool(name.to_owned())
+}
+
+#[test]
+fn rules_are_read() {
+    let cases = [
+        ("allow Bash(git status:*)", Effect::Allow, command(&["git", "status"], Rest::Anything)),
+        ("allow  Bash(git status *)", Effect::Allow, command(&["git", "status"], Rest::Anything)),
+        ("allow Bash(pwd)", Effect::Allow, command(&["pwd"], Rest::Nothing)),
+        ("allow Bash([:*)", Effect::Allow, command(&["["], Rest::Anything)),
+        (
+            "allow Bash(echo 'a)b' \"c)d\" e\\)f)",
+            Effect::Allow,
+            command(&["echo", "a)b", "c)d", "e)f"], Rest::Nothing),
+        ),
+        (
+            "allow Bash(npm run test:unit:*)",
+            Effect::Allow,
+            command(&["npm", "run", "test:unit"], Rest::Anything),
+        ),
+        (
+            "allow Bash(bash scripts/check.sh:*)",
+            Effect::Allow,
+            command(&["bash", "scripts/check.sh"], Rest::Anything),
+        ),
+        (
+            "allow Bash(python3 -m pytest:*)",
+            Effect::Allow,
+            command(&["python3", "-m", "pytest"], Rest::Anything),
+        ),
+        ("allow Bash(rm build.log)", Effect::Allow, command(&["rm", "build.log"], Rest::Nothing)),
+        ("deny Bash(rm -rf ~:*)", Effect::Deny, command(&["rm", "-rf", "~"], Rest::Anything)),
+        ("deny Bash(eval:*)", Effect::Deny, command(&["eval"], Rest::Anything)),
+        ("ask Bash", Effect::Ask, tool("Bash")),
+        ("deny Bash(*)", Effect::Deny, tool("Bash")),
+        ("deny *", Effect::Deny, Target::Everything),
+        ("allow Read", Effect::Allow, tool("Read")),
+        ("allow mcp__github__get_issue", Effect::Allow, tool("mcp__github__get_issue")),
+        ("allow mcp__github__*", Effect::Allow, Target::Server("github".into())),
+        (
+            "allow WebFetch(domain:Docs.rs)",
+            Effect::Allow,
+            Target::Domain { host: "docs.rs".into(), depth: Domains::One },
+        ),
+        (
+            "deny WebFetch(domain:*.evil.org)",
+            Effect::Deny,
+            Target::Domain { host: "evil.org".into(), depth: Domains::Below },
+        ),
+    ];
+    for (line, effect, target) in cases {
+        let rule = parse(line).unwrap_or_else(|wrong| panic!("{line}: {wrong}"));
+        assert_eq!((rule.effect, &rule.target), (effect, &target), "{line}");
+        assert_eq!(rule.text, line, "{line}");
+    }
+    let path = parse("ask Edit(app/(shop)/**)").expect("a rule").target;
+    assert!(
+        matches!(path, Target::Path { tool, glob } if tool == "Edit" && glob.fits("app/(shop)/a", crate::policy::glob::Case::Exact))
+    );
+}
+
+#[test]
+fn words_and_conditions_follow() {
+    let rule = parse("deny Bash(rm -rf:*) # Use git clean -n first # really").expect("a rule");
+    assert_eq!(rule.words.as_deref(), Some("Use git clean -n first # really"));
+    let line = "ask Bash(git push:*) when agent claude-code and mode not plan and depth >= 1 and folder '~/two words/**' # Mind";
+    let rule = parse(line).expect("a rule");
+    assert_eq!(rule.words.as_deref(), Some("Mind"));
+    let [agent, mode, depth, folder] = rule.when.as_slice() else { panic!("{rule:?}") };
+    assert_eq!(agent, &Condition::Agent { is: Is::This, name: "claude-code".into() });
+    assert_eq!(mode, &Condition::Mode { is: Is::Other, mode: PermissionMode::Plan });
+    assert_eq!(depth, &Condition::Depth { comparison: Comparison::AtLeast, depth: 1 });
+    assert!(matches!(folder, Condition::Folder { is: Is::This, .. }));
+    assert!(parse("allow Read when depth 0").expect("a rule").words.is_none());
+}
+
+#[test]
+fn wrong_rules_name_the_column_and_help() {
+    let cases = [
+        ("alow Bash(ls)", 1, "did you mean `allow`?"),
+        ("Bash(ls)", 1, "a rule is"),
+        ("allow", 6, "Bash(git status:*)"),
+        ("allow bash(ls)", 7, "did you mean `Bash`?"),
+        ("allow WebSearch(x)", 7, "write `WebSearch` alone"),
+        ("allow Bash(git status:*", 24, "close the pattern"),
+        ("allow Bash(git status && ls)", 26, "write one rule for each"),
+        ("deny Bash(a; b)", 14, "write one rule for each"),
+        ("allow Bash(git log $x)", 20, "a rule names one program"),
+        ("allow Bash(git lo* x)", 16, "`:*` at the end"),
+        ("allow Bash(git log > x)", 12, "redirections are judged"),
+        ("allow Bash", 7, "name the commands"),
+        ("allow Bash(*)", 12, "name the program"),
+        ("allow Bash(:*)", 12, "name the program"),
+        ("allow *", 7, "name the tool"),
+        ("allow Bash(git:*)", 12, "add the subcommand"),
+        ("allow Bash(git -c x=y:*)", 12, "add the subcommand"),
+        ("allow Bash(cargo +nightly:*)", 12, "add the subcommand"),
+        ("allow Bash(env:*)", 12, "allow the command itself"),
+        ("allow Bash(env git status)", 12, "allow the command itself"),
+        ("allow Bash(/usr/bin/env:*)", 12, "allow the command itself"),
+        ("allow Bash(xargs rm:*)", 12, "allow the command itself"),
+        ("allow Bash(sudo ls)", 12, "allow the command itself"),
+        ("allow Bash(python:*)", 12, "name the script"),
+        ("allow Bash(python3.12:*)", 12, "name the script"),
+        ("allow Bash(python3 -c 'x')", 12, "put it into a script"),
+        ("allow Bash(node:*)", 12, "name the script"),
+        ("allow Bash(bash -c 'x')", 12, "name the script"),
+        ("allow Bash(sh:*)", 12, "name the script"),
+        ("allow Bash(eval x)", 12, "no rule can allow it"),
+        ("allow Bash(source x)", 12, "no rule can allow it"),
+        ("allow Bash(export A=b)", 12, "no rule can allow it"),
+        ("allow Bash(rm:*)", 12, "without `:*`"),
+        ("allow Bash(rm -rf build:*)", 12, "without `:*`"),
+        ("allow Bash(curl:*)", 12, "without `:*`"),
+        ("allow Bash(docker:*)", 12, "add the subcommand"),
+        ("allow Edit(../x)", 12, "patterns begin at the folder"),
+        ("allow Edit(src/[ab])", 16, "one rule for each"),
+        ("allow Edit(/etc/x)", 12, "always asked"),
+        ("allow Read(~/.ssh/x)", 12, "always asked"),
+        ("allow WebFetch(example.org)", 16, "domain:example.org"),
+        ("allow WebFetch(domain:https://x)", 23, "domain:example.org"),
+        ("allow WebFetch(domain:*.org.)", 23, "domain:example.org"),
+        ("allow mcp__*", 7, "mcp__server__*"),
+        ("allow mcp____*", 12, "mcp__server__*"),
+        ("allow Edit(a)x", 14, "a blank"),
+        ("allow Edit(a) if mode plan", 15, "begin with `when`"),
+        ("allow Edit(a) when moon full", 20, "agent NAME"),
+        ("allow Edit(a) when mode full", 25, "acceptEdits"),
+        ("allow Edit(a) when mode", 24, "agent NAME"),
+        ("allow Edit(a) when depth x", 26, "depth >= 1"),
+        ("allow Edit(a) when depth >= x", 26, "depth >= 1"),
+        ("allow Edit(a) when mode plan or depth 1", 30, "joined by `and`"),
+        ("allow Edit(a) when folder code", 27, "folder ~/code/shop"),
+        ("allow Edit(a\u{202e})", 13, "write it without"),
+    ];
+    for (line, column, hint) in cases {
+        let wrong = parse(line).expect_err(line);
+        assert_eq!((wrong.line, wrong.column), (1, column), "{line}: {wrong}");
+        assert!(wrong.hint.contains(hint) && !wrong.what.is_empty(), "{line}: {wrong}");
+    }
+}
+
+#[test]
+fn a_file_has_comments_and_examples_and_tells_all_its_mistakes() {
+    let file = RuleFile::parse(
+        "# mine\n\nallow Bash(ls:*)\n  yes ls -la\n\tno   ls; rm x\n\ndeny Bash(rm:*) # No\n",
+    )
+    .expect("a file");
+    let [ls, rm] = file.rules.as_slice() else { panic!("{file:?}") };
+    assert_eq!((ls.line, rm.line), (3, 7));
+    assert_eq!(ls.examples[0], Example { expect: Expect::Yes, text: "ls -la".into(), line: 4, column: 7 });
+    assert_eq!(ls.examples[1], Example { expect: Expect::No, text: "ls; rm x".into(), line: 5, column: 7 });
+    let wrong =
+        RuleFile::parse("  yes x\nalow x\n  yes y\n  maybe z\nallow Read\n  yes\n").expect_err("mistakes");
+    assert_eq!(
+        wrong.iter().map(|wrong| (wrong.line, wrong.column)).collect::<Vec<_>>(),
+        [(1, 1), (2, 1), (4, 3), (6, 6)]
+    );
+    assert!(RuleFile::parse(&"#".repeat(2 << 20)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_rule_or_a_mistake(text in prop_oneof![any::<String>(), "(allow|ask|deny) (Bash|Edit|mcp__x|WebFetch)[a-z():*'\"\\\\# /.~]{0,30}( when (agent|mode|depth|folder) [a-z0-9/~']{0,5})?"]) {
+        match parse(&text) {
+            Ok(rule) => prop_assert_eq!(parse(&rule.text).expect("again"), rule),
+            Err(wrong) => prop_assert!(wrong.column >= 1 && wrong.column <= text.chars().count() + 1, "{}", wrong),
+        }
+        let _ = RuleFile::parse(&text);
+    }
+}
