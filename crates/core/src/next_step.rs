@@ -39,8 +39,12 @@ pub enum ProcessHere {
     InTurn,
     /// It is free for a message.
     Free,
+    /// It has been free for as long as one is kept for nothing.
+    Idle,
     /// It is free, and is being given the message of this turn.
     Beginning(TurnId),
+    /// It was ended, and is not gone yet. Whatever it were told now would be lost with it.
+    Leaving,
 }
 
 /// What to do.
@@ -52,6 +56,8 @@ pub enum Step {
     Kill,
     /// A process that this host does not have went with the gateway that had it: see that it is gone, and record it.
     SeeGone { incarnation: Incarnation, pid: Option<u32> },
+    /// Nobody needs its process now: it goes, and the next message starts another.
+    LetGo,
     /// The agent works: it is told what became of its asks, and parked if it was held long enough.
     Attend,
     /// The agent is given the next message.
@@ -90,18 +96,30 @@ pub enum FailedTurn {
 pub fn next_step(head: &Session, host: &Hosting<'_>) -> Step {
     match host.process {
         ProcessHere::None => without_process(head, host),
-        ProcessHere::InTurn | ProcessHere::Free | ProcessHere::Beginning(_)
+        // Its end wakes us again.
+        ProcessHere::Leaving => Step::Nothing,
+        ProcessHere::InTurn | ProcessHere::Free | ProcessHere::Idle | ProcessHere::Beginning(_)
             if head.agent == AgentState::Ended =>
         {
             Step::Kill
         }
         ProcessHere::InTurn => Step::Attend,
         ProcessHere::Beginning(turn) if head.turn == Some(turn) => Step::SayBegun,
-        ProcessHere::Free | ProcessHere::Beginning(_) => match (head.turn, head.pending.first()) {
-            (None, Some(next)) => Step::Begin(*next),
-            (Some(_), _) | (None, None) => Step::Nothing,
-        },
+        ProcessHere::Free | ProcessHere::Idle | ProcessHere::Beginning(_) => {
+            match (head.turn, head.pending.first()) {
+                (None, Some(next)) => Step::Begin(*next),
+                (None, None) if host.process == ProcessHere::Idle && is_dispensable(head) => Step::LetGo,
+                (Some(_), _) | (None, None) => Step::Nothing,
+            }
+        }
     }
+}
+
+/// Nothing is lost with the process: nobody is asked, nothing is on its way to it, and it can be resumed.
+fn is_dispensable(head: &Session) -> bool {
+    let nothing_open = head.live.is_empty();
+    let nothing_on_its_way = head.undelivered.is_empty() && head.unconfirmed_results.is_empty();
+    nothing_open && nothing_on_its_way && head.agent_ref.is_some()
 }
 
 fn without_process(head: &Session, host: &Hosting<'_>) -> Step {

@@ -2,9 +2,9 @@
 
 use holdstead_core::{
     Ask, Command, Exit, FailedTurn, Finish, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn, ProcessHere,
-    StartAt, Step, next_step,
+    Session, StartAt, Step, UnconfirmedResult, next_step,
 };
-use holdstead_protocol::{Incarnation, Seq, StopReason};
+use holdstead_protocol::{Incarnation, InteractionRequest, Origin, Seq, StopReason, ToolCallId};
 
 use crate::world::*;
 
@@ -132,4 +132,55 @@ fn a_turn_with_nothing_to_tell_is_over() {
     assert_eq!(steps(&world), (Step::Start(StartAt::OpenAsks), WENT_AWAY));
     let forgetful = Hosting { forgotten: true, ..host(Hosted::ReasksParked, &[]) };
     assert_eq!(next_step(world.session(), &forgetful), Step::Start(StartAt::Anew));
+}
+
+#[test]
+fn a_process_with_nothing_to_do_is_let_go_and_one_that_somebody_needs_is_kept() {
+    let idle = |world: &World| {
+        next_step(world.session(), &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksParked, &[]) })
+    };
+    let mut world = World::running();
+    assert_eq!(idle(&world), Step::Nothing, "a turn is under way");
+    let (turn_id, reason) = (turn(1), StopReason::Completed);
+    world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
+    assert_eq!(idle(&world), Step::Nothing, "its conversation has no name to come back with");
+    world.ok(Command::Identify { incarnation: Incarnation(1), agent_ref: "ref".to_owned() });
+    assert_eq!(idle(&world), Step::LetGo);
+
+    let asked = InteractionRequest { turn_id: None, origin: Origin::Caller, ..question(1) };
+    world.ok(ask(asked));
+    assert_eq!(idle(&world), Step::Nothing, "somebody is asked");
+    world.ok(respond(1, 1, "k", answer("SQLite")));
+    assert_eq!(idle(&world), Step::LetGo, "what programs fetch needs no process");
+    world.ok(message(2));
+    let next = PendingTurn { turn_id: turn(2), seq: Seq(world.session().pending[0].seq.0) };
+    assert_eq!(idle(&world), Step::Begin(next));
+    let leaving = Hosting { process: ProcessHere::Leaving, ..host(Hosted::ReasksParked, &[]) };
+    assert_eq!(next_step(world.session(), &leaving), Step::Nothing, "it would be lost with the process");
+    world.ok(Command::End { name: "ana".to_owned() });
+    assert_eq!(idle(&world), Step::Kill);
+}
+
+#[test]
+fn a_process_is_kept_for_an_answer_on_its_way() {
+    let with = |change: fn(&mut Session)| {
+        let mut world = World::running();
+        let (turn_id, reason) = (turn(1), StopReason::Completed);
+        world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
+        world.ok(Command::Identify { incarnation: Incarnation(1), agent_ref: "ref".to_owned() });
+        let mut session = world.session().clone();
+        change(&mut session);
+        next_step(&session, &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksAll, &[]) })
+    };
+    assert_eq!(with(|_| {}), Step::LetGo);
+    let undelivered = |session: &mut Session| {
+        session.undelivered.insert(ask_id(1));
+    };
+    assert_eq!(with(undelivered), Step::Nothing);
+    let result = |session: &mut Session| {
+        let tool_call_id = ToolCallId::new("call").unwrap();
+        let result = UnconfirmedResult { tool_call_id, asked_in: Incarnation(1), turn_id: None };
+        session.unconfirmed_results.insert(ask_id(1), result);
+    };
+    assert_eq!(with(result), Step::Nothing);
 }

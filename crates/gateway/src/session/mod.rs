@@ -79,6 +79,7 @@ impl SessionTask {
         while !shutdown.is_cancelled() {
             self.take_interrupt();
             let patience = self.process.as_ref().and_then(Process::patience_ends);
+            let idle = self.process.as_ref().and_then(Process::idle_ends);
             if let Some(rested) = self.trouble.resting_until() {
                 self.handle.is_taken_up();
                 tokio::select! {
@@ -109,6 +110,7 @@ impl SessionTask {
                 () = sleep_until(self.deltas.due()) => self.write_gathered(),
                 () = sleep_until(self.holds.due()) => self.hold_ran_out().await,
                 () = sleep_until(patience) => self.kill(),
+                () = sleep_until(idle) => self.handle.wake(),
             }
         }
         self.go_away().await;
@@ -177,10 +179,22 @@ impl SessionTask {
         let (ids, asks): (Vec<_>, Vec<_>) = untold.into_iter().unzip();
         let step = next_step(&record.state, &self.hosting(&record, &asks));
         match step {
-            Step::Nothing => Ok(()),
+            Step::Nothing => {
+                if let Some(process) = self.process.as_mut().filter(|process| process.is_idle()) {
+                    process.keep_idle();
+                }
+                Ok(())
+            }
             // Its end wakes us again.
             Step::Kill => {
                 self.kill();
+                Ok(())
+            }
+            Step::LetGo => {
+                if let Some(process) = &mut self.process {
+                    process.let_go = true;
+                    process.kill();
+                }
                 Ok(())
             }
             Step::SeeGone { incarnation, pid } => self.see_gone(incarnation, pid).await,
@@ -208,8 +222,10 @@ impl SessionTask {
     fn hosting<'a>(&self, record: &SessionRecord, untold: &'a [Ask]) -> Hosting<'a> {
         let process = match &self.process {
             None => ProcessHere::None,
+            Some(process) if process.is_leaving() => ProcessHere::Leaving,
             Some(Process { turn: Some(_), .. }) => ProcessHere::InTurn,
             Some(Process { beginning: Some((turn, _)), .. }) => ProcessHere::Beginning(*turn),
+            Some(process) if process.is_idle() => ProcessHere::Idle,
             Some(_) => ProcessHere::Free,
         };
         let agent = match self.gateway.driver(&record.opened.agent).map(|driver| driver.capabilities().reasks)

@@ -24,6 +24,8 @@ use crate::{Gateway, GatewayError};
 const STOPPING: Duration = Duration::from_secs(10);
 /// How long an agent that is told to park may take to go, or to say that it stays.
 const PARKING: Duration = Duration::from_secs(60);
+/// How long a process is kept that has nothing to do. Long: what it runs in the background may go with it.
+const IDLE: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -50,6 +52,10 @@ pub(super) struct Process {
     pub(super) stop_by: Option<Instant>,
     /// It was told to park: when we lose patience.
     park_by: Option<Instant>,
+    /// Unless it gets something to do until then, it is not kept.
+    idle_at: Instant,
+    /// It was not kept.
+    pub(super) let_go: bool,
     killed: bool,
     agent: Agent,
     /// What is being written to it. An agent may stop reading until we have read what it says, so nobody waits here.
@@ -130,6 +136,8 @@ impl Process {
             loss: None,
             stop_by: None,
             park_by: None,
+            idle_at: Instant::now() + IDLE,
+            let_go: false,
             killed: false,
             agent,
             writing: FuturesOrdered::new(),
@@ -202,6 +210,7 @@ impl Process {
     /// Its turn is over, and so is whatever it waited for.
     pub(super) fn turn_done(&mut self) {
         self.turn = None;
+        self.idle_at = Instant::now() + IDLE;
         self.stop_by = None;
         self.asked.clear();
         self.written.clear();
@@ -209,10 +218,30 @@ impl Process {
         self.told.clear();
     }
 
+    /// When it has been idle long enough to be looked at.
+    pub(super) fn idle_ends(&self) -> Option<Instant> {
+        let busy = self.turn.is_some() || self.beginning.is_some() || !self.writing.is_empty() || self.killed;
+        (!busy).then_some(self.idle_at)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle_ends().is_some_and(|ends| ends <= Instant::now())
+    }
+
+    /// It is kept, and looked at again much later.
+    pub(super) fn keep_idle(&mut self) {
+        self.idle_at = Instant::now() + IDLE;
+    }
+
     /// When it is killed for not doing what it was told.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let ends = self.stop_by.into_iter().chain(self.park_by).min();
         ends.filter(|_| !self.killed)
+    }
+
+    /// It was killed, and its end was not heard yet.
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.killed
     }
 
     /// Kills the whole group; its end follows.

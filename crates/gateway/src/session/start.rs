@@ -14,6 +14,8 @@ use crate::GatewayError;
 
 const WENT_AWAY: &str = "The agent's process went away in the middle of its turn. Send a message to go on.";
 
+const LET_GO: &str = "it had nothing to do for an hour; the next message starts it again";
+
 pub(super) const NEVER_TOOK_IT: &str =
     "The agent could not be started again: it went away each time before it took the answer.";
 
@@ -109,6 +111,7 @@ impl SessionTask {
         let Some(process) = &self.process else { return Ok(()) };
         let message = match (exit.parked, exit.stderr.trim()) {
             (true, _) => None,
+            (false, _) if process.let_go => Some(LET_GO.to_owned()),
             (false, "") if self.gateway.inner.shutdown.is_cancelled() => {
                 Some("the gateway was stopped".to_owned())
             }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use holdstead_agents::{
     Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch, MayAllow,
     Outgoing, Reasks, Resolution, StartError,
@@ -152,6 +153,11 @@ impl Actor {
 
     pub(crate) fn hears_nothing(&mut self) -> bool {
         self.side.input.try_recv().is_err()
+    }
+
+    /// Whether somebody ended it since it was asked last.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.side.kill.notified().now_or_never().is_some()
     }
 
     /// Returns when all that it said before is dealt with, timers and all.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
 use holdstead_core::Rejection;
-use holdstead_gateway::{GatewayConfig, GatewayError};
+use holdstead_gateway::{CallerAsk, GatewayConfig, GatewayError};
+use holdstead_protocol::api::{AskCall, AskCallBody};
 use holdstead_protocol::{
     AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, StopReason,
     ToolCallId,
@@ -13,7 +14,7 @@ use serde_json::json;
 use tokio::time::advance;
 
 use crate::actor::{MINUTE, Stage, approval, question};
-use crate::world::{Talk, answer, approve, owner, respond};
+use crate::world::{Talk, ada, answer, approve, owner, respond};
 
 const fn ten_minutes(then: HoldThen) -> Hold {
     Hold { after_ms: 600_000, then }
@@ -295,4 +296,79 @@ async fn before_the_agent_itself_gives_up_it_is_parked_or_told_that_nobody_answe
     assert_eq!(actor.is_told("call_1").await, Resolution::Closed { message });
     let now = talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
     assert_eq!(now.state, AskState::Closed { closing: Closing::Expired });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_agent_goes_after_an_hour_and_the_next_message_resumes_it() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    // However long it works, it is not idle.
+    advance(3 * 60 * MINUTE).await;
+    actor.ends_turn().await;
+    talk.completed().await;
+    actor.is_heard(&mut talk).await;
+    advance(59 * MINUTE).await;
+    talk.say("once more").await;
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "once more".to_owned() });
+    actor.ends_turn().await;
+    talk.completed().await;
+    actor.is_heard(&mut talk).await;
+    advance(59 * MINUTE).await;
+    actor.is_heard(&mut talk).await;
+    assert!(!actor.is_killed());
+    advance(MINUTE).await;
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    let gone = talk.status(AgentState::Idle).await;
+    assert_eq!(
+        gone.message.as_deref(),
+        Some("it had nothing to do for an hour; the next message starts it again")
+    );
+    assert!(stage.nobody_was_started());
+
+    talk.say("again").await;
+    let mut actor = stage.life().await;
+    let at = ResumePoint { agent_ref: "ref".to_owned(), at: ResumeAt::NextMessage };
+    assert_eq!(actor.launch.resume, Some(at));
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "again".to_owned() });
+    actor.ends_turn().await;
+    talk.completed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_agent_is_kept_while_somebody_is_asked_in_its_session() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, actor) = stage.talk().await;
+    actor.ends_turn().await;
+    talk.completed().await;
+    let body = AskCallBody::Approval { preview: None, editable: false, scopes: Vec::new() };
+    let call = AskCall::new("k", "deploy", json!({}), body);
+    let ask = talk.gateway.ask(&ada(), CallerAsk::In(talk.session), call).await.unwrap();
+    actor.is_heard(&mut talk).await;
+    for _ in 0..5 {
+        advance(60 * MINUTE).await;
+        actor.is_heard(&mut talk).await;
+        assert!(!actor.is_killed());
+    }
+    respond(&talk.gateway, &ask.request, approve()).await.unwrap();
+    advance(60 * MINUTE).await;
+    actor.side.kill.notified().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_meets_an_idle_agent_on_its_way_out_is_not_lost() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, actor) = stage.talk().await;
+    actor.ends_turn().await;
+    talk.completed().await;
+    actor.is_heard(&mut talk).await;
+    advance(60 * MINUTE).await;
+    actor.side.kill.notified().await;
+    talk.say("wait").await;
+    actor.is_heard(&mut talk).await;
+    actor.exits(false).await;
+    let mut actor = stage.life().await;
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "wait".to_owned() });
+    actor.ends_turn().await;
+    talk.completed().await;
 }
