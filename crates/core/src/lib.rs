@@ -12,6 +12,7 @@ mod digest;
 mod fold;
 mod form;
 mod next_step;
+mod person_name;
 pub mod policy;
 mod rejection;
 mod schema;
@@ -41,6 +42,7 @@ pub use fold::{CALLER, fold};
 pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
 };
+pub use person_name::{BadName, handle_of, hosted_handle, person_name};
 pub use policy::offered_scopes;
 pub use rejection::Rejection;
 pub use schema::form_from_schema;

@@ -4,9 +4,10 @@
 //! again can end the tokens of agents that it never knew.
 
 use holdstead_agents::ToolServer;
+use holdstead_core::hosted_handle;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{Incarnation, SessionId};
-use holdstead_store::{SessionRecord, TokenRecord, token_hash};
+use holdstead_protocol::{DeviceId, DeviceKind, Incarnation, PersonId, SessionId};
+use holdstead_store::{DeviceRecord, PersonRecord, SessionRecord, token_hash};
 
 use crate::session::life;
 use crate::{Gateway, GatewayError};
@@ -22,18 +23,31 @@ impl Gateway {
         let token = self.agent_token(record.id, incarnation);
         let hash = token_hash(&token);
         // It may be there already: a start that was refused afterwards is tried again.
-        if self.inner.journal.token(&hash).await?.is_none() {
-            let known = TokenRecord {
-                hash,
+        if self.inner.journal.device_by_hash(&hash).await?.is_none() {
+            let now = self.inner.journal.now().await?;
+            let agent = &record.opened.agent;
+            let hosted = PersonRecord {
+                id: PersonId::generate(),
                 owner: record.owner.clone(),
+                name: agent.clone(),
+                handle: hosted_handle(agent),
                 role: Role::Agent,
-                name: record.opened.agent.clone(),
+                created_at: now,
+                removed_at: None,
+            };
+            let device = DeviceRecord {
+                id: DeviceId::generate(),
+                person: self.inner.journal.add_person(hosted).await?.id,
+                hash,
+                kind: DeviceKind::Token,
+                name: "Hosted here".to_owned(),
                 session: Some(record.id),
-                created_at: self.inner.journal.now().await?,
+                created_at: now,
+                last_used_at: None,
                 expires_at: None,
                 revoked_at: None,
             };
-            self.inner.journal.add_token(known).await?;
+            self.inner.journal.add_device(device).await?;
         }
         let tools = self.tools().iter().map(|tool| tool.name().to_owned()).collect();
         Ok(Some(ToolServer { url: url.clone(), token, tools }))
@@ -46,7 +60,9 @@ impl Gateway {
         incarnation: Incarnation,
     ) -> Result<(), GatewayError> {
         let hash = token_hash(&self.agent_token(session, incarnation));
-        self.inner.journal.revoke_token(&hash).await?;
+        if let Some((device, _)) = self.inner.journal.device_by_hash(&hash).await? {
+            self.inner.journal.revoke_device(device.id).await?;
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use holdstead_core::person_name;
 use holdstead_gateway::Quota;
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
 use serde::Deserialize;
@@ -73,7 +74,8 @@ impl Config {
             config.store = places.database();
         }
         if config.name.is_empty() {
-            config.name = std::env::var("USER").unwrap_or_else(|_| "you".to_owned());
+            let user = std::env::var("USER").ok().and_then(|user| person_name(&user).ok());
+            config.name = user.unwrap_or_else(|| "you".to_owned());
         }
         config.hold()?;
         Ok(config)

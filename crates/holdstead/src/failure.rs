@@ -3,6 +3,8 @@
 use holdstead_protocol::transport::TransportError;
 use holdstead_protocol::{Code, Refusal};
 
+use holdstead_server::TokenError;
+
 use crate::text;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,8 @@ pub(crate) enum Failure {
     #[error("Could not start: {0}")]
     Listen(#[from] holdstead_server::ListenError),
     #[error("{0}")]
+    Token(#[from] holdstead_server::TokenError),
+    #[error("{0}")]
     Store(#[from] holdstead_store::StoreError),
     #[error("{0}")]
     Gateway(#[from] holdstead_gateway::GatewayError),
@@ -40,6 +44,8 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Config(_) => 2,
+            Self::Token(TokenError::Store(_)) => 1,
+            Self::Token(TokenError::Name(_) | TokenError::Taken { .. } | TokenError::Removed { .. }) => 2,
             Self::NotSent(_) => 5,
             Self::Changed(_) => 3,
             Self::Refused(refusal) => match refusal.code {

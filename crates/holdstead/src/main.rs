@@ -10,6 +10,7 @@ mod connect;
 mod failure;
 mod listed;
 mod log;
+mod own_person;
 mod places;
 mod store;
 mod text;

@@ -106,6 +106,14 @@ uuid_id!(
 );
 uuid_id!(GrantId, "grn", "grant");
 uuid_id!(TrustId, "tru", "trust");
+uuid_id!(
+    /// A person, a program or a hosted agent: whoever acts, on whatever device.
+    PersonId, "per", "person"
+);
+uuid_id!(
+    /// One browser, terminal or token of a person.
+    DeviceId, "dev", "device"
+);
 
 /// Where an id keeps the shard tag of its owner, so that a later sharding by owner needs no lookup table.
 const SHARD_BYTES: std::ops::Range<usize> = 12..14;
@@ -164,6 +172,18 @@ impl MessageId {
 }
 
 impl EventId {
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl PersonId {
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl DeviceId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }

@@ -10,6 +10,7 @@ mod grant;
 mod ids;
 pub mod json;
 pub mod mcp;
+mod person;
 mod problem;
 mod response;
 pub mod shape;
@@ -31,9 +32,10 @@ pub use event::{
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
-    Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PromptId, Seq,
-    SessionId, ToolCallId, TrustId, TurnId,
+    DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PersonId,
+    PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
+pub use person::{Actor, DeviceKind};
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use holdstead_gateway::Person;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
-use holdstead_protocol::{OwnerId, SessionId, Surface};
+use holdstead_protocol::{DeviceKind, OwnerId, PersonId, SessionId, Surface};
 use holdstead_store::token_hash;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -22,7 +22,7 @@ use crate::body::Asked;
 use crate::connections::RequestSeat;
 use crate::problem::ApiError;
 
-/// Where a client says what a person sits at: `web` or `terminal`.
+/// Where a program says that a person sits at a terminal.
 const SURFACE_HEADER: &str = "holdstead-surface";
 
 /// Where a client says that it only shows asks.
@@ -31,6 +31,7 @@ const INTERACTION_HEADER: &str = "holdstead-interaction";
 /// A valid token.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
+    pub(crate) id: PersonId,
     pub(crate) person: Person,
     pub(crate) role: Role,
     /// The hash of the token.
@@ -164,7 +165,7 @@ impl FromRequestParts<App> for SocketCaller {
         };
         let token = app.gateway.journal().use_ticket(&token_hash(&ticket)).await?;
         let token = token.ok_or(ApiError::BadTicket)?;
-        Caller::with_token(token, Surface::Web, parts, app).await.map(Self)
+        Caller::with_token(token, parts, app).await.map(Self)
     }
 }
 
@@ -173,32 +174,31 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let secret = presented(&parts.headers).ok_or(ApiError::NoToken)?;
-        Self::with_token(token_hash(secret), said_surface(parts), parts, app).await
+        Self::with_token(token_hash(secret), parts, app).await
     }
 }
 
 impl Caller {
-    async fn with_token(
-        hash: [u8; 32],
-        surface: Surface,
-        parts: &Parts,
-        app: &App,
-    ) -> Result<Self, ApiError> {
+    async fn with_token(hash: [u8; 32], parts: &Parts, app: &App) -> Result<Self, ApiError> {
         let journal = app.gateway.journal();
         app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
         if parts.extensions.get::<RequestSeat>().is_some_and(|seat| !seat.count(hash)) {
             return Err(ApiError::TooManyAtOnce);
         }
-        let record = journal.token(&hash).await?.ok_or(ApiError::NoToken)?;
-        let expired = match record.expires_at {
+        let (device, person) = journal.device_by_hash(&hash).await?.ok_or(ApiError::NoToken)?;
+        let expired = match device.expires_at {
             Some(expiry) => journal.now().await? >= expiry,
             None => false,
         };
-        if expired || record.revoked_at.is_some() {
+        if expired || device.revoked_at.is_some() || person.removed_at.is_some() {
             return Err(ApiError::NoToken);
         }
-        let person = Person { owner: record.owner, name: record.name, surface };
-        Ok(Self { person, role: record.role, token: hash, session: record.session })
+        let surface = match device.kind {
+            DeviceKind::Browser => Surface::Web,
+            DeviceKind::Terminal | DeviceKind::Token => said_surface(parts),
+        };
+        let caller = Person { owner: person.owner, name: person.name, surface };
+        Ok(Self { id: person.id, person: caller, role: person.role, token: hash, session: device.session })
     }
 }
 
@@ -219,7 +219,6 @@ pub(crate) fn answers_here(headers: &HeaderMap) -> InteractionMode {
 fn said_surface(parts: &Parts) -> Surface {
     match parts.headers.get(SURFACE_HEADER).and_then(|value| value.to_str().ok()) {
         Some("terminal") => Surface::Terminal,
-        Some("web") => Surface::Web,
         Some(_) | None => Surface::Api,
     }
 }

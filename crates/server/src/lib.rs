@@ -5,6 +5,7 @@
 
 mod auth;
 mod body;
+mod browser_name;
 mod connections;
 mod guard;
 mod limit;
@@ -27,7 +28,9 @@ pub use connections::ConnectionBounds;
 pub use limit::RateLimit;
 pub use listen::{ListenError, Listener};
 pub use page::has_web_ui;
-pub use tokens::{LINK_LIFETIME, issue_link, issue_token, register_token};
+pub use tokens::{
+    LINK_LIFETIME, NewDevice, TokenError, add_device, issue_link, issue_token, named, register,
+};
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 1024 * 1024;

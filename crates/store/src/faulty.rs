@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_core::Command;
-use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{DeviceId, Event, InteractionId, OwnerId, PersonId, Seq, SessionId, Timestamp};
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure, Fault,
-    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord,
-    TokenRecord,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList, EraseError,
+    Erasure, Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, People, PersonRecord,
+    PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf, SessionQuery,
+    SessionRecord, StoreError, TicketRecord,
 };
 
 /// A call of the journal.
@@ -205,34 +206,6 @@ impl Journal for FaultyJournal {
         self.may("drop_secrets")?.drop_secrets(which).await
     }
 
-    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {
-        self.may("add_token")?.add_token(token).await
-    }
-
-    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError> {
-        self.may("token")?.token(hash).await
-    }
-
-    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError> {
-        self.may("revoke_token")?.revoke_token(hash).await
-    }
-
-    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError> {
-        self.may("add_login_link")?.add_login_link(link).await
-    }
-
-    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
-        self.may("use_login_link")?.use_login_link(hash).await
-    }
-
-    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
-        self.may("add_ticket")?.add_ticket(ticket).await
-    }
-
-    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
-        self.may("use_ticket")?.use_ticket(hash).await
-    }
-
     async fn claim(&self) -> Result<Claim, StoreError> {
         self.may("claim")?.claim().await
     }
@@ -251,5 +224,83 @@ impl Journal for FaultyJournal {
 
     async fn close(&self) {
         self.inner.close().await;
+    }
+}
+
+#[async_trait]
+impl People for FaultyJournal {
+    async fn add_person(&self, person: PersonRecord) -> Result<PersonRecord, StoreError> {
+        self.may("add_person")?.add_person(person).await
+    }
+
+    async fn person(&self, id: PersonId) -> Result<Option<PersonRecord>, StoreError> {
+        self.may("person")?.person(id).await
+    }
+
+    async fn people(&self, owner: &OwnerId) -> Result<Vec<PersonRecord>, StoreError> {
+        self.may("people")?.people(owner).await
+    }
+
+    async fn change_role(&self, id: PersonId, role: Role) -> Result<bool, StoreError> {
+        self.may("change_role")?.change_role(id, role).await
+    }
+
+    async fn remove_person(&self, id: PersonId) -> Result<bool, StoreError> {
+        self.may("remove_person")?.remove_person(id).await
+    }
+
+    async fn add_device(&self, device: DeviceRecord) -> Result<(), StoreError> {
+        self.may("add_device")?.add_device(device).await
+    }
+
+    async fn device_by_hash(
+        &self,
+        hash: &[u8; 32],
+    ) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
+        self.may("device_by_hash")?.device_by_hash(hash).await
+    }
+
+    async fn device(&self, id: DeviceId) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
+        self.may("device")?.device(id).await
+    }
+
+    async fn devices(&self, person: PersonId) -> Result<Vec<DeviceRecord>, StoreError> {
+        self.may("devices")?.devices(person).await
+    }
+
+    async fn use_device(&self, id: DeviceId, expires_at: Option<Timestamp>) -> Result<(), StoreError> {
+        self.may("use_device")?.use_device(id, expires_at).await
+    }
+
+    async fn revoke_device(&self, id: DeviceId) -> Result<bool, StoreError> {
+        self.may("revoke_device")?.revoke_device(id).await
+    }
+
+    async fn revoke_devices(&self, person: PersonId) -> Result<usize, StoreError> {
+        self.may("revoke_devices")?.revoke_devices(person).await
+    }
+
+    async fn revision(&self) -> Result<Revision, StoreError> {
+        self.may("revision")?.revision().await
+    }
+
+    async fn changed_devices(&self, after: Revision) -> Result<Vec<DeviceId>, StoreError> {
+        self.may("changed_devices")?.changed_devices(after).await
+    }
+
+    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError> {
+        self.may("add_login_link")?.add_login_link(link).await
+    }
+
+    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
+        self.may("use_login_link")?.use_login_link(hash).await
+    }
+
+    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
+        self.may("add_ticket")?.add_ticket(ticket).await
+    }
+
+    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
+        self.may("use_ticket")?.use_ticket(hash).await
     }
 }

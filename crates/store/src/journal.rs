@@ -12,14 +12,13 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure,
-    Fault, Heads, LinkUse, LoginLinkRecord, Notary, PostgresJournal, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError,
-    TicketRecord, TokenRecord,
+    Fault, Heads, Notary, People, PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError,
 };
 
-/// Remembers sessions, their asks, and who may do what.
+/// Remembers sessions and their asks; and, as [`People`], who may do what.
 #[async_trait]
-pub trait Journal: Send + Sync + Debug {
+pub trait Journal: People {
     /// Decides the command on the session's state and appends what follows. It is queued by this call, not by
     /// awaiting: the commands of one session are decided in the order of these calls, and a dropped
     /// [`PendingAppend`] is written all the same. It returns after the commit.
@@ -107,23 +106,6 @@ pub trait Journal: Send + Sync + Debug {
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
 
     async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError>;
-
-    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError>;
-
-    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError>;
-
-    /// Ends a token; `false` if there is none, or it was ended before.
-    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError>;
-
-    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError>;
-
-    /// Uses a link up. Of many who try at once, one gets in.
-    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError>;
-
-    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError>;
-
-    /// Uses a ticket up, and returns the hash of the token that it stands for. `None`: it is unknown, old, or was used.
-    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError>;
 
     /// Claims the database for a process that hosts its sessions. Refused while another one does; reading and single
     /// writes beside it need no claim.

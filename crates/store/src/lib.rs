@@ -29,6 +29,7 @@ mod hex;
 mod journal;
 mod line;
 mod notary;
+mod people;
 mod plan;
 mod postgres;
 mod postgres_write;
@@ -43,7 +44,6 @@ mod sql;
 mod sqlite;
 mod sqlite_write;
 mod store;
-mod tokens;
 mod walk;
 mod weigh;
 
@@ -56,15 +56,16 @@ pub use export::verify_export;
 pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
 pub use journal::{Journal, PendingAppend, open, open_existing};
 pub use notary::{Heads, Kept, Notary, read_log};
+pub use people::{People, Revision, token_hash};
 pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
 pub use record::{
-    Appended, AskFilter, AskQuery, AskRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, QueryPlan,
-    SealedSecret, SecretsOf, SessionQuery, SessionRecord, TicketRecord, TokenRecord,
+    Appended, AskFilter, AskQuery, AskRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
+    LoginLinkRecord, PersonRecord, QueryPlan, SealedSecret, SecretsOf, SessionQuery, SessionRecord,
+    TicketRecord,
 };
 pub use round::Round;
 pub use sqlite::SqliteJournal;
-pub use tokens::token_hash;
 
 /// The most that the data of one event may have, in bytes.
 pub const EVENT_LIMIT: usize = 1024 * 1024;

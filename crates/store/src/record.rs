@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use holdstead_core::{Ask, Session};
 use holdstead_protocol::{
-    AgentState, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId, PermissionMode,
-    PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
+    AgentState, DeviceId, DeviceKind, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId,
+    PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
 };
 
 /// What an append led to.
@@ -123,16 +123,31 @@ pub enum SecretsOf {
     Session(SessionId),
 }
 
-/// A token, known by the SHA-256 of its secret. The secret itself is never stored.
+/// A person, a program or a hosted agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRecord {
-    pub hash: [u8; 32],
+pub struct PersonRecord {
+    pub id: PersonId,
     pub owner: OwnerId,
+    pub name: String,
+    /// What nobody else of this owner has, also after they were removed.
+    pub handle: String,
     pub role: Role,
+    pub created_at: Timestamp,
+    pub removed_at: Option<Timestamp>,
+}
+
+/// One browser, terminal or token. Its secret is known by its SHA-256, and itself never stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceRecord {
+    pub id: DeviceId,
+    pub person: PersonId,
+    pub hash: [u8; 32],
+    pub kind: DeviceKind,
     pub name: String,
     /// The one session that an agent's token is good for.
     pub session: Option<SessionId>,
     pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
@@ -141,8 +156,7 @@ pub struct TokenRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginLinkRecord {
     pub hash: [u8; 32],
-    pub owner: OwnerId,
-    pub name: String,
+    pub person: PersonId,
     pub expires_at: Timestamp,
 }
 
@@ -150,10 +164,7 @@ pub struct LoginLinkRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkUse {
     /// It was good, and now it is used up.
-    Ok {
-        owner: OwnerId,
-        name: String,
-    },
+    Ok(PersonId),
     UsedAt(Timestamp),
     Expired(Timestamp),
     Unknown,

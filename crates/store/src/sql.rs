@@ -146,18 +146,59 @@ pub(crate) const DROP_SECRETS_OF_PROMPT: &str =
 pub(crate) const DROP_SECRETS_OF_ASK: &str = "DELETE FROM secrets WHERE interaction_id = $1";
 pub(crate) const DROP_SECRETS_OF_SESSION: &str = "DELETE FROM secrets WHERE session_id = $1";
 
-pub(crate) const ADD_TOKEN: &str = "INSERT INTO tokens \
-    (hash, owner, role, name, session_id, created_at, expires_at, revoked_at) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-pub(crate) const TOKEN: &str = "SELECT hash, owner, role, name, session_id, created_at, expires_at, revoked_at \
-    FROM tokens WHERE hash = $1";
-pub(crate) const REVOKE_TOKEN: &str =
-    "UPDATE tokens SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL RETURNING revoked_at";
-pub(crate) const ADD_LINK: &str =
-    "INSERT INTO login_links (hash, owner, name, expires_at) VALUES ($1, $2, $3, $4)";
+macro_rules! people {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id AS person_id, owner, name AS person_name, handle, role, created_at AS person_created_at, \
+             removed_at FROM people ",
+            $rest
+        )
+    };
+}
+/// Of two who want a name at once, one has it.
+pub(crate) const ADD_PERSON: &str = "INSERT INTO people (id, owner, name, handle, role, created_at) \
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, handle) DO NOTHING";
+pub(crate) const PERSON: &str = people!("WHERE id = $1");
+pub(crate) const PERSON_BY_HANDLE: &str = people!("WHERE owner = $1 AND handle = $2");
+pub(crate) const PEOPLE: &str = people!("WHERE owner = $1 ORDER BY handle");
+pub(crate) const CHANGE_ROLE: &str =
+    "UPDATE people SET role = $2 WHERE id = $1 AND removed_at IS NULL AND role <> $2 RETURNING id";
+pub(crate) const REMOVE_PERSON: &str =
+    "UPDATE people SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL RETURNING id";
+
+macro_rules! devices {
+    ($rest:literal) => {
+        concat!(
+            "SELECT d.id, d.person_id, d.hash, d.kind, d.name, d.session_id, d.created_at, d.last_used_at, \
+             d.expires_at, d.revoked_at, p.owner, p.name AS person_name, p.handle, p.role, \
+             p.created_at AS person_created_at, p.removed_at \
+             FROM devices d JOIN people p ON p.id = d.person_id ",
+            $rest
+        )
+    };
+}
+pub(crate) const ADD_DEVICE: &str = "INSERT INTO devices (id, person_id, hash, kind, name, session_id, created_at, \
+    last_used_at, expires_at, revoked_at, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)";
+pub(crate) const DEVICE_BY_HASH: &str = devices!("WHERE d.hash = $1");
+pub(crate) const DEVICE: &str = devices!("WHERE d.id = $1");
+pub(crate) const DEVICES: &str = devices!("WHERE d.person_id = $1 AND d.revoked_at IS NULL");
+pub(crate) const USE_DEVICE: &str = "UPDATE devices SET last_used_at = $2, expires_at = coalesce($3, expires_at) \
+    WHERE id = $1 AND revoked_at IS NULL";
+pub(crate) const REVOKE_DEVICE: &str =
+    "UPDATE devices SET revoked_at = $2, changed = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING id";
+pub(crate) const REVOKE_DEVICES: &str = "UPDATE devices SET revoked_at = $2, changed = $3 WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
+/// Its open connections begin anew.
+pub(crate) const MARK_DEVICES: &str =
+    "UPDATE devices SET changed = $2 WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
+pub(crate) const NEXT_REVISION: &str =
+    "UPDATE access SET revision = revision + 1 WHERE one = 1 RETURNING revision";
+pub(crate) const REVISION: &str = "SELECT revision FROM access WHERE one = 1";
+pub(crate) const CHANGED_DEVICES: &str = "SELECT id FROM devices WHERE changed > $1";
+
+pub(crate) const ADD_LINK: &str = "INSERT INTO login_links (hash, person_id, expires_at) VALUES ($1, $2, $3)";
 /// One statement, so that of many who try one gets in.
 pub(crate) const USE_LINK: &str = "UPDATE login_links SET used_at = $2 \
-    WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING owner, name";
+    WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING person_id";
 pub(crate) const LINK: &str = "SELECT expires_at, used_at FROM login_links WHERE hash = $1";
 pub(crate) const ADD_TICKET: &str = "INSERT INTO tickets (hash, token, expires_at) VALUES ($1, $2, $3)";
 pub(crate) const DROP_OLD_TICKETS: &str = "DELETE FROM tickets WHERE expires_at <= $1";
@@ -193,7 +234,13 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("in round", IN_ROUND, vec![Param::Int(1), Param::Int(50)]),
         ("secret", SECRET, vec![Param::Text("none".to_owned())]),
         ("last checkpoint", LAST_CHECKPOINT, vec![id()]),
-        ("token", TOKEN, vec![Param::Bytes(vec![0; 32])]),
+        ("person", PERSON, vec![id()]),
+        ("person by handle", PERSON_BY_HANDLE, vec![owner(), owner()]),
+        ("people", PEOPLE, vec![owner()]),
+        ("device by hash", DEVICE_BY_HASH, vec![Param::Bytes(vec![0; 32])]),
+        ("device", DEVICE, vec![id()]),
+        ("devices", DEVICES, vec![id()]),
+        ("changed devices", CHANGED_DEVICES, vec![Param::Int(0)]),
         ("login link", LINK, vec![Param::Bytes(vec![0; 32])]),
         ("ticket", TICKET, vec![Param::Bytes(vec![0; 32]), Param::Int(0)]),
     ]

@@ -157,12 +157,14 @@ fn migrations() -> Migrator {
     let third = include_str!("../migrations/sqlite/0003_secrets.sql").into_sql_str();
     let fourth = include_str!("../migrations/sqlite/0004_rounds.sql").into_sql_str();
     let fifth = include_str!("../migrations/sqlite/0005_tickets.sql").into_sql_str();
+    let sixth = include_str!("../migrations/sqlite/0006_people.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
         Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
         Migration::new(3, "secrets".into(), MigrationType::Simple, third, false),
         Migration::new(4, "rounds".into(), MigrationType::Simple, fourth, false),
         Migration::new(5, "tickets".into(), MigrationType::Simple, fifth, false),
+        Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
     ])
 }
 

@@ -14,9 +14,9 @@ use crate::db::{Db, Param, Row};
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
-    Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord,
-    TokenRecord, audit, decode, erase, export, refold, rounds, secrets, sql, tokens,
+    Fault, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, StoreError, audit, decode, erase, export, refold, rounds,
+    secrets, sql,
 };
 
 /// A journal on the database `D`.
@@ -198,34 +198,6 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError> {
         secrets::drop(&*self.db, which).await
-    }
-
-    async fn add_token(&self, token: TokenRecord) -> Result<(), StoreError> {
-        tokens::add(&*self.db, token).await
-    }
-
-    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRecord>, StoreError> {
-        tokens::find(&*self.db, hash).await
-    }
-
-    async fn revoke_token(&self, hash: &[u8; 32]) -> Result<bool, StoreError> {
-        tokens::revoke(&*self.db, hash).await
-    }
-
-    async fn add_login_link(&self, link: LoginLinkRecord) -> Result<(), StoreError> {
-        tokens::add_link(&*self.db, link).await
-    }
-
-    async fn use_login_link(&self, hash: &[u8; 32]) -> Result<LinkUse, StoreError> {
-        tokens::use_link(&*self.db, hash).await
-    }
-
-    async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
-        tokens::add_ticket(&*self.db, ticket).await
-    }
-
-    async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {
-        tokens::use_ticket(&*self.db, hash).await
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {

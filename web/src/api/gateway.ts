@@ -47,7 +47,7 @@ client.setConfig({
   // Parsed here, so that numbers keep their digits.
   parseAs: "text",
   auth: () => token() ?? undefined,
-  headers: { Accept: "application/json", "Holdstead-Surface": "web" },
+  headers: { Accept: "application/json" },
   fetch: (request: RequestInfo | URL) => fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
 });
 

@@ -189,16 +189,16 @@ async fn an_agent_gets_a_token_for_its_own_session_that_ends_with_its_process() 
     talk.status(AgentState::Running).await;
     let server = servers.lock().unwrap().last().cloned().flatten().unwrap();
     let hash = token_hash(&server.token);
-    let token = gateway.journal().token(&hash).await.unwrap().unwrap();
-    assert_eq!((token.role, token.session), (Role::Agent, Some(talk.session)));
-    assert_eq!((token.owner, token.revoked_at), (owner("ada"), None));
+    let (device, agent) = gateway.journal().device_by_hash(&hash).await.unwrap().unwrap();
+    assert_eq!((agent.role, device.session), (Role::Agent, Some(talk.session)));
+    assert_eq!((agent.owner, device.revoked_at), (owner("ada"), None));
     let journal = serde_json::to_string(&talk.journal().await).unwrap();
     assert!(!journal.contains(&server.token));
     assert!(!format!("{server:?}").contains(&server.token), "not even in a log");
 
     gateway.end(&ada(), talk.session).await.unwrap();
     let revoked = async {
-        while gateway.journal().token(&hash).await.unwrap().unwrap().revoked_at.is_none() {
+        while gateway.journal().device_by_hash(&hash).await.unwrap().unwrap().0.revoked_at.is_none() {
             tokio::task::yield_now().await;
         }
     };

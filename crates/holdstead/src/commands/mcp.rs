@@ -12,6 +12,8 @@ use holdstead_client::McpClient;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::json::read_flawed;
 use holdstead_protocol::mcp::{CALL_ID, GIVE_UP, flawed};
+use holdstead_server::{NewDevice, issue_token, named, register};
+use holdstead_store::token_hash;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -207,21 +209,14 @@ async fn own_token(common: &Common) -> Result<String, Failure> {
     let journal = store::open(common, &places, &config).await?;
     let token = match places.read_mcp_token() {
         Some(token) => {
-            holdstead_server::register_token(
-                journal.as_ref(),
-                &token,
-                &config.owner,
-                Role::Agent,
-                NAME,
-                None,
-            )
-            .await?;
+            if journal.device_by_hash(&token_hash(&token)).await?.is_none() {
+                let person = named(journal.as_ref(), &config.owner, Role::Agent, NAME).await?;
+                register(journal.as_ref(), &token, person.id, NewDevice::TOKEN).await?;
+            }
             token
         }
         None => {
-            let token =
-                holdstead_server::issue_token(journal.as_ref(), &config.owner, Role::Agent, NAME, None)
-                    .await?;
+            let token = issue_token(journal.as_ref(), &config.owner, Role::Agent, NAME, None).await?;
             places.write_mcp_token(&token)?;
             token
         }

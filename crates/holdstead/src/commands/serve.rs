@@ -11,15 +11,15 @@ use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_gateway::{Gateway, GatewayConfig, Masks};
-use holdstead_protocol::api::Role;
 use holdstead_server::{Listener, ServerConfig};
-use holdstead_store::{Heads, Journal};
+use holdstead_store::Heads;
 use serde_json::json;
 
 use crate::checkpoints;
 use crate::cli::{Common, ServeFlags};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::own_person;
 use crate::places::{Places, Running};
 use crate::store;
 
@@ -42,7 +42,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
     journal.sign_with(places.notary()?);
-    ensure_token(&places, &config, journal.as_ref()).await?;
+    let person = own_person::ensure(&places, &config, journal.as_ref()).await?;
     let listener = Listener::bind(listen)?;
     let address = listener.address();
     let url = format!("http://{address}");
@@ -62,7 +62,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let mut claim = journal.claim().await?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
-    let link = holdstead_server::issue_link(journal.as_ref(), &config.owner, &config.name).await?;
+    let link = holdstead_server::issue_link(journal.as_ref(), person).await?;
     let link = format!("{url}/login#{}", link.code);
     if common.json {
         super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
@@ -133,21 +133,6 @@ async fn lock(places: &Places) -> Result<File, Failure> {
     }
     let at = places.running().map(|running| format!(" at {}", running.url)).unwrap_or_default();
     Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdstead open")))
-}
-
-/// The token of this machine's own person.
-async fn ensure_token(places: &Places, config: &Config, journal: &dyn Journal) -> Result<(), Failure> {
-    let (owner, name) = (&config.owner, config.name.as_str());
-    match places.read_token() {
-        Some(secret) => {
-            holdstead_server::register_token(journal, &secret, owner, Role::Person, name, None).await?;
-            Ok(())
-        }
-        None => {
-            let secret = holdstead_server::issue_token(journal, owner, Role::Person, name, None).await?;
-            places.write_token(&secret)
-        }
-    }
 }
 
 pub(super) fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {

@@ -9,20 +9,23 @@ use holdstead_protocol::api::{LoggedIn, LoginLink, UseLoginLink};
 use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
-use crate::auth::{Answerer, Caller, presented};
+use crate::auth::{Caller, presented};
 use crate::body::{Nothing, Sent};
+use crate::browser_name::browser_name;
 use crate::problem::ApiError;
 use crate::tokens::{comes_of, issue_browser_token, issue_link};
 
-/// Make a link that logs a browser in once.
+/// Make a link that logs a browser of yours in once.
 #[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
     responses((status = 201, body = LoginLink), (status = "default", body = Problem)))]
 pub(super) async fn make_link(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    caller: Caller,
     _: Nothing,
 ) -> Result<(StatusCode, Json<LoginLink>), ApiError> {
-    let link = issue_link(app.gateway.journal().as_ref(), &person.owner, &person.name).await?;
+    // Whoever has a screen: it gets what the token has, and no more.
+    caller.rights()?;
+    let link = issue_link(app.gateway.journal().as_ref(), caller.id).await?;
     Ok((StatusCode::CREATED, Json(link)))
 }
 
@@ -46,8 +49,10 @@ pub(super) async fn login(
     let journal = app.gateway.journal();
     let own = presented(&headers).filter(|its| caller.is_ok() && comes_of(its, &link.code));
     let token = match (journal.use_login_link(&token_hash(&link.code)).await?, own) {
-        (LinkUse::Ok { owner, name }, _) => {
-            issue_browser_token(journal.as_ref(), &link.code, &owner, &name).await?
+        (LinkUse::Ok(person), _) => {
+            let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+            let name = browser_name(said.unwrap_or_default());
+            issue_browser_token(journal.as_ref(), &link.code, person, &name).await?
         }
         (LinkUse::UsedAt(_), Some(its)) => its.to_owned(),
         (LinkUse::UsedAt(at), None) => return Err(ApiError::LinkUsed(at)),

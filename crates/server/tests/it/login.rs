@@ -54,9 +54,11 @@ async fn a_browser_is_logged_out_after_thirty_days() {
     let (_, link) = ana.post("/v1/login-links", &json!({})).await;
     let (_, logged_in) = login(&running, &link["code"], None).await;
     let hash = holdstead_store::token_hash(logged_in["token"].as_str().expect("a token"));
-    let record = running.gateway.journal().token(&hash).await.expect("a look").expect("it is known");
+    let found = running.gateway.journal().device_by_hash(&hash).await.expect("a look");
+    let (record, _) = found.expect("it is known");
     let lives = record.expires_at.expect("an end").since(record.created_at);
-    assert_eq!(lives, std::time::Duration::from_secs(30 * 24 * 3600));
+    assert_eq!(lives.as_secs_f64().round(), 30.0 * 24.0 * 3600.0);
+    assert_eq!(record.name, "Browser", "it did not say which");
 }
 
 #[tokio::test]
@@ -84,8 +86,19 @@ async fn a_code_that_nobody_gave_out_is_refused() {
 }
 
 #[tokio::test]
-async fn a_viewer_cannot_make_a_link_for_itself() {
+async fn a_viewer_logs_in_and_stays_one_and_an_agent_cannot() {
     let running = Running::start().await;
     let viewer = running.client(Role::Viewer, "screen").await;
-    assert_eq!(viewer.post("/v1/login-links", &json!({})).await.0, 403);
+    let (status, link) = viewer.post("/v1/login-links", &json!({})).await;
+    assert_eq!(status, 201, "{link}");
+    let (_, logged_in) = login(&running, &link["code"], None).await;
+    let token = logged_in["token"].as_str().expect("a token");
+    let me = running.plain(Method::GET, "/v1/me").bearer_auth(token).send().await.expect("an answer");
+    let me: Value = me.json().await.expect("JSON");
+    assert_eq!((&me["name"], &me["role"]), (&json!("screen"), &json!("viewer")));
+    let open = running.plain(Method::POST, "/v1/sessions").bearer_auth(token);
+    let refused = open.json(&json!({"agent": "scripted"})).send().await.expect("an answer");
+    assert_eq!(refused.status(), 403);
+    let agent = running.client(Role::Agent, "ci").await;
+    assert_eq!(agent.post("/v1/login-links", &json!({})).await.0, 403);
 }

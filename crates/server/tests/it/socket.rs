@@ -181,8 +181,14 @@ async fn a_ticket_opens_one_socket_and_nothing_else() {
     let ana = running.client(Role::Person, "ana").await;
     let session = ana.session("ask Store: Which store? | SQLite | PostgreSQL").await;
     let ask = ana.open_ask(&session).await;
-    let (status, ticket) = ana.post("/v1/tickets", &json!({})).await;
-    assert_eq!(status, 201, "{ticket}");
+    let (_, link) = ana.post("/v1/login-links", &json!({})).await;
+    let login = running.plain(reqwest::Method::POST, "/v1/login").json(&json!({"code": link["code"]}));
+    let browser: Value = login.send().await.expect("an answer").json().await.expect("JSON");
+    let browser = browser["token"].as_str().expect("a token");
+    let request = running.plain(reqwest::Method::POST, "/v1/tickets").json(&json!({})).bearer_auth(browser);
+    let ticket = request.send().await.expect("an answer");
+    assert_eq!(ticket.status(), 201);
+    let ticket: Value = ticket.json().await.expect("JSON");
     let secret = ticket["ticket"].as_str().expect("a ticket");
     for path in ["/v1/me".to_owned(), format!("/v1/me?ticket={secret}")] {
         let request = running.plain(reqwest::Method::GET, &path).bearer_auth(secret);
@@ -216,6 +222,8 @@ async fn a_ticket_may_do_what_its_token_may_and_dies_with_it() {
     assert_eq!(agent.post("/v1/tickets", &json!({})).await.0, 403);
     let (_, ticket) = screen.post("/v1/tickets", &json!({})).await;
     let hash = holdstead_store::token_hash(&screen.token);
-    assert!(running.gateway.journal().revoke_token(&hash).await.expect("revoked"));
+    let found = running.gateway.journal().device_by_hash(&hash).await.expect("a look");
+    let (device, _) = found.expect("it is known");
+    assert!(running.gateway.journal().revoke_device(device.id).await.expect("revoked"));
     assert_eq!(Wire::with_ticket(&running, &ticket).await.err(), Some(401));
 }

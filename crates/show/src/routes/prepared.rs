@@ -6,12 +6,12 @@ use holdstead_protocol::api::{
     TrustPage,
 };
 use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
+use holdstead_store::token_hash;
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::call::{Caller, Route, Wrong};
@@ -264,8 +264,9 @@ async fn plant(
     journal.append(own, Command::Open(opened)).await?;
     journal.append(own, Command::Grant(grant)).await?;
     journal.append(own, Command::Trust(Box::new(trust))).await?;
-    let was_good = journal.revoke_token(&Sha256::digest(revoked.as_bytes()).into()).await?;
-    ensure!(was_good, "the token to be revoked is not in the store");
+    let device = journal.device_by_hash(&token_hash(revoked)).await?;
+    let (device, _) = device.ok_or("the token to be revoked is not in the store")?;
+    journal.revoke_device(device.id).await?;
     journal.close().await;
     Ok((grant_id, trust_id))
 }

@@ -9,12 +9,12 @@ mod erasing;
 mod fixture;
 mod order;
 mod paused;
+mod people;
 mod private;
 mod queries;
 mod rounds;
 mod secrets;
 mod settle;
-mod tokens;
 mod unreadable;
 
 macro_rules! conformance {
@@ -120,8 +120,11 @@ conformance! {
         a_secret_is_kept_until_it_is_dropped,
         secrets_go_with_an_erased_session,
     }
-    tokens {
-        a_token_is_found_until_it_is_revoked,
+    people {
+        a_name_is_one_persons_and_stays_theirs,
+        a_device_is_found_until_it_is_revoked,
+        changes_are_found_by_their_revision,
+        a_database_of_the_version_before_opens,
         a_link_lets_one_of_twenty_in,
         an_old_link_lets_nobody_in,
         a_ticket_opens_one_of_twenty,

@@ -1,0 +1,27 @@
+//! Who acts: people, programs and agents, each with devices.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{DeviceId, PersonId};
+
+/// Who did something, by ids: these are compared, where a name is only read. Missing in events that were written before
+/// people had ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Actor {
+    pub person_id: PersonId,
+    pub device_id: DeviceId,
+}
+
+/// What a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// Logged in by a link.
+    Browser,
+    /// The token that lies in a file of this machine's account.
+    Terminal,
+    /// A token that was made for a program, a screen or an agent.
+    Token,
+}

@@ -1,0 +1,282 @@
+//! Who may do what.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, Seq, SessionId};
+use holdstead_store::{DeviceRecord, Journal, LinkUse, LoginLinkRecord, PersonRecord, TicketRecord};
+use tokio::task::JoinSet;
+
+use crate::commands::{answer, ask, from_now, open, owner, question};
+use crate::fixture::Fixture;
+
+async fn person(journal: &dyn Journal, name: &str, role: Role) -> PersonRecord {
+    PersonRecord {
+        id: PersonId::generate(),
+        owner: owner(),
+        name: name.to_owned(),
+        handle: name.to_lowercase(),
+        role,
+        created_at: from_now(journal, 0).await,
+        removed_at: None,
+    }
+}
+
+async fn device(journal: &dyn Journal, person: PersonId, number: u8) -> DeviceRecord {
+    DeviceRecord {
+        id: DeviceId::generate(),
+        person,
+        hash: [number; 32],
+        kind: DeviceKind::Token,
+        name: "Token".to_owned(),
+        session: None,
+        created_at: from_now(journal, 0).await,
+        last_used_at: None,
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+pub(crate) async fn a_name_is_one_persons_and_stays_theirs(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let mut wanted = JoinSet::new();
+    for _ in 0..20 {
+        let ada = person(&**journal, "Ada", Role::Person).await;
+        let journal = Arc::clone(journal);
+        wanted.spawn(async move { journal.add_person(ada).await.expect("an answer") });
+    }
+    let found = wanted.join_all().await;
+    let ada = &found[0];
+    assert!(found.iter().all(|one| one == ada), "{found:?}");
+    assert_eq!(journal.person(ada.id).await.expect("a look").as_ref(), Some(ada));
+    // Somebody else's people are others.
+    let other = OwnerId::new("other").expect("a name");
+    let theirs = PersonRecord { owner: other.clone(), ..person(&**journal, "Ada", Role::Viewer).await };
+    assert_eq!(journal.add_person(theirs.clone()).await.expect("added"), theirs);
+    assert_eq!(journal.people(&other).await.expect("a list"), [theirs]);
+
+    assert!(journal.remove_person(ada.id).await.expect("removed"));
+    assert!(!journal.remove_person(ada.id).await.expect("a look"));
+    let again = journal.add_person(person(&**journal, "Ada", Role::Admin).await).await.expect("an answer");
+    assert_eq!((again.id, again.role), (ada.id, Role::Person));
+    assert!(again.removed_at.is_some());
+    assert!(!journal.change_role(ada.id, Role::Admin).await.expect("a look"), "they are gone");
+    assert_eq!(journal.people(&owner()).await.expect("a list"), [again]);
+}
+
+pub(crate) async fn a_device_is_found_until_it_is_revoked(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let ada = journal.add_person(person(journal, "Ada", Role::Person).await).await.expect("added");
+    let phone = device(journal, ada.id, 1).await;
+    let bound = DeviceRecord {
+        kind: DeviceKind::Browser,
+        session: Some(SessionId::generate(&owner())),
+        expires_at: Some(from_now(journal, 1_000).await),
+        ..device(journal, ada.id, 2).await
+    };
+    for one in [&phone, &bound] {
+        journal.add_device(one.clone()).await.expect("added");
+        let found = journal.device_by_hash(&one.hash).await.expect("a look");
+        assert_eq!(found, Some((one.clone(), ada.clone())));
+        assert_eq!(journal.device(one.id).await.expect("a look"), found);
+    }
+    let copy = DeviceRecord { id: DeviceId::generate(), ..phone.clone() };
+    assert!(journal.add_device(copy).await.is_err(), "one secret, one device");
+    assert_eq!(journal.device_by_hash(&[3; 32]).await.expect("a look"), None);
+    assert_eq!(journal.devices(ada.id).await.expect("a list"), [phone.clone(), bound.clone()]);
+
+    let later = from_now(journal, 60_000).await;
+    journal.use_device(phone.id, None).await.expect("used");
+    journal.use_device(bound.id, Some(later)).await.expect("used");
+    let used = journal.devices(ada.id).await.expect("a list");
+    assert!(used.iter().all(|one| one.last_used_at.is_some_and(|at| at >= one.created_at)), "{used:?}");
+    assert_eq!((used[0].expires_at, used[1].expires_at), (None, Some(later)));
+
+    assert!(journal.revoke_device(phone.id).await.expect("revoked"));
+    assert!(!journal.revoke_device(phone.id).await.expect("a look"));
+    let (revoked, _) = journal.device_by_hash(&phone.hash).await.expect("a look").expect("it is still known");
+    assert!(revoked.revoked_at.is_some_and(|at| at >= phone.created_at));
+    assert_eq!(journal.devices(ada.id).await.expect("a list"), used[1..]);
+}
+
+pub(crate) async fn changes_are_found_by_their_revision(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let mut people = Vec::new();
+    for (number, name) in [(10, "Ada"), (20, "Ben"), (30, "Cleo")] {
+        let person = journal.add_person(person(journal, name, Role::Person).await).await.expect("added");
+        let mut devices = Vec::new();
+        for number in [number, number + 1] {
+            let one = device(journal, person.id, number).await;
+            journal.add_device(one.clone()).await.expect("added");
+            devices.push(one.id);
+        }
+        people.push((person.id, devices));
+    }
+    let [(ada, hers), (ben, his), (cleo, theirs)] = people.as_slice() else { panic!("{people:?}") };
+    let start = journal.revision().await.expect("a revision");
+    assert_eq!(journal.changed_devices(start).await.expect("a list"), []);
+
+    // What nobody must hear of is no change.
+    journal.use_device(hers[0], None).await.expect("used");
+    assert!(!journal.revoke_device(DeviceId::generate()).await.expect("a look"));
+    assert!(!journal.change_role(*ben, Role::Person).await.expect("a look"));
+    assert_eq!(journal.revision().await.expect("a revision"), start);
+
+    let second = fixture.second().await;
+    assert!(second.revoke_device(hers[0]).await.expect("revoked"));
+    let one = journal.revision().await.expect("a revision");
+    assert!(one > start);
+    assert_eq!(journal.changed_devices(start).await.expect("a list"), [hers[0]]);
+    assert_eq!(journal.revoke_devices(*ada).await.expect("revoked"), 1);
+    assert_eq!(journal.revoke_devices(*ada).await.expect("a look"), 0);
+    assert!(journal.change_role(*ben, Role::Viewer).await.expect("changed"));
+    let two = journal.revision().await.expect("a revision");
+    assert!(journal.remove_person(*cleo).await.expect("removed"));
+    let changed = async |after| {
+        let mut changed = journal.changed_devices(after).await.expect("a list");
+        changed.sort();
+        changed
+    };
+    let mut expected = [&hers[1..], his, theirs].concat();
+    expected.sort();
+    assert_eq!(changed(one).await, expected);
+    assert_eq!(changed(two).await, *theirs);
+    let (phone, person) = journal.device(his[0]).await.expect("a look").expect("it is known");
+    assert_eq!((phone.revoked_at, person.role), (None, Role::Viewer));
+}
+
+pub(crate) async fn a_link_lets_one_of_twenty_in(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let expires_at = from_now(&**journal, 60_000).await;
+    let person = PersonId::generate();
+    let link = LoginLinkRecord { hash: [7; 32], person, expires_at };
+    journal.add_login_link(link).await.expect("added");
+    let mut browsers = JoinSet::new();
+    for _ in 0..20 {
+        let journal = Arc::clone(journal);
+        browsers.spawn(async move { journal.use_login_link(&[7; 32]).await.expect("an answer") });
+    }
+    let mut entered = 0;
+    while let Some(used) = browsers.join_next().await {
+        match used.expect("a browser") {
+            LinkUse::Ok(whose) => {
+                assert_eq!(whose, person);
+                entered += 1;
+            }
+            LinkUse::UsedAt(at) => assert!(at < expires_at),
+            other @ (LinkUse::Expired(_) | LinkUse::Unknown) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(entered, 1);
+    assert_eq!(journal.use_login_link(&[8; 32]).await.expect("an answer"), LinkUse::Unknown);
+}
+
+pub(crate) async fn an_old_link_lets_nobody_in(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let expires_at = from_now(journal, 20).await;
+    let link = LoginLinkRecord { hash: [9; 32], person: PersonId::generate(), expires_at };
+    journal.add_login_link(link).await.expect("added");
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    assert_eq!(journal.use_login_link(&[9; 32]).await.expect("an answer"), LinkUse::Expired(expires_at));
+}
+
+pub(crate) async fn a_ticket_opens_one_of_twenty(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let expires_at = from_now(&**journal, 60_000).await;
+    let ticket = TicketRecord { hash: [7; 32], token: [1; 32], expires_at };
+    journal.add_ticket(ticket).await.expect("added");
+    let mut sockets = JoinSet::new();
+    for _ in 0..20 {
+        let journal = Arc::clone(journal);
+        sockets.spawn(async move { journal.use_ticket(&[7; 32]).await.expect("an answer") });
+    }
+    let used = sockets.join_all().await;
+    let opened: Vec<_> = used.into_iter().flatten().collect();
+    assert_eq!(opened, [[1; 32]]);
+    assert_eq!(journal.use_ticket(&[8; 32]).await.expect("an answer"), None);
+}
+
+pub(crate) async fn an_old_ticket_opens_nothing(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let expires_at = from_now(journal, 20).await;
+    journal.add_ticket(TicketRecord { hash: [9; 32], token: [1; 32], expires_at }).await.expect("added");
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    assert_eq!(journal.use_ticket(&[9; 32]).await.expect("an answer"), None);
+}
+
+/// The tables of tokens as they were before there were people, with one of each in them.
+fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, odd: &str) -> String {
+    let token =
+        |number: u8, rest: &str| format!("INSERT INTO tokens VALUES ({}, 'ada', {rest});", hex(number));
+    let link = |number: u8, used_at: u64| {
+        format!("INSERT INTO login_links VALUES ({}, 'ada', 'Ada', {used_at} + 1, {used_at});", hex(number))
+    };
+    [
+        "DROP TABLE devices; DROP TABLE people; DROP TABLE access; DROP TABLE login_links;".to_owned(),
+        format!(
+            "CREATE TABLE tokens (hash {bytes} PRIMARY KEY NOT NULL, owner TEXT NOT NULL, role TEXT NOT NULL, \
+             name TEXT NOT NULL, session_id {id}, created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT);"
+        ),
+        format!(
+            "CREATE TABLE login_links (hash {bytes} PRIMARY KEY NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, \
+             expires_at BIGINT NOT NULL, used_at BIGINT);"
+        ),
+        token(1, "'person', 'Ada', NULL, 1000000, NULL, NULL"),
+        link(101, 5_000_000),
+        token(2, "'person', 'Ada', NULL, 5000100, NULL, NULL"),
+        link(102, 20_000_000),
+        token(3, "'person', 'Ada', NULL, 20000100, 9000000000000000, NULL"),
+        token(4, "'agent', 'ada', NULL, 1000, NULL, NULL"),
+        token(5, &format!("'agent', 'claude', {uuid}, 1000, NULL, NULL")),
+        token(6, "'agent', 'claude', NULL, 1000, NULL, NULL"),
+        token(7, "'viewer', 'screen', NULL, 1000, NULL, 2000"),
+        token(8, &format!("'person', {odd}, NULL, 1000, NULL, NULL")),
+        "DELETE FROM _sqlx_migrations WHERE version = 6;".to_owned(),
+    ]
+    .concat()
+}
+
+pub(crate) async fn a_database_of_the_version_before_opens(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "old").await;
+    let request = question(session, "old");
+    journal.append(session, ask(&request)).await.expect("asked");
+    journal.append(session, answer(&request, "Ada", "k", "here")).await.expect("answered");
+    let events = journal.read(session, Seq(0), 100).await.expect("events");
+    let digits = session.uuid().simple().to_string();
+    let digit = |number: u8| format!("{number:02x}").repeat(32);
+    let sqlite =
+        before_people("BLOB", "BLOB", |n| format!("x'{}'", digit(n)), &format!("x'{digits}'"), "char(27)");
+    let postgres =
+        before_people("BYTEA", "UUID", |n| format!("'\\x{}'", digit(n)), &format!("'{digits}'"), "chr(27)");
+    fixture.run(&sqlite, &postgres).await;
+    let Some(journal) = fixture.reopened().await else { return };
+
+    let found = async |number: u8| {
+        journal.device_by_hash(&[number; 32]).await.expect("a look").expect("it is still known")
+    };
+    let (terminal, ada) = found(1).await;
+    assert_eq!((ada.name.as_str(), ada.handle.as_str(), ada.role), ("Ada", "ada", Role::Person));
+    assert_eq!((terminal.kind, terminal.revoked_at), (DeviceKind::Token, None));
+    // It was in a cookie, and so may be anywhere.
+    let (cookie, _) = found(2).await;
+    assert!(cookie.person == ada.id && cookie.kind == DeviceKind::Browser && cookie.revoked_at.is_some());
+    let (browser, _) = found(3).await;
+    assert!(browser.person == ada.id && browser.kind == DeviceKind::Browser && browser.revoked_at.is_none());
+    // Whoever had nearly the same name keeps it, and nobody else gets it.
+    let (_, program) = found(4).await;
+    assert_eq!((program.name.as_str(), program.role), ("ada", Role::Agent));
+    assert_ne!((program.id, &program.handle), (ada.id, &ada.handle));
+    let (hosted, claude) = found(5).await;
+    assert_eq!((claude.handle.as_str(), hosted.session), ("hosted\nclaude", Some(session)));
+    let (unbound, own) = found(6).await;
+    assert_eq!((own.handle.as_str(), unbound.session), ("claude", None));
+    assert!(found(7).await.0.revoked_at.is_some());
+    assert_eq!(found(8).await.1.name, "\u{1b}");
+    assert_eq!(journal.people(&owner()).await.expect("a list").len(), 6);
+
+    assert_eq!(journal.read(session, Seq(0), 100).await.expect("events"), events);
+    assert_eq!(journal.verify(session).await.expect("a report").fault, None);
+    journal.close().await;
+}
