@@ -9,7 +9,8 @@ use reqwest::Method;
 const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
-const TICKETS: &str = "/v1/tickets";
+/// Whoever has a screen may have these; agents have none.
+const FOR_ANY_SCREEN: [&str; 2] = ["/v1/tickets", "/v1/login-links"];
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,8 +88,7 @@ impl Route {
         if self.is_mcp() {
             // Any agent may ask there, in its own session.
             callers.extend([Caller::Viewer, Caller::Revoked]);
-        } else if self.path == TICKETS {
-            // Any screen may open a socket, and agents have none.
+        } else if FOR_ANY_SCREEN.contains(&self.path.as_str()) {
             callers.extend([Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
         } else if self.method != Method::GET && !self.is_login() {
             callers.extend([Caller::Viewer, Caller::OtherAgent]);
