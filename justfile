@@ -148,6 +148,10 @@ show-claude-asks: _shows
 show-closed: _shows
     {{ proof }} closed "$(scripts/agents claude)"
 
+# The real Claude Code in bubblewrap, in Landlock and without: what is approved cannot reach the gateway's own.
+show-boxes: _shows
+    {{ proof }} boxes "$(scripts/agents claude)"
+
 # 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
 show-claude-park: _shows
     {{ proof }} claude-park "$(scripts/agents claude)"
@@ -198,7 +202,7 @@ gallery: _web-packages
 # The short ones, which CI runs on the build that its tests use: none of them measures time.
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
-        show-kill show-stalls show-claude-asks show-closed show-mcp show-callers show-forms \
+        show-kill show-stalls show-claude-asks show-closed show-boxes show-mcp show-callers show-forms \
         show-web-cards show-web-login show-web-a11y show-web-spoofing
 
 # Run those.

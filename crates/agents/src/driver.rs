@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_protocol::{
-    AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason, ToolCallId,
-    Usage,
+    AgentBox, AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason,
+    ToolCallId, Usage,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -142,6 +142,8 @@ pub enum ResumeAt {
 #[derive(Debug)]
 pub struct Agent {
     pub pid: u32,
+    /// What keeps its process from the gateway's own files and memory.
+    pub boxed: AgentBox,
     /// What it says, in its order. Ends after [`AgentEvent::Exited`].
     pub events: mpsc::Receiver<AgentEvent>,
     pub input: AgentInput,
@@ -202,6 +204,7 @@ impl Agent {
         let kill = Arc::new(Notify::new());
         let agent = Self {
             pid: std::process::id(),
+            boxed: AgentBox::None { why: "it has no process of its own".to_owned() },
             events: said,
             input: AgentInput { queue, kill: Arc::clone(&kill) },
         };
@@ -356,6 +359,12 @@ pub enum StartError {
     NotFound { program: String, hint: &'static str },
     #[error("the folder `{}` is not there: open the session in another one", cwd.display())]
     NoFolder { cwd: PathBuf },
+    #[error("no agent is started: {why}")]
+    NoBox { why: String },
+    #[error(
+        "the folder `{}` is one of the gateway's own, which no agent may read: open the session in another one", cwd.display()
+    )]
+    Inside { cwd: PathBuf },
     #[error("`{program}` could not be started: {source}")]
     Io { program: String, source: std::io::Error },
 }

@@ -8,10 +8,15 @@
 //! write down what it has to remember.
 
 use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use holdstead_protocol::AgentBox;
 use rustix::process::{Pid, Signal};
+
+use crate::StartError;
+use crate::boxes::{Boxes, LANDLOCK, Needs, run_in_landlock};
 
 /// How long a group that was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
@@ -20,28 +25,57 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// No line of JSON has this byte in it.
 pub(crate) const GOODBYE: u8 = 0;
 
-/// The command that leads to [`run`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host(Vec<String>);
+/// The way every agent is started: under this process, in its box.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The command that leads to [`run`].
+    command: Vec<String>,
+    boxes: Boxes,
+}
+
+/// A command that is ready to be run.
+#[derive(Debug)]
+pub(crate) struct Hosted {
+    pub(crate) command: Vec<String>,
+    pub(crate) boxed: AgentBox,
+}
 
 impl Host {
-    pub fn new(command: Vec<String>) -> Self {
-        Self(command)
+    pub fn new(command: Vec<String>, boxes: Boxes) -> Self {
+        Self { command, boxes }
+    }
+
+    /// What no agent may read or change.
+    pub(crate) fn private(&self) -> &[PathBuf] {
+        self.boxes.private()
     }
 
     /// The command that runs `agent` under this host. `life` names the incarnation, so that its process can be told
     /// from a stranger's that got the same number later.
-    pub(crate) fn command(&self, life: &str, agent: Vec<String>) -> Vec<String> {
-        let mut command = self.0.clone();
+    pub(crate) fn command(
+        &self,
+        life: &str,
+        agent: Vec<String>,
+        cwd: &Path,
+        needs: &Needs,
+    ) -> Result<Hosted, StartError> {
+        let (agent, boxed) = self.boxes.enclose(&self.command, agent, cwd, needs)?;
+        let mut command = self.command.clone();
         command.extend(["--life".to_owned(), life.to_owned(), "--".to_owned()]);
         command.extend(agent);
-        command
+        Ok(Hosted { command, boxed })
     }
 }
 
 /// Runs an agent until it ends or the gateway is gone. `args` are `--life NAME -- PROGRAM ARGS…`.
+///
+/// Or becomes the agent, in a box: `--landlock … -- PROGRAM ARGS…`.
 pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
-    let mut words = args.into_iter().skip_while(|word| word != "--").skip(1);
+    let mut args = args.into_iter().peekable();
+    if args.next_if(|word| word == LANDLOCK).is_some() {
+        return run_in_landlock(args);
+    }
+    let mut words = args.skip_while(|word| word != "--").skip(1);
     let Some(program) = words.next() else { return fail("no program was given") };
     // The agent's output goes straight to the gateway; only its input is ours.
     let started = Command::new(&program).args(words).stdin(Stdio::piped()).spawn();
@@ -82,7 +116,7 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-fn fail(words: &str) -> ExitCode {
+pub(crate) fn fail(words: &str) -> ExitCode {
     // The gateway keeps what stands on stderr; if that is gone, so is the reader.
     drop(writeln!(std::io::stderr(), "{words}"));
     ExitCode::FAILURE

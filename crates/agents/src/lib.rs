@@ -3,16 +3,19 @@
 //! A folder has `wire.rs` (the agent's own lines), `convert.rs` (pure and total) and `driver.rs` (the process).
 //! This crate never decides, never touches the journal and never knows a person.
 
+mod boxes;
 pub mod claude_code;
 mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod host;
 mod lines;
+mod private;
 mod process;
 mod program;
 pub mod scripted;
 
+pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
     Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch,
     MayAllow, Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError,

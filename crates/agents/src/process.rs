@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdstead_protocol::json::{self, Flaw};
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::driver::{Agent, AgentEvent, AgentExit, AgentSide, Outgoing, Sent, StartError, WriteError};
-use crate::host;
+use crate::host::{self, Hosted};
 use crate::lines::{Line, Lines};
 
 /// The longest line that we read.
@@ -31,8 +31,7 @@ const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR"];
 /// What to start.
 #[derive(Debug)]
 pub(crate) struct Spawn {
-    /// The program and its arguments.
-    pub(crate) command: Vec<String>,
+    pub(crate) hosted: Hosted,
     pub(crate) cwd: PathBuf,
     /// In addition to the few variables that every agent gets.
     pub(crate) env: Vec<(String, String)>,
@@ -123,14 +122,15 @@ pub(crate) enum Effect {
 }
 
 pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
-    let mut words = what.command.iter();
+    let mut words = what.hosted.command.iter();
     let program = words.next().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(words).current_dir(&what.cwd).env_clear();
     command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)))).envs(what.env);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = CommandWrap::from(command);
-    command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+    // Of its own, also without the terminal that the gateway was started in: it could write and type there.
+    command.wrap(ProcessSession).wrap(KillOnDrop);
 
     let mut child = command.spawn().map_err(|source| {
         if !what.cwd.is_dir() {
@@ -161,7 +161,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
         stderr: tokio::spawn(keep_tail(stderr, Arc::clone(&tail))),
     };
     tokio::spawn(supervise(group, tasks, gone, kill, events, tail));
-    Ok(Agent { pid, ..agent })
+    Ok(Agent { pid, boxed: what.hosted.boxed, ..agent })
 }
 
 /// A process group. It never outlives its owner, also when the whole runtime is dropped.

@@ -1,3 +1,5 @@
+use holdstead_protocol::AgentBox;
+
 use super::*;
 
 /// Every line is text; `parked` parks; `echo` is said back.
@@ -23,10 +25,15 @@ impl Wire for Plain {
     }
 }
 
+fn unboxed(command: Vec<String>) -> Hosted {
+    Hosted { command, boxed: AgentBox::None { why: String::new() } }
+}
+
 fn spawn_shell(script: &str) -> Agent {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let env = vec![("FROM_DRIVER".to_owned(), "yes".to_owned())];
-    spawn(Spawn { command, cwd: std::env::temp_dir(), env, hint: "", wire: Box::new(Plain), files: None })
+    let hosted = unboxed(command);
+    spawn(Spawn { hosted, cwd: std::env::temp_dir(), env, hint: "", wire: Box::new(Plain), files: None })
         .unwrap()
 }
 
@@ -107,7 +114,7 @@ async fn a_program_or_folder_that_is_missing_is_named() {
     let start = |program: &str, cwd: &str| {
         let command = vec![program.to_owned()];
         spawn(Spawn {
-            command,
+            hosted: unboxed(command),
             cwd: cwd.into(),
             env: Vec::new(),
             hint: "install it",

@@ -83,6 +83,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         agent: AgentState::Idle,
         alive: None,
         pid: None,
+        boxed: None,
         incarnations: 0,
         resumes_at_call: false,
         agent_ref: None,
@@ -257,6 +258,9 @@ impl Session {
         if let Some(turn) = status.turn_id {
             self.turn = Some(turn);
             self.pending.retain(|pending| pending.turn_id != turn);
+        }
+        if let Some(boxed) = &status.boxed {
+            self.boxed = Some(boxed.clone());
         }
         match (status.incarnation, status.pid) {
             // With its process: it begins. Without: it ended.

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{
-    AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold, Incarnation,
-    InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement, Timestamp,
-    ToolCallId, Trust, TrustId, TurnId,
+    AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
+    Incarnation, InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement,
+    Timestamp, ToolCallId, Trust, TrustId, TurnId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 9;
+pub const STATE_VERSION: u32 = 10;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub struct Session {
     pub alive: Option<Incarnation>,
     /// The number of its process, to be looked for before another one is started.
     pub pid: Option<u32>,
+    /// The box of the last process that was started; nothing in journals from before there were boxes.
+    pub boxed: Option<AgentBox>,
     /// How many processes there were.
     pub incarnations: u32,
     /// It was parked, and nothing was written to it since: whatever becomes of its process, it comes back to its call.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use holdstead_agents::BoxSetting;
 use holdstead_core::person_name;
 use holdstead_gateway::Quota;
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
@@ -46,6 +47,8 @@ impl LimitsConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AgentsConfig {
+    #[serde(rename = "box")]
+    pub(crate) boxed: BoxSetting,
     pub(crate) claude: AgentConfig,
 }
 

@@ -77,6 +77,18 @@ fn end_quietly_where_nobody_reads() {
     }));
 }
 
+/// Tokens and what people say are in our memory and environment: other programs of the same account shall not read them
+/// there. It also means that no memory is written to a file when we crash.
+fn keep_memory_to_ourselves() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+            tracing::warn!(%error, "other programs of this account can read the memory of this one");
+        }
+    }
+}
+
 fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
     let masks = Masks::default();
     tracing_subscriber::fmt()
@@ -85,6 +97,7 @@ fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
             tracing_subscriber::EnvFilter::try_from_env("HOLDSTEAD_LOG").unwrap_or_else(|_| "warn".into()),
         )
         .init();
+    keep_memory_to_ourselves();
     let runtime =
         tokio::runtime::Runtime::new().map_err(|source| Failure::Io { what: "start".to_owned(), source })?;
     runtime.block_on(commands::run(common, command, masks))

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{
-    AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Settlement, Surface,
-    Timestamp, Winner,
+    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun,
+    Settlement, Surface, Timestamp, Winner,
 };
 use serde_json::Value;
 
@@ -91,6 +91,20 @@ pub(crate) fn no_answer(request: &InteractionRequest) -> String {
         HoldThen::Park | HoldThen::Wait => "No answer: it waits. Nothing runs.".to_owned(),
         HoldThen::Deny => format!("No answer: told so after {after}. Nothing runs."),
         HoldThen::Defer => format!("No answer: queued after {after}. Nothing runs."),
+    }
+}
+
+/// What keeps the agent that asks from the gateway's own.
+pub(crate) fn boxed(boxed: &AgentBox) -> String {
+    match boxed {
+        AgentBox::Bubblewrap | AgentBox::Landlock => {
+            format!(
+                "In a box ({boxed}): it cannot read this gateway's files and memory; your other files, it can."
+            )
+        }
+        AgentBox::None { why } => {
+            format!("! No box ({}): what you approve can read your token.", safe_line(why))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentState, AskState, CompletedView, Delivery, Digest, Event, Field, FieldErrors, Form, Grant,
+    AgentBox, AgentState, AskState, CompletedView, Delivery, Digest, Event, Field, FieldErrors, Form, Grant,
     InteractionId, InteractionRequest, InteractionResponse, MessageId, PermissionMode, Presentation,
     PromptId, Response, ResponseDraft, Scope, Seq, SessionId, Surface, Timestamp, Trust, TrustId, TurnId,
 };
@@ -72,6 +72,9 @@ pub struct Session {
     /// The last event: where a client that reads on from here will be complete.
     pub seq: Seq,
     pub state: AgentState,
+    /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
+    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    pub boxed: Option<AgentBox>,
     /// How many asks wait for a person.
     pub open_asks: u32,
     /// How many clients that can show asks watch it now.

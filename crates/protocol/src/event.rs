@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation, InteractionId,
-    InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq, Settlement,
-    Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
+    AgentBox, AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
+    InteractionId, InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq,
+    Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
 };
 
 /// One line of a session's journal.
@@ -413,6 +413,9 @@ pub struct SessionStatus {
     /// What of its folder's own files the process was started without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<Box<LeftOut>>,
+    /// The box that the process was started in.
+    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    pub boxed: Option<AgentBox>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -3,6 +3,7 @@
 //! This crate never does IO, never decides and never reads a clock: it is the vocabulary that every
 //! other crate, the journal and the clients share.
 
+mod agent_box;
 pub mod api;
 mod ask;
 mod event;
@@ -20,6 +21,7 @@ mod time;
 pub mod transport;
 mod trust;
 
+pub use agent_box::AgentBox;
 pub use ask::{
     AskBody, Asker, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
     InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption, TextFormat,

@@ -21,6 +21,15 @@ pub(crate) struct Stage {
     pub(crate) person: Client,
     home: TempDir,
     program: String,
+    _temporary: Option<TempDir>,
+}
+
+/// Which box its agents shall have, and what the machine offers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Boxed {
+    pub(crate) setting: &'static str,
+    /// There is no bubblewrap and no Landlock.
+    pub(crate) bare: bool,
 }
 
 /// A session whose model plays a script, in a folder of its own.
@@ -34,27 +43,36 @@ pub(crate) struct Scene {
 impl Stage {
     /// `hold` is how long an agent is kept waiting before it is parked.
     pub(crate) async fn new(hold: &str) -> Result<Self> {
-        let program =
-            std::env::args().nth(2).ok_or("say where Claude Code is: `scripts/agents claude` knows")?;
-        ensure!(Path::new(&program).is_file(), "there is no program {program}");
-        let model = Model::start().await?;
-        let home = TempDir::new()?;
-        let folder = home.path().display().to_string();
-        let gateway = GatewayProcess::serve_in(Environment::Only(vec![
-            ("HOME", folder.clone()),
-            ("TMPDIR", folder),
-            ("PATH", std::env::var("PATH")?),
-            ("LANG", "C.UTF-8".to_owned()),
-            ("ANTHROPIC_BASE_URL", model.base_url()),
-            ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-            ("DISABLE_AUTOUPDATER", "1".to_owned()),
-            ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program.clone()),
-            ("HOLDSTEAD_HOLD_AFTER", hold.to_owned()),
-        ]))
-        .await?;
+        let (program, model, home) = (claude()?, Model::start().await?, TempDir::new()?);
+        let mut variables = variables(home.path(), &model, &program, hold)?;
+        variables.push(("TMPDIR", home.path().display().to_string()));
+        let gateway = GatewayProcess::serve_in(Environment::Only(variables)).await?;
         let person = gateway.person()?;
-        Ok(Self { model, gateway, person, home, program })
+        Ok(Self { model, gateway, person, home, program, _temporary: None })
+    }
+
+    /// As people have it: the gateway's folder is in the agent's own home, and temporary files are elsewhere.
+    pub(crate) async fn boxed(hold: &str, boxed: Boxed) -> Result<Self> {
+        let (program, model) = (claude()?, Model::start().await?);
+        let here = std::env::current_exe()?;
+        let home = TempDir::new_in(here.parent().ok_or("this program is in no folder")?)?;
+        let temporary = TempDir::new()?;
+        let data = home.path().join(".local/share");
+        std::fs::create_dir_all(&data)?;
+        let mut variables = variables(home.path(), &model, &program, hold)?;
+        variables.push(("TMPDIR", temporary.path().display().to_string()));
+        variables.push(("HOLDSTEAD_AGENTS_BOX", boxed.setting.to_owned()));
+        let environment = if boxed.bare {
+            let programs = without_bubblewrap(temporary.path())?;
+            variables.retain(|(name, _)| *name != "PATH");
+            variables.push(("PATH", programs.display().to_string()));
+            Environment::WithoutLandlock(variables)
+        } else {
+            Environment::Only(variables)
+        };
+        let gateway = GatewayProcess::serve_below(environment, &data).await?;
+        let person = gateway.person()?;
+        Ok(Self { model, gateway, person, home, program, _temporary: Some(temporary) })
     }
 
     /// The home of everything that this gateway starts: no other process has it.
@@ -122,4 +140,39 @@ impl Stage {
     pub(crate) async fn stop(self) -> Result<()> {
         self.gateway.stop().await
     }
+}
+
+fn claude() -> Result<String> {
+    let program = std::env::args().nth(2).ok_or("say where Claude Code is: `scripts/agents claude` knows")?;
+    ensure!(Path::new(&program).is_file(), "there is no program {program}");
+    Ok(program)
+}
+
+fn variables(home: &Path, model: &Model, program: &str, hold: &str) -> Result<Vec<(&'static str, String)>> {
+    Ok(vec![
+        ("HOME", home.display().to_string()),
+        ("PATH", std::env::var("PATH")?),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("ANTHROPIC_BASE_URL", model.base_url()),
+        ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program.to_owned()),
+        ("HOLDSTEAD_HOLD_AFTER", hold.to_owned()),
+    ])
+}
+
+/// A folder with every program of the PATH but bubblewrap.
+fn without_bubblewrap(folder: &Path) -> Result<PathBuf> {
+    let programs = folder.join("programs");
+    std::fs::create_dir(&programs)?;
+    for place in std::env::split_paths(&std::env::var("PATH")?) {
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            if entry.file_name() != "bwrap" {
+                // The first of a name is the one that is found.
+                drop(std::os::unix::fs::symlink(entry.path(), programs.join(entry.file_name())));
+            }
+        }
+    }
+    Ok(programs)
 }

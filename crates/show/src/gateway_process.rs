@@ -41,6 +41,8 @@ pub(crate) enum Environment {
     WithLog(String),
     /// These variables and no other: agents get nothing that a developer has set.
     Only(Vec<(&'static str, String)>),
+    /// These variables and no other, on a kernel that knows nothing of Landlock.
+    WithoutLandlock(Vec<(&'static str, String)>),
     /// That of the show, and no more than so many open files.
     WithFiles(u32),
 }
@@ -72,13 +74,27 @@ impl GatewayProcess {
         Self::start("serve", &[], None, environment).await
     }
 
+    /// The same in a folder of its own below this one.
+    pub(crate) async fn serve_below(environment: Environment, parent: &Path) -> Result<Self> {
+        Self::start_in(TempDir::new_in(parent)?, "serve", &[], None, environment).await
+    }
+
     /// `holdstead demo` on a free port.
     pub(crate) async fn demo() -> Result<Self> {
         Self::start("demo", &["--no-open"], None, Environment::Ours).await
     }
 
     async fn start(verb: &str, more: &[&str], store: Option<&str>, environment: Environment) -> Result<Self> {
-        let folder = TempDir::new()?;
+        Self::start_in(TempDir::new()?, verb, more, store, environment).await
+    }
+
+    async fn start_in(
+        folder: TempDir,
+        verb: &str,
+        more: &[&str],
+        store: Option<&str>,
+        environment: Environment,
+    ) -> Result<Self> {
         let listen = "127.0.0.1:0";
         let (child, lines, started) = spawn(verb, more, store, folder.path(), listen, &environment).await?;
         let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
@@ -89,6 +105,12 @@ impl GatewayProcess {
     /// Its number. Nothing, when it was stopped.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.child.as_ref()?.id()
+    }
+
+    /// Whether its account may read whatever it likes.
+    pub(crate) fn runs_as_root(&self) -> Result<bool> {
+        use std::os::unix::fs::MetadataExt as _;
+        Ok(std::fs::metadata(self.folder())?.uid() == 0)
     }
 
     /// `kill -9`; returns when it is gone.
@@ -135,6 +157,13 @@ impl GatewayProcess {
         let words = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "`holdstead token` failed: {words}");
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    /// What `holdstead doctor` finds here.
+    pub(crate) async fn doctor(&self) -> Result<Vec<Value>> {
+        let mut command = command(&self.environment, self.folder())?;
+        command.arg("doctor").arg("--dir").arg(self.folder()).arg("--json").stdin(Stdio::null());
+        Ok(serde_json::from_slice(&command.output().await?.stdout)?)
     }
 
     /// The next line of its output that has this field.
@@ -190,26 +219,10 @@ async fn spawn(
     listen: &str,
     environment: &Environment,
 ) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
-    let mut command = match environment {
-        Environment::WithFiles(files) => {
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(format!("ulimit -n {files} && exec \"$0\" \"$@\"")).arg(program()?);
-            shell
-        }
-        Environment::Ours | Environment::WithLog(_) | Environment::Only(_) => Command::new(program()?),
-    };
+    let mut command = command(environment, folder)?;
     command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
     if let Some(store) = store {
         command.args(["--store", store]);
-    }
-    match environment {
-        Environment::Ours | Environment::WithFiles(_) => {}
-        Environment::WithLog(level) => {
-            command.env("HOLDSTEAD_LOG", level);
-        }
-        Environment::Only(variables) => {
-            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
-        }
     }
     let log = File::options().create(true).append(true).open(folder.join(LOG))?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
@@ -221,6 +234,53 @@ async fn spawn(
         return Err(format!("`holdstead {verb}` did not start: {}", log_end(folder)).into());
     };
     Ok((child, lines, started))
+}
+
+/// The binary in its environment.
+fn command(environment: &Environment, folder: &Path) -> Result<Command> {
+    let program = program()?;
+    let through_shell = |script: String| {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(&program);
+        shell
+    };
+    Ok(match environment {
+        Environment::Ours => Command::new(program),
+        Environment::WithLog(level) => {
+            let mut command = Command::new(program);
+            command.env("HOLDSTEAD_LOG", level);
+            command
+        }
+        Environment::Only(variables) => {
+            let mut command = Command::new(program);
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+            command
+        }
+        Environment::WithoutLandlock(variables) => {
+            let filter = folder.join("filter");
+            std::fs::write(&filter, without_landlock())?;
+            let bubblewrap = "/usr/bin/bwrap --die-with-parent --dev-bind / / --seccomp 3";
+            let filter = filter.display();
+            let mut command = through_shell(format!("exec {bubblewrap} \"$0\" \"$@\" 3< '{filter}'"));
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+            command
+        }
+        Environment::WithFiles(files) => through_shell(format!("ulimit -n {files} && exec \"$0\" \"$@\"")),
+    })
+}
+
+/// A filter for system calls: to make a Landlock ruleset is unknown, everything else is as ever.
+fn without_landlock() -> Vec<u8> {
+    const CREATE_RULESET: u32 = 444;
+    const UNKNOWN: u32 = 0x0005_0000 | 38;
+    const ALLOW: u32 = 0x7fff_0000;
+    // Load the number of the call; compare it; if it is another one, skip a step.
+    let steps: [(u16, u8, u8, u32); 4] =
+        [(0x20, 0, 0, 0), (0x15, 0, 1, CREATE_RULESET), (0x06, 0, 0, UNKNOWN), (0x06, 0, 0, ALLOW)];
+    let bytes = |(code, then, otherwise, value): (u16, u8, u8, u32)| {
+        [&code.to_ne_bytes()[..], &[then, otherwise], &value.to_ne_bytes()].concat()
+    };
+    steps.into_iter().flat_map(bytes).collect()
 }
 
 /// Kills the process, and waits until it is gone.

@@ -4,6 +4,7 @@
 
 mod answer_latency;
 mod audit;
+mod boxes;
 mod claude;
 mod claude_asks;
 mod claude_park;
@@ -63,6 +64,7 @@ async fn main() -> ExitCode {
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,
         "claude-asks" => claude_asks::show().await,
+        "boxes" => boxes::show().await,
         "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");

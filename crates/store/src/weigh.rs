@@ -39,7 +39,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Retell(retell) => none.add(json(&retell.response) + retell.result.as_ref().map_or(0, json)),
         Command::Queue { message, .. } => none.add(message.len()),
         Command::Identify { agent_ref, .. } => none.add(agent_ref.len()),
-        Command::Resume(resume) => none.add(resume.left_out.as_ref().map_or(0, json)),
+        Command::Resume(resume) => none.add(resume.left_out.as_ref().map_or(0, json) + json(&resume.boxed)),
         Command::Exit(exit) => none.add(exit.message.as_ref().map_or(0, String::len)),
         Command::Finish(finish) => none.add(finish.words.as_ref().map_or(0, String::len)),
         Command::Grant(grant) => none.add(json(grant)),

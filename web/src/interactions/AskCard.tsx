@@ -15,7 +15,7 @@ import { SentValues } from "./SentValues";
 import { useDesk } from "./transport";
 import { draftName, useAnswer } from "./useAnswer";
 import { useInert } from "./useInert";
-import { headline, holdWords, MARK, origin, receipt, TONE_CLASS, tone, waiting } from "./words";
+import { boxMeans, headline, holdWords, MARK, origin, receipt, TONE_CLASS, tone, waiting } from "./words";
 
 export interface CardPlace {
   /** Which of those that wait it is; 0: it waits no more. */
@@ -180,6 +180,7 @@ function Header({ ask, place }: { ask: Interaction; place: CardPlace }) {
   const now = useNow();
   const { session } = useDesk();
   const { request } = ask;
+  const from = session(ask.sessionId);
   const line = isOver(ask) ? receipt(ask) : waiting(ask, age(ask.openedAt, now));
   const others = place.of > 1 || (place.of === 1 && place.at === 0);
   return (
@@ -216,7 +217,9 @@ function Header({ ask, place }: { ask: Interaction; place: CardPlace }) {
           </Button>
         </div>
       </div>
-      <p className="mt-2 text-xs wrap-anywhere text-ink-2">{origin(request, ask.agent, session(ask.sessionId))}</p>
+      <p className="mt-2 text-xs wrap-anywhere text-ink-2" title={boxMeans(from?.box)}>
+        {origin(request, ask.agent, from)}
+      </p>
       <h2 className="mt-1 line-clamp-6 text-base font-semibold wrap-anywhere whitespace-pre-wrap">
         {headline(request)}
       </h2>

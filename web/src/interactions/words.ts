@@ -1,6 +1,7 @@
 // What a screen says about an ask. No clock here: `now` is given.
 
 import type {
+  AgentBox,
   AgentState,
   Decider,
   InteractionRequest,
@@ -135,10 +136,26 @@ export function namesApart(sessions: Session[]): Map<string, string> {
   );
 }
 
-/** Where the ask comes from: `Claude Code › tester, ~/code/shop-api`. */
+/** Where the ask comes from: `Claude Code › tester, ~/code/shop-api, in a bubblewrap box`. */
 export function origin(request: InteractionRequest, agent: string, session: Session | null): string {
   const place = session?.cwd ? brief(folder(session.cwd)) : null;
-  return [asker(agent, request.parents), place].filter(Boolean).join(", ");
+  return [asker(agent, request.parents), place, session?.box && BOX[session.box.kind]].filter(Boolean).join(", ");
+}
+
+/** What keeps a hosted agent from the gateway's own. */
+export const BOX: Record<AgentBox["kind"], string> = {
+  bubblewrap: "in a bubblewrap box",
+  landlock: "in a Landlock box",
+  none: "without a box",
+};
+
+/** What that means, for whoever approves something. */
+export function boxMeans(box: AgentBox | null | undefined): string | undefined {
+  if (!box) return undefined;
+  if (box.kind === "none") {
+    return `What you approve can read this gateway's files, your token among them. No box: ${visible(box.why)}.`;
+  }
+  return "It cannot read this gateway's files and memory. Your other files and the network are open to it.";
 }
 
 /** The words for an ask that still waits. */

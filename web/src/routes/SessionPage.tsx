@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 import type { AgentState } from "../api/generated";
-import { AGENT, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
+import { AGENT, BOX, boxMeans, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
 import { Composer } from "../session/Composer";
 import { SessionFeed } from "../session/feed";
 import { mayAnswer, useLive, useSession, useSessions } from "../session/live";
@@ -48,9 +48,14 @@ export function SessionPage() {
         </Button>
         <div className="min-w-0 flex-1">
           <h1 className="truncate text-base font-semibold">{name}</h1>
-          <p className="truncate text-xs text-ink-2">
+          <p className="truncate text-xs text-ink-2" title={boxMeans(session?.box)}>
             {session &&
-              hosted(session.agent, session.cwd && visible(folder(session.cwd)), program ? null : AGENT[agent])}
+              hosted(
+                session.agent,
+                session.cwd && visible(folder(session.cwd)),
+                program ? null : AGENT[agent],
+                session.box && BOX[session.box.kind],
+              )}
           </p>
         </div>
         {!view.connected && (

@@ -7,8 +7,8 @@ use holdstead_protocol::{
 use serde_json::json;
 
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
-use super::super::private::Private;
 use super::*;
+use crate::private::Private;
 use crate::{Ask, MayAllow, ProjectFiles, Resolution};
 
 fn fixtures() -> PathBuf {

@@ -8,10 +8,11 @@ use holdstead_protocol::{Capabilities, PermissionMode};
 use super::conversation::Conversation;
 use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
 use super::policy;
-use super::private::Private;
 use super::project;
 use super::terms::Terms;
+use crate::boxes::Needs;
 use crate::host::Host;
+use crate::private::{Private, real};
 use crate::process::{self, Spawn};
 use crate::{
     Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt,
@@ -44,22 +45,14 @@ const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
 pub struct ClaudeCodeDriver {
     host: Host,
     program: String,
-    own: OwnFolders,
-}
-
-/// Folders that are the gateway's own.
-#[derive(Debug, Clone)]
-pub struct OwnFolders {
-    /// What only the gateway's own account may read, and no agent: tokens, keys, the journal.
-    pub private: Vec<PathBuf>,
-    /// Where a process finds what it is started with and others must not read. Everything in it may be deleted.
-    pub launches: PathBuf,
+    launches: PathBuf,
 }
 
 impl ClaudeCodeDriver {
-    /// `program` is a name to be looked for, or a path.
-    pub fn new(host: Host, program: String, own: OwnFolders) -> Self {
-        Self { host, program, own }
+    /// `program` is a name to be looked for, or a path. In `launches` a process finds what it is started with and others
+    /// must not read: everything there may be deleted.
+    pub fn new(host: Host, program: String, launches: PathBuf) -> Self {
+        Self { host, program, launches: real(&launches) }
     }
 
     fn terms(&self, launch: &Launch) -> Terms {
@@ -70,7 +63,7 @@ impl ClaudeCodeDriver {
             allowed: launch.allowed_tools.clone(),
             own_tools: tools.map(|tool| policy::own_tool(tool)).collect(),
             project_files: launch.project_files,
-            private: Private::new(&self.own.private, &launch.cwd, home.as_deref()),
+            private: Private::new(self.host.private(), &launch.cwd, home.as_deref()),
             plans: user_folder().map(|folder| folder.join("plans")),
             read: read_text,
         }
@@ -109,11 +102,16 @@ impl Driver for ClaudeCodeDriver {
         let program = launch.program.clone().unwrap_or_else(|| self.program.clone());
         let mut command = vec![find(&program)?];
         let terms = self.terms(&launch);
-        let files = LaunchFiles::write(&self.own.launches, &launch, &terms.private)
+        let files = LaunchFiles::write(&self.launches, &launch, &terms.private)
             .map_err(|source| StartError::Io { program: program.clone(), source })?;
         command.extend(arguments(&launch, &files));
+        if let Some(folder) = user_folder() {
+            // Where it keeps its conversations. In some boxes it could not make it by itself, and would forget them.
+            std::fs::create_dir_all(folder).map_err(|source| StartError::Io { program, source })?;
+        }
+        let needs = Needs { read: vec![files.folder.0.clone()], ..Needs::default() };
         process::spawn(Spawn {
-            command: self.host.command(&launch.life, command),
+            hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,
             env: environment(launch.tool_server.as_ref()),
             cwd: launch.cwd,
             hint: HINT,
@@ -195,5 +193,24 @@ fn read_text(path: &str) -> Option<String> {
     if !file.is_file() || file.len() > READABLE {
         return None;
     }
+    if file.len() == 0 {
+        // The kernel's own files say so, too, and tell of whoever reads them: that would be the gateway.
+        return Some(String::new());
+    }
     std::fs::read_to_string(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_shows_files_and_nothing_of_the_gateways_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        std::fs::write(&file, "one\n").unwrap();
+        assert_eq!(read_text(file.to_str().unwrap()), Some("one\n".to_owned()));
+        assert_eq!(read_text("/proc/self/environ").unwrap_or_default(), "");
+        assert_eq!(read_text("/nowhere"), None);
+    }
 }

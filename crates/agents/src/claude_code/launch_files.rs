@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::policy::OWN_SERVER;
-use super::private::Private;
 use super::project;
+use crate::private::Private;
 use crate::process::Folder;
 use crate::{Launch, ProjectFiles};
 

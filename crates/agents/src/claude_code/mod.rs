@@ -11,14 +11,13 @@ mod driver;
 mod launch_files;
 mod policy;
 mod preview;
-mod private;
 mod project;
 mod questions;
 mod ran;
 mod terms;
 mod wire;
 
-pub use driver::{ClaudeCodeDriver, OwnFolders};
+pub use driver::ClaudeCodeDriver;
 
 /// For `fuzz/`: the language alone, without a process.
 pub(crate) fn wire_alone(
@@ -30,7 +29,7 @@ pub(crate) fn wire_alone(
         allowed: vec!["Read".to_owned()],
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
         project_files,
-        private: private::Private::default(),
+        private: crate::private::Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: |_| Some("a\nb\n".to_owned()),
     })

@@ -5,8 +5,8 @@ use std::path::Path;
 use holdstead_protocol::PermissionMode;
 use serde_json::Value;
 
-use super::private::Near;
 use super::terms::Terms;
+use crate::private::{Near, Search};
 
 /// Tools that look and do not touch, or only keep the agent's own notes. The program's own rules still hold for
 /// them: it asks by itself for a file outside its folder.
@@ -34,8 +34,6 @@ const READ_ONLY: [&str; 19] = [
 /// The name of our own MCP server in the program.
 pub(super) const OWN_SERVER: &str = "holdstead";
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
-/// They look into whole folders.
-const SEARCHES: [&str; 3] = ["Glob", "Grep", "LS"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -60,7 +58,7 @@ pub(super) fn verdict(tool: &str, input: &Value, current_mode: &str, terms: &Ter
         "ExitPlanMode" => return Verdict::Plan,
         _ => {}
     }
-    match terms.private.near(input, SEARCHES.contains(&tool)) {
+    match terms.private.near(input, search(tool)) {
         Near::Inside => return Verdict::Forbidden,
         Near::Around => return Verdict::Private,
         Near::No => {}
@@ -73,6 +71,14 @@ pub(super) fn verdict(tool: &str, input: &Value, current_mode: &str, terms: &Ter
         _ if edits && current_mode == "plan" && is_plan_file(input, terms.plans.as_deref()) => Verdict::Pass,
         _ if terms.allowed.iter().any(|name| name == tool) => Verdict::Allowed,
         _ => Verdict::Approval,
+    }
+}
+
+fn search(tool: &str) -> Search {
+    match tool {
+        "Glob" => Search::Pattern,
+        "Grep" | "LS" => Search::Folder,
+        _ => Search::Nothing,
     }
 }
 
@@ -95,9 +101,9 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::private::Private;
     use super::*;
     use crate::ProjectFiles;
+    use crate::private::Private;
 
     fn of(tool: &str, input: &Value, mode: PermissionMode, current: &str) -> Verdict {
         let gateway = PathBuf::from("/nowhere/gateway");
@@ -122,6 +128,7 @@ mod tests {
         let projects = json!({"file_path": "/nowhere/project/.claude/plans/a.md"});
         let token = json!({"file_path": "/nowhere/gateway/token"});
         let above = json!({"pattern": "hs_", "path": "/nowhere"});
+        let upward = json!({"pattern": "../**/tok*"});
         let command = json!({"command": "cat /nowhere/gateway/token"});
         let cases = [
             ("Read", &none, Default, "default", Verdict::Pass),
@@ -140,6 +147,9 @@ mod tests {
             ("Read", &token, Default, "default", Verdict::Forbidden),
             ("Write", &token, AcceptEdits, "acceptEdits", Verdict::Forbidden),
             ("Grep", &above, Auto, "default", Verdict::Private),
+            ("Glob", &upward, Default, "default", Verdict::Private),
+            // Grep's pattern is none of paths.
+            ("Grep", &upward, Default, "default", Verdict::Pass),
             ("Bash", &command, Auto, "default", Verdict::Private),
             ("WebSearch", &command, Default, "default", Verdict::Private),
             ("AskUserQuestion", &none, Auto, "default", Verdict::Question),

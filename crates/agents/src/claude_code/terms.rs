@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use holdstead_protocol::PermissionMode;
 
 use super::preview::ReadFile;
-use super::private::Private;
 use crate::ProjectFiles;
+use crate::private::Private;
 
 #[derive(Debug)]
 pub(super) struct Terms {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::session_file::SessionFile;
 use super::turn::{Incoming, Leave, Performer};
 use crate::ResumeAt;
+use crate::private::Private;
 
 /// How far who speaks to the agent may run ahead of it.
 const INBOX: usize = 64;
@@ -15,12 +16,13 @@ const INBOX: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 struct Args {
     state_dir: PathBuf,
+    /// The gateway's own.
+    private: Vec<PathBuf>,
     resume: Option<(String, ResumeAt)>,
     refuse_parking: bool,
 }
 
-const USAGE: &str =
-    "usage: --state-dir FOLDER [--resume CONVERSATION [--at open-asks|next-message]] [--refuse-parking]";
+const USAGE: &str = "usage: --state-dir FOLDER [--private PATH]… [--resume CONVERSATION [--at open-asks|next-message]] [--refuse-parking]";
 
 /// Runs the scripted agent over this process's stdin and stdout until it goes. Blocks.
 pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
@@ -37,7 +39,8 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
         Ok(cwd) => cwd,
         Err(error) => return last_words(&format!("there is no current folder: {error}"), 1),
     };
-    let performer = Performer::new(io::stdout(), listen(), file, cwd, args.refuse_parking);
+    let private = Private::new(&args.private, &cwd, None);
+    let performer = Performer::new(io::stdout(), listen(), file, private, args.refuse_parking);
     match performer.perform() {
         Leave::Closed | Leave::Parked => ExitCode::SUCCESS,
         Leave::Failed(words) => last_words(&words, 1),
@@ -87,11 +90,12 @@ fn read_stdin(inbox: &SyncSender<Incoming>) {
 
 fn parse(args: impl IntoIterator<Item = String>) -> Option<Args> {
     let mut args = args.into_iter();
-    let (mut state_dir, mut resume, mut refuse_parking) = (None, None, false);
+    let (mut state_dir, mut private, mut resume, mut refuse_parking) = (None, Vec::new(), None, false);
     let mut at = ResumeAt::OpenAsks;
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--state-dir" => state_dir = Some(PathBuf::from(args.next()?)),
+            "--private" => private.push(PathBuf::from(args.next()?)),
             "--resume" => resume = Some(args.next()?),
             "--refuse-parking" => refuse_parking = true,
             "--at" => {
@@ -104,7 +108,7 @@ fn parse(args: impl IntoIterator<Item = String>) -> Option<Args> {
             _ => return None,
         }
     }
-    Some(Args { state_dir: state_dir?, resume: resume.map(|id| (id, at)), refuse_parking })
+    Some(Args { state_dir: state_dir?, private, resume: resume.map(|id| (id, at)), refuse_parking })
 }
 
 #[cfg(test)]
@@ -118,11 +122,14 @@ mod tests {
     #[test]
     fn arguments() {
         let state_dir = || PathBuf::from("s");
-        let plain = Args { state_dir: state_dir(), resume: None, refuse_parking: false };
+        let plain = Args { state_dir: state_dir(), private: Vec::new(), resume: None, refuse_parking: false };
         assert_eq!(parse(words("--state-dir s")), Some(plain));
         let resume = Some(("c".to_owned(), ResumeAt::NextMessage));
-        let all = Args { state_dir: state_dir(), resume, refuse_parking: true };
-        assert_eq!(parse(words("--resume c --at next-message --refuse-parking --state-dir s")), Some(all));
+        let all = Args { state_dir: state_dir(), private: vec!["p".into()], resume, refuse_parking: true };
+        assert_eq!(
+            parse(words("--resume c --at next-message --refuse-parking --private p --state-dir s")),
+            Some(all)
+        );
         for bad in ["", "--state-dir", "--state-dir s --at noon", "--state-dir s x"] {
             assert_eq!(parse(words(bad)), None, "{bad}");
         }

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use holdstead_protocol::Capabilities;
 
 use super::convert::ScriptedWire;
+use crate::boxes::Needs;
 use crate::host::Host;
+use crate::private::real;
 use crate::process::{self, Spawn};
 use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError};
 
@@ -55,6 +57,9 @@ impl Driver for ScriptedDriver {
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
         let mut command = self.program.clone();
         command.extend(["--state-dir".to_owned(), self.state_dir.to_string_lossy().into_owned()]);
+        for path in self.host.private() {
+            command.extend(["--private".to_owned(), path.to_string_lossy().into_owned()]);
+        }
         if let Some(resume) = launch.resume {
             let at = match resume.at {
                 ResumeAt::OpenAsks => "open-asks",
@@ -65,9 +70,13 @@ impl Driver for ScriptedDriver {
         if self.refuse_parking {
             command.push("--refuse-parking".to_owned());
         }
+        // It makes the folder by itself; in a box it must be there before.
+        std::fs::create_dir_all(&self.state_dir)
+            .map_err(|source| StartError::Io { program: self.name().to_owned(), source })?;
+        let needs = Needs { write: vec![real(&self.state_dir)], ..Needs::default() };
         process::spawn(Spawn {
             files: None,
-            command: self.host.command(&launch.life, command),
+            hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,
             cwd: launch.cwd,
             env: Vec::new(),
             hint: "it is part of Holdstead; install Holdstead again",

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +14,7 @@ use super::script::{AskKind, Script, ScriptAsk, Step};
 use super::session_file::{Place, SessionFile};
 use super::verdict::{self, Verdict};
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody};
+use crate::private::Private;
 
 /// What came in on stdin.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(super) struct Performer<W: Write> {
     /// Messages that came during a turn; each is a turn of its own.
     waiting: VecDeque<String>,
     file: SessionFile,
-    cwd: PathBuf,
+    private: Private,
     refuse_parking: bool,
     /// What it was answered last. It is in no file of ours: it may be secret.
     answered: String,
@@ -76,11 +76,11 @@ impl<W: Write> Performer<W> {
         out: W,
         inbox: Receiver<Incoming>,
         file: SessionFile,
-        cwd: PathBuf,
+        private: Private,
         refuse_parking: bool,
     ) -> Self {
         let (out, waiting, answered) = (BufWriter::new(out), VecDeque::new(), String::new());
-        Self { out, inbox, waiting, file, cwd, refuse_parking, answered }
+        Self { out, inbox, waiting, file, private, refuse_parking, answered }
     }
 
     /// Goes on where the conversation is, and then from message to message. Ends only by leaving.
@@ -221,7 +221,7 @@ impl<W: Write> Performer<W> {
     fn wire_ask(&self, call: &ToolCallId, ask: &ScriptAsk) -> WireAsk {
         let body = match &ask.kind {
             AskKind::Approval => WireAskBody::Approval { preview: None },
-            AskKind::Edit => WireAskBody::Approval { preview: effect::preview(&ask.input, &self.cwd) },
+            AskKind::Edit => WireAskBody::Approval { preview: effect::preview(&ask.input, &self.private) },
             AskKind::Questions(questions) => WireAskBody::Question { questions: questions.clone() },
             AskKind::Form(form) => WireAskBody::Form { form: form.clone() },
         };
@@ -317,7 +317,7 @@ impl<W: Write> Performer<W> {
             output["cameAtMicros"] = json!(micros(came));
         }
         if let Verdict::Run { input, edited: _ } = &verdict {
-            output["effect"] = json!(effect::run(&ask.kind, input, &self.cwd));
+            output["effect"] = json!(effect::run(&ask.kind, input, &self.private));
         }
         self.say(&FromAgent::ToolResult { call: call.clone(), output, is_error: verdict.is_error() })?;
         self.speak(&verdict.sentence(ask), &ask.parents)
@@ -370,7 +370,9 @@ impl<W: Write> Performer<W> {
 
     /// In pieces that a model would also speak in, which no word keeps together.
     fn echo(&mut self, path: &str, parents: &[String]) -> Result<(), Leave> {
-        std::fs::write(self.cwd.join(path), &self.answered)?;
+        let file =
+            effect::within(path, &self.private).map_err(|why| Leave::Failed(format!("{path}: {why}")))?;
+        std::fs::write(file, &self.answered)?;
         let letters: Vec<char> = self.answered.chars().collect();
         for piece in letters.chunks(3) {
             let text = piece.iter().collect();

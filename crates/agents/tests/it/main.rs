@@ -1,6 +1,8 @@
 //! The scripted agent as a real process, spoken to as the gateway speaks to it.
 
 mod asks;
+#[cfg(target_os = "linux")]
+mod boxes;
 mod host;
 mod lives;
 mod talk;
@@ -11,7 +13,8 @@ use std::time::Duration;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, Ask, Driver as _, Launch, Outgoing, Resolution, ResumeAt, ResumePoint,
+    Agent, AgentEvent, AgentExit, Ask, BoxSetting, Boxes, Driver as _, Launch, Outgoing, Resolution,
+    ResumeAt, ResumePoint,
 };
 use holdstead_protocol::{PermissionMode, Response, Scope, Settlement, StopReason, ToolCallId};
 use serde_json::Value;
@@ -25,8 +28,26 @@ fn call(id: &str) -> ToolCallId {
 
 fn driver(folder: &Path) -> ScriptedDriver {
     let program = env!("CARGO_BIN_EXE_holdstead-scripted-agent").to_owned();
-    let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let host = Host::new(vec![program.clone(), "agent-host".to_owned()], Boxes::new(BoxSetting::None, &[]));
     ScriptedDriver::new(host, vec![program], folder.join("state"))
+}
+
+/// The first of a conversation.
+fn launch(cwd: &Path) -> Launch {
+    Launch {
+        cwd: cwd.to_owned(),
+        permission_mode: PermissionMode::Default,
+        model: None,
+        system_prompt: None,
+        max_turns: None,
+        allowed_tools: Vec::new(),
+        mcp_servers: Default::default(),
+        tool_server: None,
+        project_files: holdstead_agents::ProjectFiles::Closed,
+        program: None,
+        resume: None,
+        life: "ses/1".to_owned(),
+    }
 }
 
 /// One life of an agent's process.
@@ -41,20 +62,7 @@ impl Life {
     }
 
     async fn launch(driver: &ScriptedDriver, folder: &Path, resume: Option<ResumePoint>) -> Self {
-        let launch = Launch {
-            cwd: folder.to_owned(),
-            permission_mode: PermissionMode::Default,
-            model: None,
-            system_prompt: None,
-            max_turns: None,
-            allowed_tools: Vec::new(),
-            mcp_servers: Default::default(),
-            tool_server: None,
-            project_files: holdstead_agents::ProjectFiles::Closed,
-            program: None,
-            resume,
-            life: "ses/1".to_owned(),
-        };
+        let launch = Launch { resume, ..launch(folder) };
         let agent = driver.start(launch).await.expect("it starts");
         let mut life = Self { agent, agent_ref: String::new() };
         let AgentEvent::Ready { agent_ref } = life.next().await else { panic!("ready comes first") };

@@ -1,6 +1,6 @@
 //! A process was started: the first one, or one that goes on where another stopped.
 
-use holdstead_protocol::{AgentState, EventBody, Incarnation, LeftOut, SessionStatus};
+use holdstead_protocol::{AgentBox, AgentState, EventBody, Incarnation, LeftOut, SessionStatus};
 
 use super::still_open;
 use crate::{Rejection, Session};
@@ -12,6 +12,7 @@ pub struct Resume {
     pub pid: u32,
     /// What of its folder's own files it was started without.
     pub left_out: Option<LeftOut>,
+    pub boxed: AgentBox,
 }
 
 pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
@@ -26,6 +27,7 @@ pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBod
         incarnation: Some(command.incarnation),
         pid: Some(command.pid),
         left_out: command.left_out.clone().map(Box::new),
+        boxed: Some(command.boxed.clone()),
         ..status(alive_state(session))
     })])
 }
@@ -49,5 +51,6 @@ pub(super) const fn status(agent: AgentState) -> SessionStatus {
         pid: None,
         message: None,
         left_out: None,
+        boxed: None,
     }
 }

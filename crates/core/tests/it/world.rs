@@ -5,9 +5,10 @@ use holdstead_core::{
     fold, offered_scopes,
 };
 use holdstead_protocol::{
-    AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen, Incarnation,
-    InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question, QuestionOption,
-    Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId, TurnId, UserMessage,
+    AgentBox, AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen,
+    Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
+    QuestionOption, Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
+    TurnId, UserMessage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -103,7 +104,12 @@ pub(crate) fn message(n: u8) -> Command {
 }
 
 pub(crate) fn resume(n: u32) -> Command {
-    Command::Resume(Resume { incarnation: Incarnation(n), pid: 100 + n, left_out: None })
+    Command::Resume(Resume {
+        incarnation: Incarnation(n),
+        pid: 100 + n,
+        left_out: None,
+        boxed: AgentBox::Landlock,
+    })
 }
 
 /// What the tests ask about. Two asks with the same number of `what` have the same input.

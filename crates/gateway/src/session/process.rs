@@ -116,7 +116,8 @@ impl Process {
         };
         let agent = driver.start(launch).await?;
         // If this is refused, the agent is dropped, and its process with it.
-        let resume = Command::Resume(Resume { incarnation, pid: agent.pid, left_out });
+        let resume =
+            Command::Resume(Resume { incarnation, pid: agent.pid, left_out, boxed: agent.boxed.clone() });
         let turn = gateway.append(record.id, resume).await?.session.turn;
         if turn != record.state.turn {
             return Ok(None);

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_agents::Driver;
 use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_agents::{BoxSetting, Boxes, Driver};
 use holdstead_gateway::{
     EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, Quota, SecretsKey, Tool,
 };
@@ -95,7 +95,8 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
 
 pub(crate) fn scripted(folder: &TempDir) -> ScriptedDriver {
     let program = scripted_agent().display().to_string();
-    let host = holdstead_agents::host::Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let boxes = Boxes::new(BoxSetting::None, &[]);
+    let host = holdstead_agents::host::Host::new(vec![program.clone(), "agent-host".to_owned()], boxes);
     ScriptedDriver::new(host, vec![program], folder.path().join("agent"))
 }
 

@@ -7,7 +7,7 @@ use holdstead_client::Http;
 use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::transport::Transport as _;
 use holdstead_protocol::{
-    AskBody, AskState, Delivery, Field, FieldKind, Origin, Question, ResponseDraft, Scope,
+    AgentBox, AskBody, AskState, Delivery, Field, FieldKind, Origin, Question, ResponseDraft, Scope,
 };
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
     let response = match flags.response(&ask.request)? {
         Some(response) => {
             if !common.json {
-                tell(&ask, &response);
+                tell(&ask, &response, box_of(&client, &ask).await?.as_ref());
             }
             response
         }
@@ -40,7 +40,7 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
             ));
         }
         None => {
-            show(&ask);
+            show(&ask, box_of(&client, &ask).await?.as_ref());
             tokio::time::sleep(typeahead::REST).await;
             typeahead::discard();
             match ask_person(&ask, &mut std::io::stdin().lock().lines())? {
@@ -62,9 +62,9 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
 }
 
 /// What is being answered: an approval whole, as it is what will run.
-fn tell(ask: &Interaction, response: &ResponseDraft) {
+fn tell(ask: &Interaction, response: &ResponseDraft, boxed: Option<&AgentBox>) {
     match response {
-        ResponseDraft::Approve { .. } => show(ask),
+        ResponseDraft::Approve { .. } => show(ask, boxed),
         ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => {
             println!("{}", words::headline(&ask.request));
         }
@@ -109,7 +109,7 @@ fn capital(word: &str) -> String {
 }
 
 /// The whole ask, raw.
-pub(super) fn show(ask: &Interaction) {
+pub(super) fn show(ask: &Interaction, boxed: Option<&AgentBox>) {
     let request = &ask.request;
     println!("{}", words::headline(request));
     match &request.body {
@@ -144,7 +144,15 @@ pub(super) fn show(ask: &Interaction) {
     if request.may_have_run {
         println!("! An approval of this very call may already have run.");
     }
+    if let Some(boxed) = boxed.filter(|_| request.body.is_approval()) {
+        println!("{}", words::boxed(boxed));
+    }
     println!("{}", words::no_answer(request));
+}
+
+/// The box of the agent that asks.
+pub(super) async fn box_of(client: &Http, ask: &Interaction) -> Result<Option<AgentBox>, Failure> {
+    Ok(client.session(ask.session_id).await?.boxed)
 }
 
 /// What may be chosen, by the values that are sent, or what it must look like.

@@ -7,7 +7,7 @@ use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{AskState, ResponseDraft, SessionId};
 use tokio::sync::mpsc;
 
-use super::answer::{ask_person, confirmed, receipt_words, show};
+use super::answer::{ask_person, box_of, confirmed, receipt_words, show};
 use super::respond;
 use crate::failure::Failure;
 use crate::typeahead;
@@ -81,7 +81,7 @@ pub(super) async fn converse(
         }
     };
     println!("\n● Waiting for you");
-    show(&ask);
+    show(&ask, box_of(client, &ask).await?.as_ref());
     println!("The page can answer, too. {}", play.offer());
     tokio::time::sleep(typeahead::REST).await;
     typeahead::discard();

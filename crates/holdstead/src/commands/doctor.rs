@@ -4,11 +4,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use holdstead_agents::Boxes;
+use holdstead_protocol::AgentBox;
 use holdstead_store::{Journal, SessionQuery};
 use serde::Serialize;
 
 use super::print_json;
-use super::serve::drivers;
+use super::serve::{boxes, drivers};
 use crate::cli::Common;
 use crate::config::Config;
 use crate::connect::connect;
@@ -41,7 +43,9 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let config = Config::load(common, &places)?;
     let mut checks = vec![gateway(common).await, storage(common, &places, &config).await, token(&places)];
-    checks.extend(agents(&places, &config).await?);
+    let boxes = boxes(&places, &config);
+    checks.push(agent_box(&boxes));
+    checks.extend(agents(&places, &config, boxes).await?);
     if common.json {
         print_json(&checks)?;
     } else {
@@ -119,10 +123,30 @@ fn token(places: &Places) -> Check {
     Check { what, health, words }
 }
 
+/// What keeps agents from the gateway's own files and memory, and what it does not keep them from.
+fn agent_box(boxes: &Boxes) -> Check {
+    let mut open = "your other files, the network and your other programs stay open to them".to_owned();
+    if rustix::process::geteuid().is_root() {
+        open.push_str(". They run as root, as the gateway does: an account of its own for it is safer");
+    }
+    let (health, words) = match boxes.found() {
+        Ok(found @ (AgentBox::Bubblewrap | AgentBox::Landlock)) => {
+            let closed = "agents cannot read this gateway's files and memory";
+            (Health::Good, format!("{found}: {closed}; {open}"))
+        }
+        Ok(AgentBox::None { why }) => {
+            let open = "a command that you approve can read your token";
+            (Health::Note, format!("none ({why}): {open}"))
+        }
+        Err(why) => (Health::Bad, format!("no agent is started: {why}")),
+    };
+    Check { what: "box", health, words }
+}
+
 /// Each agent with its program and version, or how to get it.
-async fn agents(places: &Places, config: &Config) -> Result<Vec<Check>, Failure> {
+async fn agents(places: &Places, config: &Config, boxes: Boxes) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    for driver in drivers(places, config)? {
+    for driver in drivers(places, config, boxes)? {
         let (health, words) = match driver.program() {
             None => (Health::Good, format!("{}: part of Holdstead", driver.name())),
             Some(program) => match program.find() {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_agents::Driver;
-use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
+use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_agents::{Boxes, Driver};
 use holdstead_gateway::{Gateway, GatewayConfig, Masks};
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
@@ -60,7 +60,10 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         quota: config.limits.quota(),
     };
     let mut claim = journal.claim().await?;
-    let gateway = Gateway::start(Arc::clone(&journal), drivers(&places, &config)?, gateway_config).await?;
+    // What a process of an earlier gateway was started with, which nobody needs any more.
+    drop(std::fs::remove_dir_all(places.launches()));
+    let drivers = drivers(&places, &config, boxes(&places, &config))?;
+    let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdstead_server::issue_link(journal.as_ref(), person).await?;
     let link = format!("{url}/login#{}", link.code);
@@ -135,18 +138,23 @@ async fn lock(places: &Places) -> Result<File, Failure> {
     Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdstead open")))
 }
 
-pub(super) fn drivers(places: &Places, config: &Config) -> Result<Vec<Arc<dyn Driver>>, Failure> {
+/// What keeps agents from what is the gateway's own.
+pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
+    Boxes::new(config.agents.boxed, &places.private(&store::absolute(&config.store)))
+}
+
+pub(super) fn drivers(
+    places: &Places,
+    config: &Config,
+    boxes: Boxes,
+) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
     let program = program.to_string_lossy().into_owned();
-    let host = Host::new(vec![program.clone(), "agent-host".to_owned()]);
+    let host = Host::new(vec![program.clone(), "agent-host".to_owned()], boxes);
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    // What a process of an earlier gateway was started with, which nobody needs any more.
-    let launches = places.launches();
-    drop(std::fs::remove_dir_all(&launches));
-    let own = OwnFolders { private: places.private(&config.store), launches };
-    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), own);
+    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), places.launches());
     Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
 }
 

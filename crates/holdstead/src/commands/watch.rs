@@ -118,8 +118,9 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
             )
         }
         EventBody::Error(error) => safe_line(&error.message),
-        EventBody::SessionStatus(SessionStatus { left_out: Some(left_out), .. }) => {
-            safe_line(&left_out.message)
+        EventBody::SessionStatus(SessionStatus { boxed: Some(boxed), left_out, .. }) => {
+            let left_out = left_out.as_ref().map(|left_out| format!(" {}", left_out.message));
+            safe_line(&format!("Started. Box: {boxed}.{}", left_out.unwrap_or_default()))
         }
         EventBody::SessionOpened(_)
         | EventBody::ToolCallDelta(_)

@@ -1,6 +1,8 @@
 //! The binary from outside, and the shape of the repository.
 
 mod audit;
+#[cfg(target_os = "linux")]
+mod boxes;
 mod cli;
 mod listed;
 mod mcp;

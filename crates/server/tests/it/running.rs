@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
@@ -52,7 +53,8 @@ impl Running {
         tools: Vec<Arc<dyn Tool>>,
     ) -> Self {
         let state = TempDir::new().expect("a folder");
-        let host = Host::new(vec![scripted_agent(), "agent-host".to_owned()]);
+        let host =
+            Host::new(vec![scripted_agent(), "agent-host".to_owned()], Boxes::new(BoxSetting::None, &[]));
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig {
             hold: GatewayConfig::DEFAULT_HOLD,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdstead_core::{Command, Resume};
-use holdstead_protocol::{Incarnation, Origin, SessionId};
+use holdstead_protocol::{AgentBox, Incarnation, Origin, SessionId};
 use holdstead_store::Journal;
 use std::sync::Arc;
 
@@ -30,7 +30,15 @@ impl Commits {
         let session = SessionId::generate(&owner()?);
         journal.append(session, Command::Open(opening(&owner()?, 1))).await?;
         journal
-            .append(session, Command::Resume(Resume { incarnation: LIFE, pid: 1, left_out: None }))
+            .append(
+                session,
+                Command::Resume(Resume {
+                    incarnation: LIFE,
+                    pid: 1,
+                    left_out: None,
+                    boxed: AgentBox::Landlock,
+                }),
+            )
             .await?;
         Ok(Self { journal, session, number: 0, _database: database })
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
+use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
+use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{
     Gateway, GatewayConfig, Interaction, InteractionError, Masks, Quota, SecretsKey, Tool, ToolContext,
     ToolFailure, ToolOutcome, ToolResponse,
@@ -67,7 +68,8 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     let claude = with_environment(stage, &folder)?;
     let listener = Listener::bind("127.0.0.1:0".parse()?)?;
     let url = format!("http://{}", listener.address());
-    let host = Host::new(vec![program()?.display().to_string(), "agent-host".to_owned()]);
+    let boxes = Boxes::new(BoxSetting::Best, &[]);
+    let host = Host::new(vec![program()?.display().to_string(), "agent-host".to_owned()], boxes);
     let config = GatewayConfig {
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
@@ -77,8 +79,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         quota: Quota::default(),
     };
     let journal = holdstead_store::open("sqlite::memory:").await?;
-    let own = OwnFolders { private: Vec::new(), launches: folder.join("launches") };
-    let driver = ClaudeCodeDriver::new(host, claude.display().to_string(), own);
+    let driver = ClaudeCodeDriver::new(host, claude.display().to_string(), folder.join("launches"));
     let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await?;
     let owner = OwnerId::new("ada")?;
     let token =

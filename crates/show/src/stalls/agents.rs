@@ -4,10 +4,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holdstead_agents::Driver;
-use holdstead_agents::claude_code::{ClaudeCodeDriver, OwnFolders};
+use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
+use holdstead_agents::{BoxSetting, Boxes, Driver};
 use holdstead_gateway::{GatewayConfig, Masks, Quota, SecretsKey};
 use holdstead_protocol::{Hold, HoldThen};
 use holdstead_scripted_model::Model;
@@ -41,12 +41,13 @@ impl Agents {
 
     pub(super) fn drivers(&self) -> Result<Vec<Arc<dyn Driver>>> {
         let holdstead = program()?.display().to_string();
-        let host = Host::new(vec![holdstead.clone(), "agent-host".to_owned()]);
-        let own = OwnFolders { private: Vec::new(), launches: self.state.with_file_name("launches") };
+        let boxes = Boxes::new(BoxSetting::Best, &[]);
+        let host = Host::new(vec![holdstead.clone(), "agent-host".to_owned()], boxes);
+        let launches = self.state.with_file_name("launches");
         let scripted = vec![holdstead, "scripted-agent".to_owned()];
         Ok(vec![
             Arc::new(ScriptedDriver::new(host.clone(), scripted, self.state.clone())),
-            Arc::new(ClaudeCodeDriver::new(host, self.claude.display().to_string(), own)),
+            Arc::new(ClaudeCodeDriver::new(host, self.claude.display().to_string(), launches)),
         ])
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdstead_core::{Cancel, CancelScope, Command, Resume};
-use holdstead_protocol::{EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdstead_protocol::{AgentBox, EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
 use holdstead_store::{AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, StoreError};
 use serde_json::Value;
@@ -313,7 +313,12 @@ pub(crate) async fn a_panic_fails_its_item_alone(fixture: &Fixture) {
     let pending: Vec<_> = (0..20)
         .map(|number| {
             let command = if number == 7 {
-                Command::Resume(Resume { incarnation: Incarnation(1), pid: 1, left_out: None })
+                Command::Resume(Resume {
+                    incarnation: Incarnation(1),
+                    pid: 1,
+                    left_out: None,
+                    boxed: AgentBox::Landlock,
+                })
             } else {
                 say(&number.to_string())
             };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdstead_core::{Command, Expire, ExpireCause, Resume};
-use holdstead_protocol::{AgentState, Incarnation, OwnerId, Response, SessionId};
+use holdstead_protocol::{AgentBox, AgentState, Incarnation, OwnerId, Response, SessionId};
 use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery};
 
 use crate::commands::{
@@ -158,7 +158,12 @@ pub(crate) async fn what_needs_looking_after_is_found(fixture: &Fixture) {
     let said = open(journal, "said").await;
     let alive = open(journal, "alive").await;
     journal.append(said, message("hello")).await.expect("a message");
-    let resume = Command::Resume(Resume { incarnation: Incarnation(1), pid: 1, left_out: None });
+    let resume = Command::Resume(Resume {
+        incarnation: Incarnation(1),
+        pid: 1,
+        left_out: None,
+        boxed: AgentBox::Landlock,
+    });
     journal.append(alive, resume).await.expect("a process");
     let mut expected = [said, alive];
     expected.sort();

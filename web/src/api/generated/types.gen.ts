@@ -5,6 +5,21 @@ export type ClientOptions = {
 };
 
 /**
+ * The box that an agent's process runs in.
+ */
+export type AgentBox = {
+    kind: 'bubblewrap';
+} | {
+    kind: 'landlock';
+} | {
+    kind: 'none';
+    /**
+     * Why there is none, in words.
+     */
+    why: string;
+};
+
+/**
  * What the agent's process is doing.
  */
 export type AgentState = 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended';
@@ -1120,6 +1135,7 @@ export type ServerFrame = {
  */
 export type Session = {
     agent: string;
+    box?: AgentBox | null;
     changedAt: Timestamp;
     cwd?: string | null;
     /**
@@ -1196,6 +1212,7 @@ export type SessionStatus = {
      * The agent's own name for this conversation, with which it can be resumed.
      */
     agentRef?: string | null;
+    box?: AgentBox | null;
     incarnation?: Incarnation | null;
     leftOut?: LeftOut | null;
     message?: string | null;

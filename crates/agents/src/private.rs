@@ -11,16 +11,26 @@ const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
 const DEPTH: usize = 128;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Private {
+pub(crate) struct Private {
     cwd: PathBuf,
     folders: Vec<PathBuf>,
     /// How a command would name them.
     names: Vec<String>,
 }
 
+/// What a call looks into, beside the files that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    Nothing,
+    /// The folder that it names, or the session's.
+    Folder,
+    /// Whatever its pattern leads to from there.
+    Pattern,
+}
+
 /// How a call comes near the gateway's folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Near {
+pub(crate) enum Near {
     No,
     /// It names something inside of one.
     Inside,
@@ -29,9 +39,9 @@ pub(super) enum Near {
 }
 
 impl Private {
-    pub(super) fn new(folders: &[PathBuf], cwd: &Path, home: Option<&Path>) -> Self {
-        let cwd = real(&plain(cwd));
-        let folders: Vec<_> = folders.iter().map(|folder| real(&plain(folder))).collect();
+    pub(crate) fn new(folders: &[PathBuf], cwd: &Path, home: Option<&Path>) -> Self {
+        let cwd = real(cwd);
+        let folders: Vec<_> = folders.iter().map(|folder| real(folder)).collect();
         let below = |folder: &Path, from: &Path| folder.strip_prefix(from).ok().map(Path::to_owned);
         let names = folders.iter().flat_map(|folder| {
             let at_home = home.and_then(|home| below(folder, &real(home)));
@@ -41,24 +51,45 @@ impl Private {
         Self { cwd, folders, names }
     }
 
-    pub(super) fn folders(&self) -> &[PathBuf] {
+    pub(crate) fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
+    /// The session's folder.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Whether this leads to a file of the gateway's.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        let path = real(&self.cwd.join(path));
+        self.folders.iter().any(|folder| path.starts_with(folder))
+    }
+
     /// Paths are compared as they are on the disk: `..` and links lead where they lead.
-    pub(super) fn near(&self, input: &Value, searches: bool) -> Near {
+    pub(crate) fn near(&self, input: &Value, search: Search) -> Near {
         if self.folders.is_empty() {
             return Near::No;
         }
         let named = PATHS.iter().filter_map(|key| input.get(*key).and_then(Value::as_str));
-        let named: Vec<_> = named.map(|path| real(&plain(&self.cwd.join(path)))).collect();
+        let named: Vec<_> = named.map(|path| real(&self.cwd.join(path))).collect();
         let inside = |path: &PathBuf| self.folders.iter().any(|folder| path.starts_with(folder));
         if named.iter().any(inside) {
             return Near::Inside;
         }
-        let searched = if named.is_empty() { std::slice::from_ref(&self.cwd) } else { &named };
-        let around = |path: &PathBuf| self.folders.iter().any(|folder| folder.starts_with(path));
-        if (searches && searched.iter().any(around)) || self.is_named_in(input, DEPTH) {
+        let mut searched = if named.is_empty() { vec![self.cwd.clone()] } else { named };
+        match search {
+            Search::Nothing => searched.clear(),
+            Search::Folder => {}
+            Search::Pattern => {
+                let pattern = input.get("pattern").and_then(Value::as_str).unwrap_or_default();
+                searched.iter_mut().for_each(|folder| *folder = real(&folder.join(begins_at(pattern))));
+            }
+        }
+        let meets = |path: &PathBuf| {
+            self.folders.iter().any(|folder| folder.starts_with(path) || path.starts_with(folder))
+        };
+        if searched.iter().any(meets) || self.is_named_in(input, DEPTH) {
             return Near::Around;
         }
         Near::No
@@ -76,6 +107,15 @@ impl Private {
     }
 }
 
+/// The folder below which everything is that a pattern can match.
+fn begins_at(pattern: &str) -> &str {
+    let (literal, rest) = pattern.split_at(pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len()));
+    if rest.contains("..") {
+        return "/";
+    }
+    literal.rfind('/').map_or("", |end| &literal[..=end])
+}
+
 /// Without `.` and `..`, as far as the words go.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
@@ -84,7 +124,7 @@ fn plain(path: &Path) -> PathBuf {
             Component::CurDir => {}
             Component::ParentDir => {
                 // A link before the `..` leads elsewhere than the words say.
-                plain = real(&plain);
+                plain = resolved(&plain);
                 plain.pop();
             }
             Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
@@ -93,8 +133,13 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Where a path leads; of one that is not there yet, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+/// Where a path leads, from the root; of one that is not there yet, as far as it is there.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path);
+    resolved(&plain(absolute.as_deref().unwrap_or(path)))
+}
+
+fn resolved(path: &Path) -> PathBuf {
     let mut rest: Vec<&OsStr> = Vec::new();
     let mut there = path;
     loop {
@@ -129,7 +174,7 @@ mod tests {
         std::os::unix::fs::symlink(ours.join("token"), project.join("notes.txt")).unwrap();
         std::os::unix::fs::symlink(project.join("deep"), root.join("shortcut")).unwrap();
         let private = Private::new(std::slice::from_ref(&ours), &project, Some(&home));
-        let file = |path: &str| private.near(&json!({ "file_path": path }), false);
+        let file = |path: &str| private.near(&json!({ "file_path": path }), Search::Nothing);
         let within = ours.join("token").display().to_string();
         for path in [
             within.as_str(),
@@ -146,18 +191,28 @@ mod tests {
         for path in ["main.rs", "../other", "deep/x", "/etc/passwd"] {
             assert_eq!(file(path), Near::No, "{path}");
         }
-        let search = |input: Value| private.near(&input, true);
+        let search = |input: Value| private.near(&input, Search::Folder);
         assert_eq!(search(json!({"pattern": "x"})), Near::No);
         assert_eq!(search(json!({"pattern": "x", "path": ".."})), Near::Around);
         assert_eq!(search(json!({"pattern": "x", "path": "/"})), Near::Around);
         assert_eq!(
-            Private::new(std::slice::from_ref(&ours), &home, None).near(&json!({"pattern": "x"}), true),
+            Private::new(std::slice::from_ref(&ours), &home, None)
+                .near(&json!({"pattern": "x"}), Search::Folder),
             Near::Around
         );
-        let command = |text: &str| private.near(&json!({ "command": text }), false);
+        let pattern = |input: Value| private.near(&input, Search::Pattern);
+        assert_eq!(pattern(json!({"pattern": "**/*.rs"})), Near::No);
+        assert_eq!(pattern(json!({"pattern": "deep/**"})), Near::No);
+        assert_eq!(pattern(json!({"pattern": "../**/tok*"})), Near::Around);
+        assert_eq!(pattern(json!({"pattern": "../.data/gate*/*"})), Near::Around);
+        assert_eq!(pattern(json!({"pattern": "link/*"})), Near::Around);
+        assert_eq!(pattern(json!({"pattern": "*/../../.data/*/*"})), Near::Around);
+        assert_eq!(pattern(json!({"pattern": "/**"})), Near::Around);
+        assert_eq!(pattern(json!({"pattern": "../**", "path": "deep"})), Near::No);
+        let command = |text: &str| private.near(&json!({ "command": text }), Search::Nothing);
         assert_eq!(command(&format!("cat {within}")), Near::Around);
         assert_eq!(command("cat ~/.data/gateway/token"), Near::Around);
         assert_eq!(command("cat main.rs"), Near::No);
-        assert_eq!(Private::default().near(&json!({"path": "/"}), true), Near::No);
+        assert_eq!(Private::default().near(&json!({"path": "/"}), Search::Folder), Near::No);
     }
 }

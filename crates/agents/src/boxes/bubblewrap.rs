@@ -1,0 +1,69 @@
+//! Bubblewrap: namespaces of its own, in which the gateway's folders are empty.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{Needs, is_root};
+use crate::find_program;
+
+const PROGRAM: &str = "bwrap";
+/// What root keeps in a box: to work on others' files and to install things. Not what reaches into the kernel, other
+/// processes, raw disks or the network's packets.
+const ROOT_KEEPS: [&str; 7] = [
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_SETGID",
+    "CAP_SETUID",
+];
+
+/// Whether it works here, tried with what it will have to do.
+pub(super) fn probe(hidden: &[PathBuf]) -> Result<(), String> {
+    if find_program(PROGRAM).is_none() {
+        return Err("bubblewrap is not installed (`apt-get install bubblewrap`)".to_owned());
+    }
+    let words = command(hidden, Path::new("/"), &Needs::default());
+    let tried = Command::new(&words[0]).args(&words[1..]).arg("true").stdin(Stdio::null()).output();
+    let why = match tried {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("bubblewrap does not work here ({})", why.trim()))
+}
+
+/// Everything as it is, but the processes of others and what is hidden.
+pub(super) fn command(hidden: &[PathBuf], cwd: &Path, needs: &Needs) -> Vec<String> {
+    let mut words = vec![PROGRAM.to_owned()];
+    let mut say = |said: &[&str]| words.extend(said.iter().map(|word| (*word).to_owned()));
+    say(&["--die-with-parent", "--unshare-pid", "--cap-drop", "ALL"]);
+    if is_root() {
+        // Root can read raw disks, where the gateway's files are, too.
+        say(&["--bind", "/", "/", "--dev", "/dev"]);
+        ROOT_KEEPS.iter().for_each(|capability| say(&["--cap-add", capability]));
+    } else {
+        say(&["--unshare-user", "--dev-bind", "/", "/"]);
+    }
+    say(&["--proc", "/proc"]);
+    let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
+    for folder in &folders {
+        say(&["--tmpfs", &folder.to_string_lossy()]);
+    }
+    for file in files {
+        // A device on a mount that takes none: it cannot be opened.
+        say(&["--ro-bind", "/dev/null", &file.to_string_lossy()]);
+    }
+    for (option, paths) in [("--ro-bind", &needs.read), ("--bind", &needs.write)] {
+        for path in paths {
+            say(&[option, &path.to_string_lossy(), &path.to_string_lossy()]);
+        }
+    }
+    for folder in folders {
+        // What is written there would be lost without a word.
+        say(&["--remount-ro", &folder.to_string_lossy()]);
+    }
+    say(&["--chdir", &cwd.to_string_lossy(), "--"]);
+    words
+}
