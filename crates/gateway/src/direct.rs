@@ -11,7 +11,7 @@ use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Tran
 use holdstead_protocol::{Code, Event, InteractionId, Refusal, Seq, SessionId};
 use holdstead_store::{AskFilter, AskQuery};
 
-use crate::presence::{Watch, Watching};
+use crate::presence::{Answering, Watch, Watching};
 use crate::{CallerAsk, EventStream, Gateway, GatewayError, Person, cursor};
 
 /// One client in this process.
@@ -20,17 +20,28 @@ pub struct Direct {
     gateway: Gateway,
     person: Person,
     client: String,
-    mode: Arc<Mutex<InteractionMode>>,
+    answering: Arc<Mutex<Answering>>,
 }
 
 impl Direct {
     /// `client` names it among the clients of its person.
-    pub fn new(gateway: Gateway, person: Person, client: impl Into<String>, mode: InteractionMode) -> Self {
-        Self { gateway, person, client: client.into(), mode: Arc::new(Mutex::new(mode)) }
+    pub fn new(
+        gateway: Gateway,
+        person: Person,
+        client: impl Into<String>,
+        answering: impl Into<Answering>,
+    ) -> Self {
+        Self { gateway, person, client: client.into(), answering: Arc::new(Mutex::new(answering.into())) }
     }
 
-    fn mode(&self) -> InteractionMode {
-        *self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    fn answering(&self) -> Answering {
+        *self.answering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says anew whether this client would answer.
+    pub fn set_answering(&self, answering: Answering) {
+        *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = answering;
+        self.gateway.set_answering(&self.person, &self.client, answering);
     }
 
     /// The stream behind [`Transport::subscribe`], for those who frame the events themselves.
@@ -40,8 +51,8 @@ impl Direct {
         after: Seq,
     ) -> Result<(EventStream, Watching), TransportError> {
         let stream = self.gateway.stream(&self.person.owner, session, after).await.map_err(refused)?;
-        let watching =
-            self.gateway.watching(&self.person.owner, &self.client, self.mode(), Watch::Session(session));
+        let watch = Watch::Session(session);
+        let watching = self.gateway.watching(&self.person, &self.client, self.answering(), watch);
         Ok((stream, watching))
     }
 }
@@ -83,9 +94,9 @@ impl Transport for Direct {
     }
 
     async fn respond(&self, id: InteractionId, body: Respond) -> Result<Receipt, TransportError> {
-        match self.mode() {
-            InteractionMode::On => self.gateway.respond(&self.person, id, body).await.map_err(refused),
-            InteractionMode::Off => Err(interaction_off().into()),
+        match self.answering() {
+            Answering::On => self.gateway.respond(&self.person, id, body).await.map_err(refused),
+            Answering::Off | Answering::Never => Err(interaction_off().into()),
         }
     }
 
@@ -95,8 +106,7 @@ impl Transport for Direct {
     }
 
     async fn set_interaction_mode(&self, mode: InteractionMode) -> Result<(), TransportError> {
-        *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
-        self.gateway.set_interaction_mode(&self.person.owner, &self.client, mode);
+        self.set_answering(mode.into());
         Ok(())
     }
 }

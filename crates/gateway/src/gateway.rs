@@ -10,7 +10,6 @@ use holdstead_protocol::api::{
     HostedAgent, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession,
     Session as SessionView,
 };
-use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{
     Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
     Surface, TurnId, UserMessage,
@@ -22,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::ask::Clients;
 use crate::hub::Hub;
-use crate::presence::{Presence, Watch, Watching};
+use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
 use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, grants, summary, view};
@@ -188,13 +187,13 @@ impl Gateway {
     }
 
     /// Counts a client among those who watch, until the result is dropped.
-    pub fn watching(&self, owner: &OwnerId, client: &str, mode: InteractionMode, watch: Watch) -> Watching {
-        self.inner.presence.watch(owner, client, mode, watch)
+    pub fn watching(&self, person: &Person, client: &str, answering: Answering, watch: Watch) -> Watching {
+        self.inner.presence.watch(person, client, answering, watch)
     }
 
-    /// A client that watches switches answering on or off.
-    pub fn set_interaction_mode(&self, owner: &OwnerId, client: &str, mode: InteractionMode) {
-        self.inner.presence.set_mode(owner, client, mode);
+    /// A client that watches says anew whether it would answer.
+    pub fn set_answering(&self, person: &Person, client: &str, answering: Answering) {
+        self.inner.presence.set_answering(person, client, answering);
     }
 
     /// Whether somebody who would answer watches this session now.

@@ -39,7 +39,7 @@ pub use gateway::{Gateway, GatewayConfig, Person};
 pub use holdstead_core::Quota;
 pub use inbox::{InboxFrame, InboxStream};
 pub use mask::Masks;
-pub use presence::{Watch, Watching};
+pub use presence::{Answering, Watch, Watching};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
 pub use tools::{

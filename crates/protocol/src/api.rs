@@ -77,7 +77,7 @@ pub struct Session {
     pub boxed: Option<AgentBox>,
     /// How many asks wait for a person.
     pub open_asks: u32,
-    /// How many clients that can show asks watch it now.
+    /// How many clients watch it now that can show asks, with a token that may answer.
     pub interactive_clients: u32,
     /// How many of them would answer.
     pub enabled_clients: u32,

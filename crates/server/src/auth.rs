@@ -9,7 +9,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use holdstead_gateway::Person;
+use holdstead_gateway::{Answering, Person};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{DeviceKind, OwnerId, PersonId, SessionId, Surface};
@@ -106,6 +106,14 @@ impl Reader {
             return Ok(&self.0.person.owner);
         }
         self.owner()
+    }
+
+    /// What this reader would do about an ask, if it wishes so.
+    pub(crate) fn answering(&self, wished: InteractionMode) -> Answering {
+        match self.0.role {
+            Role::Person | Role::Admin => wished.into(),
+            Role::Viewer | Role::Agent | Role::Runner => Answering::Never,
+        }
     }
 
     /// A program's token sees the asks of its own session only: what it fetches has arrived.

@@ -7,10 +7,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Masks, Person, Quota, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
+    Answering, Gateway, GatewayConfig, Masks, Person, Quota, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
-use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{
     AskBody, AskChange, AskState, EventBody, InteractionRequest, OwnerId, PromptId, ResponseDraft, Scope,
     Seq, SessionId, Surface, ToolCallId,
@@ -33,7 +32,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
     let owner = OwnerId::new("ada")?;
     let person = Person { owner: owner.clone(), name: "ada".to_owned(), surface: Surface::Terminal };
     let session = gateway.own_session(&person).await?;
-    let _watching = gateway.watching(&owner, "terminal", InteractionMode::On, Watch::Session(session));
+    let _watching = gateway.watching(&person, "terminal", Answering::On, Watch::Session(session));
     let answering = tokio::spawn(answer(gateway.clone(), person, session));
     for (number, input) in inputs.into_iter().enumerate() {
         let call = ToolCall {

@@ -8,11 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdstead_core::{MAX_ATTEMPTS, Rejection};
 use holdstead_gateway::{
-    GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure,
-    ToolOutcome, ToolResponse, Watch, WhenNobody,
+    Answering, GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext,
+    ToolFailure, ToolOutcome, ToolResponse, Watch, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
-use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{
     AskState, Closing, CompletedView, Decider, Delivery, EventBody, Field, FieldErrors, FieldKind, Form,
     Presentation, Response, ResponseDraft, Scope, Settlement, ToolCallId,
@@ -113,7 +112,7 @@ async fn a_tool_that_asks_while_nobody_can_answer_is_told_so_at_once() {
     let asked = context.request_interaction(name_form(), handler.as_ref()).await;
     assert!(matches!(asked, Err(InteractionError::Unavailable)), "{asked:?}");
 
-    let off = talk.gateway.watching(&owner("ada"), "tv", InteractionMode::Off, Watch::Session(talk.session));
+    let off = talk.gateway.watching(&ada(), "tv", Answering::Off, Watch::Session(talk.session));
     let context = ToolContext { tool_call_id: ToolCallId::new("call_2").unwrap(), ..context };
     let asked = context.request_interaction(name_form(), handler.as_ref()).await;
     assert!(
@@ -121,7 +120,7 @@ async fn a_tool_that_asks_while_nobody_can_answer_is_told_so_at_once() {
         "one that only shows is not enough: {asked:?}"
     );
 
-    talk.gateway.set_interaction_mode(&owner("ada"), "tv", InteractionMode::On);
+    talk.gateway.set_answering(&ada(), "tv", Answering::On);
     assert!(talk.gateway.interaction_available(&owner("ada"), talk.session));
     drop(off);
     assert!(!talk.gateway.interaction_available(&owner("ada"), talk.session));

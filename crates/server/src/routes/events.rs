@@ -15,6 +15,7 @@ use holdstead_protocol::{Event, Problem, Seq, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
+use super::presence::watching;
 use crate::App;
 use crate::auth::Reader;
 use crate::body::Asked;
@@ -32,10 +33,10 @@ pub(super) struct Cursor {
     /// How many events a JSON page has.
     limit: Option<u32>,
     /// The name of this client among those of its person.
-    client: Option<String>,
+    pub(super) client: Option<String>,
     /// `off`: this client shows asks and does not answer them.
     #[param(inline)]
-    interaction: Option<InteractionMode>,
+    pub(super) interaction: Option<InteractionMode>,
 }
 
 impl Cursor {
@@ -72,10 +73,7 @@ pub(super) async fn session(
     }
     let now = app.gateway.session(owner, id).await?;
     let (after, resume) = place::resume(after, now);
-    let mode = cursor.interaction.unwrap_or(InteractionMode::On);
-    let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    // It counts as a client that watches until the stream is dropped.
-    let watching = app.gateway.watching(owner, &client, mode, Watch::Session(id));
+    let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let events = app.gateway.stream(owner, id, after).await?;
     let tail = Tail { resume: Some(resume), events, _watching: watching };
     Ok(sse::stream(tail, app.gateway.shutdown_token(), next_event).into_response())
@@ -130,9 +128,7 @@ pub(super) async fn inbox(
 ) -> Result<Response, ApiError> {
     let Asked(cursor) = query?;
     let owner = reader.owner()?;
-    let mode = cursor.interaction.unwrap_or(InteractionMode::On);
-    let client = cursor.client.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    let watching = app.gateway.watching(owner, &client, mode, Watch::Inbox);
+    let watching = watching(&app, &reader, &cursor, Watch::Inbox);
     let inbox = (app.gateway.inbox(owner), watching);
     Ok(sse::stream(inbox, app.gateway.shutdown_token(), next_change).into_response())
 }

@@ -9,12 +9,13 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
-use holdstead_gateway::{EventStream, Gateway};
+use holdstead_gateway::{EventStream, Gateway, Watch, Watching};
 use holdstead_protocol::api::{Interaction, ShortError};
 use holdstead_protocol::{AskBody, AskChange, Decider, Event, EventBody, OwnerId, SessionId};
 use serde_json::{Value, json};
 
 use super::events::{Cursor, event_frame, read};
+use super::presence::watching;
 use crate::App;
 use crate::auth::Reader;
 use crate::body::Asked;
@@ -40,8 +41,9 @@ pub(super) async fn events(
     let (Path(id), Asked(cursor)) = (id?, query?);
     let owner = reader.owner_for(id)?.clone();
     let events = app.gateway.stream(&owner, id, cursor.place(&headers)).await?;
+    let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let shutdown = app.gateway.shutdown_token();
-    let tail = Tail { gateway: app.gateway, owner, events };
+    let tail = Tail { gateway: app.gateway, owner, events, _watching: watching };
     Ok(sse::stream(tail, shutdown, next).into_response())
 }
 
@@ -49,6 +51,7 @@ struct Tail {
     gateway: Gateway,
     owner: OwnerId,
     events: EventStream,
+    _watching: Watching,
 }
 
 async fn next(mut tail: Tail) -> Option<(Frame, Tail)> {

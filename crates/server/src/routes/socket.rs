@@ -13,7 +13,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdstead_gateway::{Direct, cursor};
+use holdstead_gateway::{Answering, Direct, cursor};
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::socket::{ClientFrame, ServerFrame};
 use holdstead_protocol::transport::{InteractionMode, Transport as _, TransportError};
@@ -66,7 +66,8 @@ impl Connection {
     fn new(app: App, caller: Caller, rights: Rights) -> Self {
         let (owner, name) = (caller.person.owner.clone(), caller.person.name.clone());
         let client = uuid::Uuid::new_v4().to_string();
-        let direct = Direct::new(app.gateway.clone(), caller.person, client, InteractionMode::On);
+        let answering = if rights.answer.is_ok() { Answering::On } else { Answering::Never };
+        let direct = Direct::new(app.gateway.clone(), caller.person, client, answering);
         Self { app, owner, name, rights, direct, subscriptions: HashMap::new() }
     }
 
@@ -158,11 +159,12 @@ impl Connection {
         let rights = self.rights;
         Some(match frame {
             ClientFrame::Hello { interaction } => {
-                if let Some(offer) = interaction {
-                    let on = offer.supported && offer.enabled;
-                    let mode = if on { InteractionMode::On } else { InteractionMode::Off };
-                    // Switching a mode in this process cannot fail.
-                    drop(direct.set_interaction_mode(mode).await);
+                if let (Some(offer), Ok(())) = (interaction, rights.answer) {
+                    direct.set_answering(match (offer.supported, offer.enabled) {
+                        (false, _) => Answering::Never,
+                        (true, false) => Answering::Off,
+                        (true, true) => Answering::On,
+                    });
                 }
                 return None;
             }
@@ -174,9 +176,7 @@ impl Connection {
                 self.subscriptions.remove(&session);
                 (id, Ok(Value::Null))
             }
-            ClientFrame::SetInteractionMode { id, mode } => {
-                (id, direct.set_interaction_mode(mode).await.map(|()| Value::Null))
-            }
+            ClientFrame::SetInteractionMode { id, mode } => (id, self.set_mode(mode).await),
             ClientFrame::OpenSession { id, open } => {
                 (id, allowed(rights.operate, async { value(&direct.open_session(open).await?) }).await)
             }
@@ -225,8 +225,13 @@ impl Connection {
                 })
                 .await
             }
-            Said::Mode(mode) => direct.set_interaction_mode(mode).await.map(|()| Value::Null),
+            Said::Mode(mode) => self.set_mode(mode).await,
         }
+    }
+
+    async fn set_mode(&self, mode: InteractionMode) -> Result<Value, TransportError> {
+        let set = async { self.direct.set_interaction_mode(mode).await.map(|()| Value::Null) };
+        allowed(self.rights.answer, set).await
     }
 
     /// Events of a session go into the queue until the client lets go of it.

@@ -11,6 +11,7 @@ mod listening;
 mod login;
 mod mcp;
 mod page;
+mod presence;
 mod ready;
 mod running;
 mod short;

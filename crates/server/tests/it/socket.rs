@@ -61,6 +61,17 @@ impl Wire {
         serde_json::from_str(text).expect("JSON")
     }
 
+    /// The reply to this frame, whatever else is told before it.
+    async fn until_reply(&mut self, frame: &Value) -> Value {
+        self.say(frame).await;
+        loop {
+            let next = self.next().await;
+            if next["id"] == frame["id"] && (next["type"] == "reply" || next["type"] == "refused") {
+                return next;
+            }
+        }
+    }
+
     async fn reply(&mut self, frame: &Value) -> Value {
         self.say(frame).await;
         self.next().await
@@ -148,6 +159,42 @@ async fn other_chat_servers_frames_are_taken() {
     let screen = running.client(Role::Viewer, "screen").await;
     let mut looking = Wire::connect(&running, &screen.token).await;
     assert_eq!(looking.reply(&answer).await["refusal"]["code"], "forbidden");
+}
+
+#[tokio::test]
+async fn a_socket_counts_as_what_it_says_and_may() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let opened = ana.post("/v1/sessions", &json!({"agent": "scripted"})).await.1;
+    let session = opened["sessionId"].as_str().expect("an id");
+    let counts = async || {
+        let shown = ana.get(&format!("/v1/sessions/{session}")).await.1;
+        (shown["interactiveClients"].clone(), shown["enabledClients"].clone())
+    };
+    let hello = |supported: bool, enabled: bool| json!({"type": "hello", "interaction": {"supported": supported, "enabled": enabled}});
+    // Whatever follows is taken after the hello before it.
+    let subscribe = json!({"type": "subscribe", "id": 1, "session": session, "after": 0});
+
+    let screen = running.client(Role::Viewer, "screen").await;
+    let mut looking = Wire::connect(&running, &screen.token).await;
+    looking.say(&hello(true, true)).await;
+    assert_eq!(looking.until_reply(&subscribe).await["type"], "reply");
+    let refused = looking.until_reply(&json!({"type": "set_interaction_mode", "id": 2, "mode": "on"})).await;
+    assert_eq!(refused["refusal"]["code"], "forbidden", "{refused}");
+    assert_eq!(counts().await, (json!(0), json!(0)), "a viewer");
+
+    let mut wire = Wire::connect(&running, &ana.token).await;
+    wire.say(&hello(false, true)).await;
+    assert_eq!(wire.until_reply(&subscribe).await["type"], "reply");
+    assert_eq!(counts().await, (json!(0), json!(0)), "it cannot show asks");
+    wire.say(&hello(true, false)).await;
+    wire.until_reply(&json!({"type": "session", "id": 3, "session": session})).await;
+    assert_eq!(counts().await, (json!(1), json!(0)));
+    wire.until_reply(&json!({"type": "set_interaction_mode", "id": 4, "mode": "on"})).await;
+    assert_eq!(counts().await, (json!(1), json!(1)));
+    wire.say(&hello(false, true)).await;
+    wire.until_reply(&json!({"type": "session", "id": 5, "session": session})).await;
+    assert_eq!(counts().await, (json!(0), json!(0)));
 }
 
 #[tokio::test]

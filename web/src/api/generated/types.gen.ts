@@ -1144,7 +1144,7 @@ export type Session = {
     enabledClients: number;
     erased?: Erased | null;
     /**
-     * How many clients that can show asks watch it now.
+     * How many clients watch it now that can show asks, with a token that may answer.
      */
     interactiveClients: number;
     /**
