@@ -11,6 +11,7 @@ use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{Boxes, Driver};
 use holdstead_gateway::{Gateway, GatewayConfig, Masks};
+use holdstead_protocol::AgentBox;
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
 use serde_json::json;
@@ -62,7 +63,15 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let mut claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
     drop(std::fs::remove_dir_all(places.launches()));
-    let drivers = drivers(&places, &config, boxes(&places, &config))?;
+    let boxes = boxes(&places, &config);
+    match boxes.found() {
+        Ok(AgentBox::Bubblewrap | AgentBox::Landlock) => {}
+        Ok(AgentBox::None { why }) => {
+            tracing::warn!(why, "agents run without a box: what you approve can read your token");
+        }
+        Err(why) => tracing::warn!(why, "no agent is started"),
+    }
+    let drivers = drivers(&places, &config, boxes)?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     let link = holdstead_server::issue_link(journal.as_ref(), person).await?;

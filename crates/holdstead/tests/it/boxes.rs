@@ -65,13 +65,17 @@ fn another_program_of_the_account_cannot_read_the_gateways_memory() {
 }
 
 #[test]
-fn the_doctor_says_that_there_is_no_box_and_a_box_of_another_name_is_refused() {
+fn that_there_is_no_box_is_said_and_a_box_of_another_name_is_refused() {
     let dir = TempDir::new().expect("a folder");
-    let doctor = |setting: &str| {
+    let holdstead = |args: &[&str], setting: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdstead"));
-        command.arg("doctor").arg("--dir").arg(dir.path()).env("HOLDSTEAD_AGENTS_BOX", setting);
-        command.output().expect("it runs")
+        command.args(args).arg("--dir").arg(dir.path()).env("HOLDSTEAD_AGENTS_BOX", setting);
+        command.stdin(Stdio::null()).output().expect("it runs")
     };
+    let doctor = |setting: &str| holdstead(&["doctor"], setting);
+    let serve = holdstead(&["serve", "--listen", "127.0.0.1:0", "--json", "--until-stdin-ends"], "none");
+    let said = String::from_utf8(serve.stderr).expect("text");
+    assert!(said.contains("agents run without a box"), "{said}");
     let words = String::from_utf8(doctor("none").stdout).expect("text");
     let line = words.lines().find(|line| line.contains(" box ")).expect("a line about boxes");
     assert!(line.starts_with('!') && line.contains("can read your token"), "{line}");
