@@ -2,13 +2,28 @@
 //!
 //! Everything here is pure. What is true on a machine (where a path leads, whether a folder is trusted) is passed in.
 
+mod address;
+mod call;
+mod conditions;
+mod decide;
 mod exact;
+mod folders;
 mod glob;
+mod guarded;
+mod line;
+mod locate;
+mod paths;
 pub mod programs;
 pub mod rule;
 mod rules;
 pub mod shell;
+mod strict;
+mod suspects;
+mod verdict;
 
+pub use call::{Asked, Call, Facts, Meaning, Place, Places, Subject};
+pub use decide::decide;
 pub(crate) use exact::covering;
 pub use exact::offered_scopes;
 pub use rules::{Placed, Rules, Source, Trust, Withheld};
+pub use verdict::{By, Part, Requirement, Verdict};

@@ -1,6 +1,10 @@
 //! All rules that count for a session, from every layer. Their order never matters.
 
-use super::rule::{Effect, FileRule, Layer, Rule, RuleFile};
+use std::collections::HashMap;
+
+use super::call::Facts;
+use super::programs::base_name;
+use super::rule::{Effect, FileRule, Layer, Rule, RuleFile, Target};
 
 /// Where rules come from, and for a project whether a person trusts its file as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,15 @@ pub struct Withheld {
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     placed: Vec<Placed>,
+    /// Allows of a command by the program's very name; others by its name without folders.
+    allowed_commands: HashMap<String, Vec<usize>>,
+    strict_commands: HashMap<String, Vec<usize>>,
+    /// Whole tools, and tools with paths or hosts, by the tool's name.
+    tools: HashMap<String, Vec<usize>>,
+    /// Asks and denies of paths.
+    strict_paths: Vec<usize>,
+    /// Rules about servers and about everything.
+    wide: Vec<usize>,
 }
 
 impl Rules {
@@ -63,15 +76,90 @@ impl Rules {
             if source == Source::Project(Trust::Untrusted) && rule.effect == Effect::Allow {
                 withheld.push(Withheld { line, text: rule.text });
             } else {
-                self.placed.push(Placed { rule, layer: source.layer(), line });
+                self.place(Placed { rule, layer: source.layer(), line });
             }
         }
         withheld
     }
 
+    fn place(&mut self, placed: Placed) {
+        let index = self.placed.len();
+        let (map, key) = match (&placed.rule.target, placed.rule.effect) {
+            (Target::Command(command), Effect::Allow) => {
+                (&mut self.allowed_commands, command.words[0].as_str())
+            }
+            (Target::Command(command), Effect::Ask | Effect::Deny) => {
+                (&mut self.strict_commands, base_name(&command.words[0]))
+            }
+            (Target::Path { tool, .. }, effect) => {
+                if effect != Effect::Allow {
+                    self.strict_paths.push(index);
+                }
+                (&mut self.tools, tool.as_str())
+            }
+            (Target::Tool(tool), _) => (&mut self.tools, tool.as_str()),
+            (Target::Domain { .. }, _) => (&mut self.tools, super::rule::FETCH),
+            (Target::Server(_) | Target::Everything, _) => {
+                self.wide.push(index);
+                self.placed.push(placed);
+                return;
+            }
+        };
+        map.entry(key.to_owned()).or_default().push(index);
+        self.placed.push(placed);
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Placed> {
         self.placed.iter()
     }
+
+    /// Allows of a command of exactly this program.
+    pub(super) fn allowing<'a>(
+        &'a self,
+        program: &str,
+        facts: &'a Facts<'_>,
+    ) -> impl Iterator<Item = &'a Placed> {
+        self.at(self.allowed_commands.get(program), facts)
+    }
+
+    /// Asks and denies of a command of this program, whatever its path.
+    pub(super) fn restricting<'a>(
+        &'a self,
+        program: &str,
+        facts: &'a Facts<'_>,
+    ) -> impl Iterator<Item = &'a Placed> {
+        self.at(self.strict_commands.get(base_name(program)), facts)
+    }
+
+    pub(super) fn of_tool<'a>(
+        &'a self,
+        tool: &str,
+        facts: &'a Facts<'_>,
+    ) -> impl Iterator<Item = &'a Placed> {
+        self.at(self.tools.get(tool), facts)
+    }
+
+    pub(super) fn restricting_paths<'a>(&'a self, facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Placed> {
+        self.at(Some(&self.strict_paths), facts)
+    }
+
+    pub(super) fn wide<'a>(&'a self, facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Placed> {
+        self.at(Some(&self.wide), facts)
+    }
+
+    fn at<'a>(
+        &'a self,
+        places: Option<&'a Vec<usize>>,
+        facts: &'a Facts<'_>,
+    ) -> impl Iterator<Item = &'a Placed> {
+        let placed = places.into_iter().flatten().map(|place| &self.placed[*place]);
+        placed.filter(|placed| super::conditions::hold(&placed.rule, facts))
+    }
+}
+
+/// Of several rules the strictest; of equals the one that stands first, so that the same is told every time.
+pub(super) fn strictest<'a>(rules: impl Iterator<Item = &'a Placed>) -> Option<&'a Placed> {
+    rules.min_by_key(|placed| (std::cmp::Reverse(placed.rule.effect), placed.layer, placed.line))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod attention;
 mod delivery;
 mod next_step;
+mod policy;
 mod properties;
 mod rules;
 mod secrets;

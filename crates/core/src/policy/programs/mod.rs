@@ -1,8 +1,19 @@
 //! What is known of common programs.
 
 mod classes;
+mod form;
+mod judge;
+mod judged;
+mod scan;
+mod scripts;
+mod table;
+mod values;
 
 pub use classes::{Class, class_of};
+pub use form::{Form, Runs};
+pub use judge::{Named, core_places, form_of, judge};
+pub use judged::{Access, Judged, NamedPath, Spelling};
+pub use table::program;
 
 /// A program's name without the folders before it.
 pub fn base_name(program: &str) -> &str {

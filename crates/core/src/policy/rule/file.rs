@@ -4,7 +4,7 @@
 //!       yes rm -rf build
 //!       no  rm notes.txt
 
-use super::{Rule, parse};
+use super::{Rule, examples, parse};
 
 /// The most that one file may hold.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -86,6 +86,7 @@ impl RuleFile {
             };
             mistakes.extend(read.err());
         }
+        mistakes.extend(rules.iter().flat_map(examples::check));
         if mistakes.is_empty() { Ok(Self { rules }) } else { Err(mistakes) }
     }
 }

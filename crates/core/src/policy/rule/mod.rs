@@ -2,6 +2,7 @@
 
 mod condition;
 mod cursor;
+mod examples;
 mod file;
 mod parse;
 mod target;
@@ -13,6 +14,7 @@ pub use condition::{Comparison, Condition, Is};
 pub use file::{Example, Expect, FileRule, RuleFile, Wrong};
 pub use parse::parse;
 pub use target::{CommandPattern, Domains, FETCH, Rest, SHELL, Target};
+pub use too_wide::remark;
 
 /// What becomes of a call, from the mildest: of several the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -123,6 +123,8 @@ fn wrong_rules_name_the_column_and_help() {
         ("allow Bash(rm -rf build:*)", 12, "without `:*`"),
         ("allow Bash(curl:*)", 12, "without `:*`"),
         ("allow Bash(docker:*)", 12, "add the subcommand"),
+        ("allow Bash(git bisect:*)", 12, "name the whole command"),
+        ("allow Bash(docker run:*)", 12, "`docker compose logs:*`"),
         ("allow Edit(../x)", 12, "patterns begin at the folder"),
         ("allow Edit(src/[ab])", 16, "one rule for each"),
         ("allow Edit(/etc/x)", 12, "always asked"),
@@ -167,6 +169,51 @@ fn a_file_has_comments_and_examples_and_tells_all_its_mistakes() {
         [(1, 1), (2, 1), (4, 3), (6, 6)]
     );
     assert!(RuleFile::parse(&"#".repeat(2 << 20)).is_err());
+}
+
+#[test]
+fn examples_are_checked_when_a_file_is_read() {
+    let right = "allow Bash(git log:*) when mode plan
+  yes git log --oneline
+  no git log --output=x
+  no git log && rm x
+allow Edit(src/**)
+  yes src/a.rs
+  no src/../b.rs
+deny Bash(rm -rf:*)
+  yes rm -fr x
+  no rm x
+ask WebFetch(domain:docs.rs)
+  yes https://docs.rs/a
+  no https://evil.org/docs.rs
+allow mcp__github__*
+  yes mcp__github__get
+  no mcp__github__a__b
+";
+    RuleFile::parse(right).expect("all examples hold");
+    let wrong =
+        RuleFile::parse("allow Bash(ls:*)\n  yes ls; rm x\n  no  ls -la\n  yes ls").expect_err("examples");
+    assert_eq!(wrong.iter().map(|wrong| (wrong.line, wrong.column)).collect::<Vec<_>>(), [(2, 7), (3, 7)]);
+    assert_eq!(wrong[0].to_string(), "line 2, column 7: the rule does not allow this (no rule allows `rm`)");
+}
+
+#[test]
+fn whoever_saves_a_rule_is_told_what_it_covers() {
+    let told = |line| remark(&parse(line).expect(line));
+    assert!(
+        told("allow Bash(terraform plan:*)")
+            .is_some_and(|words| words.contains("nothing is known of `terraform`"))
+    );
+    assert!(told("allow Bash(./check.sh:*)").is_some());
+    for line in [
+        "allow Bash(terraform plan)",
+        "allow Bash(git log:*)",
+        "allow Bash(npm run build:*)",
+        "deny Bash(terraform:*)",
+        "allow Read",
+    ] {
+        assert_eq!(told(line), None, "{line}");
+    }
 }
 
 proptest! {

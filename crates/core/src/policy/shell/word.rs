@@ -140,7 +140,9 @@ fn refused(byte: u8, first: bool, before: Option<u8>) -> Option<&'static str> {
         b'_' | b'-' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' => None,
         b'=' | b'^' if !first => None,
         b'#' if before.is_some() => None,
-        b'~' if before.is_some_and(|before| before.is_ascii_alphanumeric()) => None,
+        b'~' if before.is_some_and(|before| before.is_ascii_alphanumeric() || b"@^~".contains(&before)) => {
+            None
+        }
         b'$' => Some("a variable or another expansion"),
         b'`' => Some("a command inside a word"),
         b'(' | b')' => Some("a parenthesis"),

@@ -1,0 +1,196 @@
+//! Decides about one call.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::address;
+use super::call::{Asked, Call, Facts, Subject};
+use super::guarded::is_guarded;
+use super::line::Line;
+use super::locate::{Located, locate, restricted};
+use super::programs::{Access, NamedPath, Spelling};
+use super::rule::{Domains, Effect, FETCH, SHELL, Target};
+use super::rules::{Placed, Rules, strictest};
+use super::shell::is_hidden;
+use super::verdict::{Part, Requirement, Verdict};
+
+/// What becomes of a call: the strictest of what its parts come to. What no rule speaks of asks.
+pub fn decide(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>) -> Verdict {
+    let mut decision =
+        Decision { call, rules, facts, requirements: BTreeSet::new(), unresolved: BTreeSet::new() };
+    let whole = decision.whole_tool();
+    let mut parts = decision.parts();
+    // A rule about the whole tool, or about everything, is no weaker for what the input says.
+    parts.extend(whole.map(|placed| Part::by_rule(0..0, placed)));
+    Verdict::of(parts, decision.requirements, decision.unresolved)
+}
+
+pub(super) struct Decision<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) rules: &'a Rules,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) requirements: BTreeSet<Requirement>,
+    pub(super) unresolved: BTreeSet<Asked>,
+}
+
+impl<'a> Decision<'a> {
+    /// The word of rules that stands for tools of this kind.
+    fn kind(&self) -> Option<&'static str> {
+        match self.call.meaning.subject {
+            Subject::Shell { .. } => Some(SHELL),
+            Subject::Reads { .. } => Some("Read"),
+            Subject::Edits { .. } => Some("Edit"),
+            Subject::Fetches { .. } => Some(FETCH),
+            Subject::Whole => None,
+        }
+    }
+
+    /// Rules for this tool by its own name and by the word for its kind.
+    fn of_tool(&self) -> impl Iterator<Item = &'a Placed> + use<'a> {
+        let kind = self.kind().filter(|kind| *kind != self.call.tool);
+        let named = self.rules.of_tool(self.call.tool, self.facts);
+        named.chain(kind.into_iter().flat_map(|kind| self.rules.of_tool(kind, self.facts)))
+    }
+
+    /// The strictest ask or deny of the whole tool, of its server, or of everything.
+    fn whole_tool(&self) -> Option<&'a Placed> {
+        let tools = self.of_tool().filter(|placed| matches!(placed.rule.target, Target::Tool(_)));
+        let wide = self.rules.wide(self.facts).filter(|placed| match &placed.rule.target {
+            Target::Everything => true,
+            Target::Server(server) => server_tool(server, self.call.tool).is_some(),
+            Target::Tool(_) | Target::Command(_) | Target::Path { .. } | Target::Domain { .. } => false,
+        });
+        strictest(tools.chain(wide).filter(|placed| placed.rule.effect > Effect::Allow))
+    }
+
+    fn parts(&mut self) -> Vec<Part> {
+        match self.call.meaning.subject {
+            Subject::Shell { field, shell } => match self.field(field) {
+                Ok(Some(line)) => Line { text: line, shell }.decide(self),
+                Ok(None) => vec![Part::asks(0..0, "a call without its command")],
+                Err(why) => self.with_line(field, shell, why),
+            },
+            Subject::Reads { field } => vec![self.path(field, Access::Read)],
+            Subject::Edits { field } => vec![self.path(field, Access::Write)],
+            Subject::Fetches { field } => vec![self.address(field)],
+            Subject::Whole => vec![self.whole()],
+        }
+    }
+
+    /// Asks because of another field; the line may still be one that is denied.
+    fn with_line(&mut self, field: &str, shell: super::shell::Shell, why: String) -> Vec<Part> {
+        let mut parts = match self.call.input.get(field).and_then(Value::as_str) {
+            Some(line) => Line { text: line, shell }.decide(self),
+            None => Vec::new(),
+        };
+        parts.push(Part::asks(0..0, why));
+        parts
+    }
+
+    /// The text of a field, if the input has only what the driver knows.
+    fn field(&self, field: &str) -> Result<Option<&'a str>, String> {
+        let Value::Object(fields) = self.call.input else {
+            return Err("its input is not as expected".to_owned());
+        };
+        let known = |name: &str| name == field || self.call.meaning.harmless.contains(&name);
+        if let Some(strange) = fields.keys().find(|name| !known(name)) {
+            return Err(format!("`{strange}` of its input is not known"));
+        }
+        match fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                Err(format!("`{field}` of its input is no text"))
+            }
+        }
+    }
+
+    fn whole(&self) -> Part {
+        let servers = self.rules.wide(self.facts).filter(|placed| match &placed.rule.target {
+            // `mcp__a__b__c` may be a tool of `a` or of `a__b`: nobody can tell.
+            Target::Server(server) => {
+                server_tool(server, self.call.tool).is_some_and(|tool| !tool.contains("__"))
+            }
+            Target::Everything
+            | Target::Tool(_)
+            | Target::Command(_)
+            | Target::Path { .. }
+            | Target::Domain { .. } => false,
+        });
+        let tools = self.of_tool().filter(|placed| matches!(placed.rule.target, Target::Tool(_)));
+        part_of(strictest(tools.chain(servers)), "no rule speaks of it")
+    }
+
+    fn path(&mut self, field: &str, access: Access) -> Part {
+        let named = match self.field(field) {
+            Ok(Some(path)) => path,
+            Ok(None) if access == Access::Read => ".",
+            Ok(None) => return Part::asks(0..0, "a call without its path"),
+            Err(why) => return Part::asks(0..0, why),
+        };
+        if named.contains(is_hidden) {
+            return Part::asks(0..0, "a path with characters that cannot be seen");
+        }
+        let path = NamedPath { text: named.to_owned(), access, spelling: Spelling::Literal };
+        let tools = [self.call.tool, self.kind().unwrap_or_default()];
+        let Some(base) = self.facts.cwd.or(named.starts_with('/').then_some("/")) else {
+            return Part::asks(0..0, "nobody knows in which folder it runs");
+        };
+        let strict = restricted(self.rules, self.facts, &path, base, &tools);
+        let located = locate(self.facts, base, &path, &mut self.unresolved);
+        let inside = match (strict, located) {
+            (Some(placed), _) => return Part::by_rule(0..0, placed),
+            (None, Located::Refused(why)) => return Part::asks(0..0, why),
+            (None, Located::Device) => return Part::asks(0..0, "a device"),
+            (None, Located::Inside(paths)) => paths,
+        };
+        if access == Access::Write && inside.iter().any(|path| is_guarded(path)) {
+            return Part::asks(
+                0..0,
+                format!("`{named}` decides what others run, so that writing it is always asked"),
+            );
+        }
+        let allowed = self.of_tool().filter(|placed| allows_paths(placed, &inside));
+        part_of(strictest(allowed), "no rule speaks of it")
+    }
+
+    fn address(&self, field: &str) -> Part {
+        let host = match self.field(field) {
+            Ok(address) => address.and_then(address::host),
+            Err(why) => return Part::asks(0..0, why),
+        };
+        let Some(host) = host else { return Part::asks(0..0, "an address that can be read in two ways") };
+        let fits = |placed: &&Placed| match &placed.rule.target {
+            Target::Tool(_) => true,
+            Target::Domain { host: named, depth } => {
+                let below = host.strip_suffix(named.as_str()).is_some_and(|start| start.ends_with('.'));
+                &host == named || (below && (*depth == Domains::Below || placed.rule.effect > Effect::Allow))
+            }
+            Target::Everything | Target::Server(_) | Target::Command(_) | Target::Path { .. } => false,
+        };
+        part_of(strictest(self.of_tool().filter(fits)), "no rule speaks of it")
+    }
+}
+
+/// Whether this is an allow that covers all these paths of the folder.
+pub(super) fn allows_paths(placed: &Placed, paths: &[String]) -> bool {
+    placed.rule.effect == Effect::Allow
+        && match &placed.rule.target {
+            Target::Tool(_) => true,
+            Target::Path { glob, .. } => paths.iter().all(|path| glob.fits(path, super::glob::Case::Exact)),
+            Target::Everything | Target::Server(_) | Target::Command(_) | Target::Domain { .. } => false,
+        }
+}
+
+fn part_of(placed: Option<&Placed>, otherwise: &str) -> Part {
+    match placed {
+        Some(placed) => Part::by_rule(0..0, placed),
+        None => Part::asks(0..0, otherwise),
+    }
+}
+
+/// The rest of a tool's name, if it is one of this server's.
+fn server_tool<'a>(server: &str, tool: &'a str) -> Option<&'a str> {
+    tool.strip_prefix("mcp__")?.strip_prefix(server)?.strip_prefix("__").filter(|tool| !tool.is_empty())
+}

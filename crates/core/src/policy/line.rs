@@ -1,0 +1,274 @@
+//! A shell line: every command by itself.
+
+use super::decide::{Decision, allows_paths};
+use super::folders::Folders;
+use super::guarded::{is_guarded, is_output};
+use super::locate::{Located, locate, restricted, tools_for};
+use super::paths;
+use super::programs::{
+    Access, Class, Judged, NamedPath, Runs, Spelling, base_name, class_of, core_places, form_of, judge,
+};
+use super::rule::{CommandPattern, Rest, Target};
+use super::rules::{Placed, Trust, strictest};
+use super::shell::{self, Redirect, Shell, Simple, Word, loose};
+use super::strict::meets;
+use super::suspects::suspects;
+use super::verdict::{Part, Requirement};
+
+pub(super) struct Line<'a> {
+    pub(super) text: &'a str,
+    pub(super) shell: Shell,
+}
+
+impl Line<'_> {
+    pub(super) fn decide(&self, decision: &mut Decision<'_>) -> Vec<Part> {
+        let commands = match shell::read(self.text, self.shell) {
+            shell::Line::Plain(commands) => commands,
+            shell::Line::Unclear(unclear) => return self.unclear(unclear, decision),
+        };
+        let mut folders = Folders::new(decision.facts.cwd);
+        let mut parts = Vec::with_capacity(commands.len());
+        for command in &commands {
+            folders.join(command.join);
+            parts.push(decision.command(command, &folders));
+            if command.program() == "cd" {
+                folders.change(cd_target(command));
+            }
+        }
+        parts
+    }
+
+    /// What is not understood asks. What it mentions may be denied.
+    fn unclear(&self, unclear: shell::Unclear, decision: &Decision<'_>) -> Vec<Part> {
+        let mut parts = vec![Part::asks(0..self.text.len(), format!("not a plain command: {}", unclear.why))];
+        for run in loose::runs(self.text) {
+            let span = run.words.first().map_or(0, |word| word.span.start)
+                ..run.words.last().map_or(0, |word| word.span.end);
+            let words = run.words.into_iter().map(|word| word.text).collect();
+            parts.extend(decision.restricted_command(words).map(|placed| Part::by_rule(span, placed)));
+        }
+        parts
+    }
+}
+
+fn cd_target(command: &Simple) -> Option<&str> {
+    match command.argv.as_slice() {
+        [_, target] => target.literal().filter(|target| !target.starts_with('-')),
+        _ => None,
+    }
+}
+
+impl<'a> Decision<'a> {
+    fn command(&mut self, command: &Simple, folders: &Folders) -> Part {
+        let words = command.argv.iter().map(|word| word.text().to_owned()).collect();
+        let strict = strictest(
+            self.restricted_command(words).into_iter().chain(self.restricted_paths(command, folders)),
+        );
+        // Looked at in any case, so that every path is named at once.
+        let allowed = self.allowed(command, folders);
+        match (strict, allowed) {
+            (Some(placed), _) => Part::by_rule(command.span.clone(), placed),
+            (None, Ok(placed)) => Part::by_rule(command.span.clone(), placed),
+            (None, Err(why)) => Part::asks(command.span.clone(), why),
+        }
+    }
+
+    /// The strictest ask or deny that this command, or one it runs, meets.
+    fn restricted_command(&self, words: Vec<String>) -> Option<&'a Placed> {
+        let all = suspects(words);
+        strictest(all.iter().flat_map(|suspect| {
+            let words = suspect.words();
+            self.rules.restricting(&words[0], self.facts).filter(|placed| match &placed.rule.target {
+                Target::Command(pattern) => meets(pattern, words),
+                Target::Everything
+                | Target::Tool(_)
+                | Target::Server(_)
+                | Target::Path { .. }
+                | Target::Domain { .. } => false,
+            })
+        }))
+    }
+
+    /// The strictest ask or deny of a path that this command names.
+    fn restricted_paths(&self, command: &Simple, folders: &Folders) -> Option<&'a Placed> {
+        self.rules.restricting_paths(self.facts).next()?;
+        let every_word = vec![true; command.argv.len()];
+        let judged = judge(&command.argv, &every_word).ok();
+        let named =
+            judged.into_iter().flat_map(|judged| judged.paths).chain(redirected(command)).collect::<Vec<_>>();
+        let bases = folders.possible().unwrap_or_default();
+        strictest(named.iter().flat_map(|path| {
+            bases
+                .iter()
+                .filter_map(|base| restricted(self.rules, self.facts, path, base, tools_for(path.access)))
+        }))
+    }
+
+    /// The rule that allows this command, or why none does.
+    fn allowed(&mut self, command: &Simple, folders: &Folders) -> Result<&'a Placed, String> {
+        let name = command.program();
+        let named_by_rule = command.argv.len() > 1;
+        match class_of(name) {
+            Class::Builtin => return Err(format!("`{name}` changes the shell itself or runs its arguments")),
+            Class::Wrapper => return Err(format!("`{name}` runs its arguments")),
+            Class::Shell if !named_by_rule => return Err(format!("`{name}` runs whatever it is given")),
+            Class::Shell | Class::Interpreter | Class::Whole | Class::Family | Class::Other => {}
+        }
+        let core = core_places(&command.argv);
+        let whole: Vec<usize> = (0..command.argv.len()).collect();
+        let mut why = format!("no rule allows `{name}`");
+        let mut found = None;
+        for placed in self.rules.allowing(name, self.facts) {
+            let Target::Command(pattern) = &placed.rule.target else { continue };
+            let named = fits(pattern, &command.argv, &whole).or_else(|| fits(pattern, &command.argv, &core));
+            let Some(named) = named else { continue };
+            match judge(&command.argv, &named) {
+                Ok(judged) => {
+                    found = Some((placed, judged));
+                    break;
+                }
+                Err(doubt) => why = doubt,
+            }
+        }
+        let (placed, judged) = found.ok_or(why)?;
+        let paths = self.check_paths(command, &judged, folders);
+        let redirects = self.check_redirects(command, folders);
+        self.check_trust(command, &judged, folders)?;
+        paths.and(redirects).map(|()| placed)
+    }
+
+    fn check_trust(&mut self, command: &Simple, judged: &Judged, folders: &Folders) -> Result<(), String> {
+        if judged.runs == Runs::Itself {
+            return Ok(());
+        }
+        let name = command.program();
+        // A rule names a program or a script of the folder from where the folder begins.
+        let script = match class_of(name) {
+            Class::Shell => true,
+            Class::Interpreter => form_of(&command.argv).is_none(),
+            Class::Builtin | Class::Wrapper | Class::Whole | Class::Family | Class::Other => {
+                name.contains('/') && !name.starts_with('/')
+            }
+        };
+        let from_the_top =
+            folders.possible().is_some_and(|all| all.iter().all(|folder| folder == self.facts.folder));
+        if script && !from_the_top {
+            return Err(format!("`{name}` is another program in another folder"));
+        }
+        self.requirements.insert(Requirement::FolderTrust);
+        match self.facts.trust {
+            Trust::Trusted => Ok(()),
+            Trust::Untrusted => Err(format!(
+                "`{}` runs what the repository says, and nobody trusts this folder yet",
+                base_name(name)
+            )),
+        }
+    }
+
+    /// Every path, from every folder where the command may run. All are looked at, so that all are named at once.
+    fn check_paths(&mut self, command: &Simple, judged: &Judged, folders: &Folders) -> Result<(), String> {
+        let Some(possible) = folders.possible() else {
+            return Err("nobody knows in which folder it runs".to_owned());
+        };
+        let mut checked = Ok(());
+        for cwd in possible {
+            if command.program() == "cd" {
+                checked = checked.and(self.check_cd(cwd, cd_target(command)));
+                continue;
+            }
+            let mut base = cwd.clone();
+            for folder in &judged.folders {
+                checked = checked.and(self.check_path(&base, &read(folder)).map(|_| ()));
+                base = paths::join(&base, folder);
+            }
+            // A folder in which a program runs is itself one.
+            for path in &judged.paths {
+                checked = checked.and(self.check_path(&base, path).map(|_| ()));
+            }
+        }
+        checked
+    }
+
+    fn check_cd(&mut self, cwd: &str, target: Option<&str>) -> Result<(), String> {
+        let Some(target) = target else { return Err("`cd` to a folder that is not named".to_owned()) };
+        let Some(normal) = paths::normal(&paths::join(cwd, target)) else {
+            return Err(format!("`{target}` is outside the folder"));
+        };
+        self.check_path("/", &read(&normal)).map(|_| ())
+    }
+
+    fn check_path(&mut self, base: &str, path: &NamedPath) -> Result<Vec<String>, String> {
+        let inside = match locate(self.facts, base, path, &mut self.unresolved) {
+            Located::Inside(paths) => paths,
+            Located::Device => return Ok(Vec::new()),
+            Located::Refused(why) => return Err(why),
+        };
+        match path.access {
+            Access::Read => Ok(inside),
+            Access::Write if path.spelling == Spelling::Pattern => {
+                Err(format!("`{}` is written by a pattern", path.text))
+            }
+            Access::Write if inside.iter().any(|path| is_guarded(path)) => {
+                Err(format!("`{}` decides what others run, so that writing it is always asked", path.text))
+            }
+            Access::Write => Ok(inside),
+        }
+    }
+
+    fn check_redirects(&mut self, command: &Simple, folders: &Folders) -> Result<(), String> {
+        let possible = folders.possible().unwrap_or_default();
+        let mut checked = Ok(());
+        for path in redirected(command) {
+            for base in possible {
+                let one = self.check_path(base, &path).and_then(|inside| self.check_output(&path, &inside));
+                checked = checked.and(one);
+            }
+        }
+        checked
+    }
+
+    /// Keeping what was printed is harmless; writing anything else is an edit.
+    fn check_output(&self, path: &NamedPath, inside: &[String]) -> Result<(), String> {
+        if path.access == Access::Read || inside.iter().all(|path| is_output(path)) {
+            return Ok(());
+        }
+        let edits = tools_for(Access::Write).iter().flat_map(|tool| self.rules.of_tool(tool, self.facts));
+        match edits.filter(|placed| allows_paths(placed, inside)).count() {
+            0 => Err(format!("it writes `{}`, and no `Edit` rule allows that", path.text)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read(path: &str) -> NamedPath {
+    NamedPath { text: path.to_owned(), access: Access::Read, spelling: Spelling::Literal }
+}
+
+/// The files that a command's redirections open.
+fn redirected(command: &Simple) -> impl Iterator<Item = NamedPath> {
+    command.redirects.iter().filter_map(|redirect| {
+        let (path, access) = match redirect {
+            Redirect::Read { path, .. } => (path, Access::Read),
+            Redirect::Write { path, .. } => (path, Access::Write),
+            Redirect::Duplicate => return None,
+        };
+        Some(NamedPath { text: path.clone(), access, spelling: Spelling::Literal })
+    })
+}
+
+/// Which words the pattern names, if it fits the words at these places.
+fn fits(pattern: &CommandPattern, argv: &[Word], places: &[usize]) -> Option<Vec<bool>> {
+    let enough = match pattern.rest {
+        Rest::Nothing => places.len() == pattern.words.len(),
+        Rest::Anything => places.len() >= pattern.words.len(),
+    };
+    let same = |(word, place): (&String, &usize)| argv[*place].literal() == Some(word);
+    if !enough || !pattern.words.iter().zip(places).all(same) {
+        return None;
+    }
+    let mut named = vec![false; argv.len()];
+    for place in &places[..pattern.words.len()] {
+        named[*place] = true;
+    }
+    Some(named)
+}

@@ -1,0 +1,41 @@
+//! What a command would touch, as far as its words tell.
+
+/// A path as the command names it, from the folder it runs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPath {
+    pub text: String,
+    pub access: Access,
+    pub spelling: Spelling,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spelling {
+    /// The very path.
+    Literal,
+    /// `src/*.rs`: whatever fits.
+    Pattern,
+}
+
+/// A command all of whose words are known to be harmless, or named by a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    pub paths: Vec<NamedPath>,
+    /// Folders it goes to first, one after the other.
+    pub folders: Vec<String>,
+    pub runs: super::form::Runs,
+}
+
+impl Judged {
+    pub(super) fn name(&mut self, text: &str, access: Access, spelling: Spelling) {
+        // Standard input and output are no files.
+        if !matches!(text, "" | "-") {
+            self.paths.push(NamedPath { text: text.to_owned(), access, spelling });
+        }
+    }
+}

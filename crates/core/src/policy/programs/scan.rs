@@ -1,0 +1,265 @@
+//! Goes through the words after a program's name: options, their values, and operands.
+
+use super::form::{Counts, Follows, Form, Kind, Many, Runs, Style, Switch, Value, Words};
+use super::judge::{Named, split};
+use super::judged::{Access, Judged, Spelling};
+use super::scripts::{printf, test};
+use super::values::{check, check_pattern, leaves, shortened};
+use crate::policy::shell::Word;
+
+/// The words after a form's head.
+pub(super) struct Given<'a> {
+    pub(super) argv: &'a [Word],
+    pub(super) named: &'a Named,
+    pub(super) places: &'a [usize],
+}
+
+impl Given<'_> {
+    pub(super) fn judge(&self, form: &Form, judged: &mut Judged) -> Result<(), String> {
+        let texts = || self.places.iter().map(|place| self.argv[*place].text());
+        match form.style {
+            Style::Free => return Ok(()),
+            Style::Printf => return printf::check(self.words()),
+            Style::Test => {
+                return test::check(form.head[0], &texts().collect::<Vec<_>>(), self.words(), judged);
+            }
+            Style::Clusters | Style::OneDash | Style::Find => {}
+        }
+        let end = self.places.iter().position(|place| self.argv[*place].literal() == Some("--"));
+        let (before, after) = match end {
+            Some(end) => (&self.places[..end], Some(&self.places[end + 1..])),
+            None => (self.places, None),
+        };
+        let mut scan = Scan::new(self, form, &form.words, judged);
+        scan.options(before)?;
+        match (after, &form.after) {
+            (None, _) => scan.finish()?,
+            (Some(after), None) => {
+                scan.operands_after_dashes(after);
+                scan.finish()?;
+            }
+            (Some(after), Some(words)) => {
+                scan.finish()?;
+                let mut scan = Scan::new(self, form, words, judged);
+                if words.options.is_empty() {
+                    scan.operands_after_dashes(after);
+                } else {
+                    scan.options(after)?;
+                }
+                scan.finish()?;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&self) -> impl Iterator<Item = &Word> {
+        self.places.iter().map(|place| &self.argv[*place])
+    }
+}
+
+struct Scan<'a, 'b> {
+    given: &'a Given<'a>,
+    form: &'a Form,
+    words: &'a Words,
+    judged: &'b mut Judged,
+    operands: Vec<usize>,
+    /// Kinds that an option gave, so that they are no operands.
+    replaced: Vec<Kind>,
+    seen: Vec<&'a str>,
+    /// A rule named an option of which nothing is known: what follows it may be written.
+    vague: bool,
+}
+
+impl<'a, 'b> Scan<'a, 'b> {
+    fn new(given: &'a Given<'a>, form: &'a Form, words: &'a Words, judged: &'b mut Judged) -> Self {
+        let (operands, replaced, seen) = (Vec::new(), Vec::new(), Vec::new());
+        Self { given, form, words, judged, operands, replaced, seen, vague: false }
+    }
+
+    fn options(&mut self, places: &'a [usize]) -> Result<(), String> {
+        let mut rest = places.iter().copied();
+        while let Some(place) = rest.next() {
+            match &self.given.argv[place] {
+                Word::Pattern { prefix, text, .. } => self.pattern(place, prefix, text)?,
+                Word::Literal { text, .. } if !self.is_option(text) => self.operands.push(place),
+                Word::Literal { text, .. } => {
+                    let known = self.option(text, &mut rest);
+                    if known.is_err() && self.given.named[place] {
+                        self.vague = true;
+                    } else {
+                        known?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_option(&self, text: &str) -> bool {
+        let operator = self.form.style == Style::Find && matches!(text, "(" | ")" | "!" | ",");
+        operator || (text.len() > 1 && text.starts_with('-'))
+    }
+
+    /// Words after `--` are no options, whatever they look like.
+    fn operands_after_dashes(&mut self, places: &[usize]) {
+        self.operands.extend(places);
+    }
+
+    /// `--include=*.rs` stays that option whatever it finds; what begins with a pattern can become any option.
+    fn pattern(&mut self, place: usize, prefix: &str, text: &str) -> Result<(), String> {
+        if !prefix.is_empty() && !prefix.starts_with('-') {
+            self.operands.push(place);
+            return Ok(());
+        }
+        if let (Some((name, _)), Some((_, value))) = (prefix.split_once('='), text.split_once('='))
+            && name.starts_with("--")
+            && let Some(Switch { value: Value::Needed(kinds), .. }) = self.words.options.get(name)
+            && let [kind] = kinds.as_slice()
+        {
+            return check_pattern(*kind, value, self.judged);
+        }
+        Err(format!("`{}` could become an option", shortened(text)))
+    }
+
+    fn option(&mut self, text: &'a str, rest: &mut impl Iterator<Item = usize>) -> Result<(), String> {
+        let counts = self.form.counts == Counts::Yes;
+        if counts && text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(());
+        }
+        let whole = text.starts_with("--") || self.form.style != Style::Clusters;
+        if whole { self.whole(text, rest) } else { self.cluster(text, rest) }
+    }
+
+    /// `--long`, `--long=value`, `-name value`
+    fn whole(&mut self, text: &'a str, rest: &mut impl Iterator<Item = usize>) -> Result<(), String> {
+        let (name, attached) = split(text);
+        let switch = self.switch(name, text)?;
+        match (&switch.value, attached) {
+            (Value::None, None) => Ok(()),
+            (Value::Replaces(kind), None) => {
+                self.replaced.push(*kind);
+                Ok(())
+            }
+            (Value::Attached(_), None) => Ok(()),
+            (Value::Attached(kind), Some(value)) => self.value(*kind, value),
+            (Value::Needed(kinds), Some(value)) if kinds.len() == 1 => self.value(kinds[0], value),
+            (Value::Needed(kinds), None) => {
+                kinds.iter().try_for_each(|kind| self.next_value(*kind, text, rest))
+            }
+            (Value::None | Value::Replaces(_) | Value::Needed(_), Some(_)) => Err(unknown(text, self.form)),
+        }
+    }
+
+    /// `-rn`, `-n5`, `-n 5`
+    fn cluster(&mut self, text: &'a str, rest: &mut impl Iterator<Item = usize>) -> Result<(), String> {
+        for (at, letter) in text.char_indices().skip(1) {
+            let end = at + letter.len_utf8();
+            let attached = &text[end..];
+            // The letters are ASCII wherever a table knows them.
+            let found = self.words.options.get_key_value(format!("-{letter}").as_str());
+            let (name, switch) = found.ok_or_else(|| unknown(text, self.form))?;
+            self.note(name, switch);
+            match &switch.value {
+                Value::None => {}
+                Value::Replaces(kind) => self.replaced.push(*kind),
+                Value::Attached(_) if attached.is_empty() => return Ok(()),
+                Value::Attached(kind) => return self.value(*kind, attached),
+                Value::Needed(kinds) => match (kinds.as_slice(), attached) {
+                    ([kind], "") => return self.next_value(*kind, text, rest),
+                    ([kind], _) => return self.value(*kind, attached),
+                    _ => return Err(unknown(text, self.form)),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, name: &'a str, text: &str) -> Result<&'a Switch, String> {
+        let switch = self.words.options.get(name).ok_or_else(|| unknown(text, self.form))?;
+        self.note(name, switch);
+        Ok(switch)
+    }
+
+    fn note(&mut self, name: &'a str, switch: &Switch) {
+        self.seen.push(name);
+        if switch.follows == Follows::Links {
+            self.judged.runs = Runs::Repository;
+        }
+    }
+
+    fn next_value(
+        &mut self,
+        kind: Kind,
+        option: &str,
+        rest: &mut impl Iterator<Item = usize>,
+    ) -> Result<(), String> {
+        let place = rest.next().ok_or_else(|| format!("`{}` without its value", shortened(option)))?;
+        let Some(value) = self.given.argv[place].literal() else {
+            return Err(format!("`{}` with a pattern", shortened(option)));
+        };
+        // Some programs take no options after a file: this would be another file to them.
+        if !self.operands.is_empty() && leaves(value) {
+            self.judged.name(value, Access::Read, Spelling::Literal);
+        }
+        if self.given.named[place] {
+            let _ = check(kind, value, self.judged);
+            self.replaced.push(kind);
+            return Ok(());
+        }
+        self.value(kind, value)
+    }
+
+    fn value(&mut self, kind: Kind, value: &str) -> Result<(), String> {
+        self.replaced.push(kind);
+        check(kind, value, self.judged)
+    }
+
+    fn finish(self) -> Result<(), String> {
+        let needs = &self.form.needs;
+        let in_main = std::ptr::eq(self.words, &self.form.words);
+        if in_main && !needs.is_empty() && !needs.iter().any(|need| self.seen.contains(need)) {
+            return Err(format!("`{}` without `{}`", self.form.head.join(" "), needs[0]));
+        }
+        // `grep -e x file`: the pattern is given, so that the first operand is a file.
+        let given = |kind: Kind| self.replaced.contains(&kind);
+        let leading = |kind| matches!(kind, Kind::Pattern | Kind::Sed | Kind::Awk | Kind::Jq);
+        let mut kinds =
+            self.words.operands.iter().filter(|operand| !(leading(operand.kind) && given(operand.kind)));
+        let mut kind = kinds.next();
+        for place in &self.operands {
+            let named = self.given.named[*place];
+            let Some(operand) = kind else {
+                if named {
+                    continue;
+                }
+                let text = shortened(self.given.argv[*place].text());
+                return Err(format!(
+                    "`{text}` is one word too many for what is known of `{}`",
+                    self.form.head.join(" ")
+                ));
+            };
+            let checked = match &self.given.argv[*place] {
+                Word::Literal { text, .. } => {
+                    if self.vague {
+                        self.judged.name(text, Access::Write, Spelling::Literal);
+                    }
+                    check(operand.kind, text, self.judged)
+                }
+                Word::Pattern { text, .. } => check_pattern(operand.kind, text, self.judged),
+            };
+            if !named {
+                checked?;
+            }
+            match operand.many {
+                Many::One => kind = kinds.next(),
+                Many::Any => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unknown(option: &str, form: &Form) -> String {
+    format!("`{}` is not known to be harmless for `{}`", shortened(option), form.head.join(" "))
+}

@@ -1,0 +1,53 @@
+//! Rules against calls.
+
+mod calls;
+mod commands;
+mod corpus;
+
+use holdstead_core::policy::rule::{Effect, RuleFile};
+use holdstead_core::policy::shell::Shell;
+use holdstead_core::policy::{Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide};
+use holdstead_protocol::PermissionMode;
+use serde_json::json;
+
+pub(crate) const FOLDER: &str = "/project";
+
+pub(crate) fn rules(text: &str) -> Rules {
+    let mut rules = Rules::default();
+    let file = RuleFile::parse(text).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    rules.add(Source::Person, file);
+    rules
+}
+
+/// Decides as if there were no symbolic links.
+pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
+    let none = Places::default();
+    let facts = |places| Facts {
+        agent: "claude-code",
+        mode: PermissionMode::Default,
+        depth: Some(0),
+        folder: FOLDER,
+        cwd: Some(FOLDER),
+        home: Some("/home/u"),
+        trust,
+        places,
+    };
+    let unresolved = decide(call, rules, &facts(&none)).unresolved;
+    let places = Places::without_links(FOLDER, &unresolved);
+    let verdict = decide(call, rules, &facts(&places));
+    assert!(verdict.unresolved.is_empty(), "{:?}", verdict.unresolved);
+    verdict
+}
+
+pub(crate) fn shell(line: &str, rules: &Rules, trust: Trust) -> Verdict {
+    let input = json!({"command": line, "description": "x"});
+    let meaning = Meaning {
+        subject: Subject::Shell { field: "command", shell: Shell::Bash },
+        harmless: &["description"],
+    };
+    decided(&Call { tool: "Bash", input: &input, meaning }, rules, trust)
+}
+
+pub(crate) fn effect(line: &str, text: &str) -> Effect {
+    shell(line, &rules(text), Trust::Trusted).effect
+}
