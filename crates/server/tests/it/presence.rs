@@ -80,8 +80,8 @@ async fn nobody_switches_anothers_client() {
     let events = format!("/v1/sessions/{session}/events");
     let desk = watch(&ana, &format!("{events}?client=desk")).await;
     let id: SessionId = serde_json::from_value(json!(session)).expect("an id");
-    // An agent that has the name of a person and takes the name of their client does not make them look away.
-    let agent = running.client_in(Role::Agent, "ana", Some(id)).await;
+    // An agent that takes the name of a person's client does not make them look away.
+    let agent = running.client_in(Role::Agent, "claude", Some(id)).await;
     let agents = watch(&agent, &format!("{events}?client=desk&interaction=off")).await;
     assert_eq!(counts(&ana, &session).await, (1, 1));
     drop(agents);
