@@ -87,6 +87,28 @@ pub enum AfterHold {
     GiveUp,
 }
 
+/// What becomes of an agent that can be kept at an ask no longer: it would give the call up by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterLimit {
+    /// It has been answered.
+    Nothing,
+    /// It goes away until the answer comes. If it stays, it is told that nobody answered.
+    Park,
+    /// It is told that nobody answered.
+    GiveUp,
+}
+
+pub fn after_limit(ask: &Ask) -> AfterLimit {
+    match ask.state {
+        AskState::Open if ask.can_park => AfterLimit::Park,
+        AskState::Open => AfterLimit::GiveUp,
+        AskState::Submitted { .. }
+        | AskState::Queued
+        | AskState::Settled { .. }
+        | AskState::Closed { .. } => AfterLimit::Nothing,
+    }
+}
+
 pub fn after_hold(ask: &Ask) -> AfterHold {
     if ask.state != AskState::Open {
         return AfterHold::Wait;

@@ -11,6 +11,7 @@ mod command;
 mod digest;
 mod fold;
 mod form;
+mod lives;
 mod next_step;
 mod person_name;
 pub mod policy;
@@ -23,7 +24,9 @@ mod state;
 mod telling;
 
 pub use asking::asking;
-pub use attention::{AfterHold, after_hold, closes_at, concerns_host, is_unfinished, waits_for};
+pub use attention::{
+    AfterHold, AfterLimit, after_hold, after_limit, closes_at, concerns_host, is_unfinished, waits_for,
+};
 pub use command::cancel::{Cancel, CancelScope};
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};
@@ -39,6 +42,7 @@ pub use command::retell::Retell;
 pub use command::{Command, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
+pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exit};
 pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
 };

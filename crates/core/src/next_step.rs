@@ -16,6 +16,8 @@ pub struct Hosting<'a> {
     pub forgotten: bool,
     /// Starts in a row after which the agent took nothing and ended no turn.
     pub fruitless_starts: u32,
+    /// The message that its turn began with can be told again. Needed for an agent that has forgotten it.
+    pub first_message: bool,
     /// The asks among [`Session::undelivered`] that the agent must still be told about. Needed while there is a turn and no
     /// process here.
     pub untold: &'a [Ask],
@@ -93,6 +95,20 @@ pub enum FailedTurn {
     NeverTookIt,
 }
 
+impl FailedTurn {
+    /// What the person is told.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::WentAway => {
+                "The agent's process went away in the middle of its turn. Send a message to go on."
+            }
+            Self::NeverTookIt => {
+                "The agent could not be started again: it went away each time before it took the answer."
+            }
+        }
+    }
+}
+
 pub fn next_step(head: &Session, host: &Hosting<'_>) -> Step {
     match host.process {
         ProcessHere::None => without_process(head, host),
@@ -164,10 +180,10 @@ enum Resumed {
 fn lost_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
     if !head.blocking.is_empty() {
         Resumed::Waits
+    } else if host.untold.is_empty() && !(host.forgotten && host.first_message) {
+        Resumed::Never
     } else if host.forgotten {
         Resumed::At(StartAt::Anew)
-    } else if host.untold.is_empty() {
-        Resumed::Never
     } else {
         Resumed::At(StartAt::Loss)
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    AfterHold, Cancel, CancelScope, Command, Exit, Finish, after_hold, closes_at, concerns_host,
-    is_unfinished, waits_for,
+    AfterHold, AfterLimit, Cancel, CancelScope, Command, Exit, Finish, after_hold, after_limit, closes_at,
+    concerns_host, is_unfinished, waits_for,
 };
 use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
@@ -99,6 +99,19 @@ fn a_hold_that_ran_out_parks_queues_or_gives_up() {
     assert_eq!(after, [Park, Wait, Queue, GiveUp, Wait]);
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert_eq!(after_hold(world.ask(1)), Wait, "it is decided");
+}
+
+#[test]
+fn an_agent_that_can_wait_no_longer_is_parked_or_told_that_nobody_answered() {
+    let mut world = World::running();
+    world.ok(ask(question(1)));
+    world.ok(ask(InteractionRequest { can_park: false, ..question(2) }));
+    assert_eq!(after_limit(world.ask(1)), AfterLimit::Park, "whatever its hold says");
+    assert_eq!(after_limit(world.ask(2)), AfterLimit::GiveUp);
+    for n in 1..=2 {
+        world.ok(respond(n, 1, &n.to_string(), answer("SQLite")));
+        assert_eq!(after_limit(world.ask(n)), AfterLimit::Nothing);
+    }
 }
 
 #[test]

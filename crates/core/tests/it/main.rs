@@ -2,6 +2,7 @@
 
 mod attention;
 mod delivery;
+mod lives;
 mod next_step;
 mod policy;
 mod properties;

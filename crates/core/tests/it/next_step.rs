@@ -10,7 +10,8 @@ use crate::world::*;
 
 /// The host of this world's session, which has no process and did not try to start one.
 fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
-    Hosting { agent, process: ProcessHere::None, forgotten: false, fruitless_starts: 0, untold }
+    let (process, forgotten, first_message) = (ProcessHere::None, false, false);
+    Hosting { agent, process, forgotten, fruitless_starts: 0, first_message, untold }
 }
 
 fn untold(world: &World) -> Vec<Ask> {
@@ -130,8 +131,10 @@ fn a_turn_with_nothing_to_tell_is_over() {
     let mut world = World::running();
     world.ok(exit(false));
     assert_eq!(steps(&world), (Step::Start(StartAt::OpenAsks), WENT_AWAY));
-    let forgetful = Hosting { forgotten: true, ..host(Hosted::ReasksParked, &[]) };
+    let forgetful = Hosting { forgotten: true, first_message: true, ..host(Hosted::ReasksParked, &[]) };
     assert_eq!(next_step(world.session(), &forgetful), Step::Start(StartAt::Anew));
+    let blank = Hosting { first_message: false, ..forgetful };
+    assert_eq!(next_step(world.session(), &blank), WENT_AWAY, "there is nothing it could begin with");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdstead_core::{AfterHold, Command, Expire, ExpireCause, after_hold};
-use holdstead_protocol::{AskState, Hold, InteractionId};
+use holdstead_core::{AfterHold, AfterLimit, Command, Expire, ExpireCause, after_hold, after_limit};
+use holdstead_protocol::{Hold, InteractionId};
 use holdstead_store::AskRecord;
 use tokio::time::Instant;
 
@@ -104,14 +104,12 @@ impl SessionTask {
     /// The agent itself would give the call up soon: it is parked or, if that cannot be, told that nobody answered.
     async fn held_longest(&mut self, id: InteractionId) -> Result<(), GatewayError> {
         let Some(record) = self.gateway.inner.journal.ask(id).await? else { return Ok(()) };
-        if record.ask.state != AskState::Open {
-            return Ok(());
+        match after_limit(&record.ask) {
+            AfterLimit::Nothing => return Ok(()),
+            AfterLimit::Park if self.park(id).await? => drop(self.holds.last_chance.insert(id)),
+            AfterLimit::Park | AfterLimit::GiveUp => self.give_up(&record).await?,
         }
-        if record.ask.can_park && self.park(id).await? {
-            self.holds.last_chance.insert(id);
-            return Ok(());
-        }
-        self.give_up(&record).await
+        Ok(())
     }
 
     /// The agent stays. It goes on waiting, unless it cannot do that any longer either.

@@ -18,7 +18,7 @@ mod words;
 use std::collections::HashMap;
 
 use holdstead_agents::{AgentEvent, Reasks};
-use holdstead_core::{Ask, CALLER, Command, Hosted, Hosting, ProcessHere, Step, next_step};
+use holdstead_core::{Ask, CALLER, Command, FailedTurn, Hosted, Hosting, ProcessHere, Step, next_step};
 use holdstead_protocol::{SessionId, ToolCallId};
 use holdstead_store::{Appended, SessionRecord};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(crate) use handle::SessionHandle;
 use holds::Holds;
 pub(crate) use process::life;
 use process::{Heard, Process};
-use start::NEVER_TOOK_IT;
+use start::Untold;
 use trouble::Trouble;
 use words::Words;
 
@@ -176,8 +176,9 @@ impl SessionTask {
         self.words.are_before(record.head);
         self.retell_orphaned_answers(&record.state).await?;
         let untold = self.untold(&record.state).await?;
+        let first_message = self.first_message(&record.state).await?;
         let (ids, asks): (Vec<_>, Vec<_>) = untold.into_iter().unzip();
-        let step = next_step(&record.state, &self.hosting(&record, &asks));
+        let step = next_step(&record.state, &self.hosting(&record, first_message.is_some(), &asks));
         match step {
             Step::Nothing => {
                 if let Some(process) = self.process.as_mut().filter(|process| process.is_idle()) {
@@ -208,18 +209,18 @@ impl SessionTask {
                 self.say_begun();
                 Ok(())
             }
-            Step::Start(at) => self.start(record, at, ids).await,
+            Step::Start(at) => self.start(record, at, Untold { first_message, asks: ids }).await,
             Step::FailTurn { turn_id, why } => self.fail_turn(turn_id, why).await,
             Step::GiveUpStarting => {
                 self.fruitless_starts = 0;
-                self.say_error(NEVER_TOOK_IT.to_owned());
+                self.say_error(FailedTurn::NeverTookIt.words().to_owned());
                 Ok(())
             }
         }
     }
 
     /// What only we know, for the next step.
-    fn hosting<'a>(&self, record: &SessionRecord, untold: &'a [Ask]) -> Hosting<'a> {
+    fn hosting<'a>(&self, record: &SessionRecord, first_message: bool, untold: &'a [Ask]) -> Hosting<'a> {
         let process = match &self.process {
             None => ProcessHere::None,
             Some(process) if process.is_leaving() => ProcessHere::Leaving,
@@ -236,7 +237,7 @@ impl SessionTask {
             Ok(Reasks::Any) | Err(_) => Hosted::ReasksAll,
         };
         let (forgotten, fruitless_starts) = (self.forgotten, self.fruitless_starts);
-        Hosting { agent, process, forgotten, fruitless_starts, untold }
+        Hosting { agent, process, forgotten, fruitless_starts, first_message, untold }
     }
 
     /// Ends the process. What it managed to say, and then its end, are heard as usual.
