@@ -170,6 +170,7 @@ mod tests {
             multi_select,
             allow_other: true,
             secret: false,
+            multiline: false,
         }
     }
 

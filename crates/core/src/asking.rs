@@ -1,11 +1,18 @@
 //! The one place where an ask is made: whoever asks says what is its own, and takes the rest from here.
 
 use holdstead_protocol::{
-    AskBody, Capabilities, Hold, HoldThen, InteractionId, InteractionRequest, Origin, Presentation, PromptId,
+    AskBody, Capabilities, Digest, Hold, HoldThen, InteractionId, InteractionRequest, Origin, Presentation,
+    PromptId,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::digest;
+
+/// Names what is asked, at its first showing: asking the same again finds the same ask, also if its tool asked something
+/// else meanwhile. What an approval is about is its input.
+pub fn asked(input: &Value, body: &AskBody) -> Digest {
+    if body.is_approval() { digest(input) } else { digest(&json!([input, body])) }
+}
 
 /// The first showing of an ask that waits for an answer as long as it takes. The digest is that of the input.
 pub fn asking(

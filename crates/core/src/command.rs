@@ -37,8 +37,8 @@ use holdstead_protocol::{
 use serde_json::Value;
 
 use crate::{
-    Ask, Cancel, CancelScope, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond,
-    Resume, Retell, Verdict,
+    Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
+    Retell, Verdict,
 };
 use crate::{Session, State};
 
@@ -124,7 +124,7 @@ impl Command {
             Self::Outcome(outcome) => match &mut outcome.verdict {
                 Verdict::Complete { result } => result.as_mut().map_or(Said::Nothing, Said::Result),
                 Verdict::Reprompt(again) => Said::Ask(again),
-                Verdict::Pending { message } => Said::Words(vec![message]),
+                Verdict::Pending { message } | Verdict::Failed { message } => Said::Words(vec![message]),
             },
             Self::Retell(retell) => retell.result.as_mut().map_or(Said::Nothing, Said::Result),
             Self::RanOther(other) => Said::Ran(other),
@@ -190,9 +190,9 @@ impl Command {
             | Self::Acknowledge { interaction_id }
             | Self::NotRun { interaction_id, .. } => vec![*interaction_id],
             Self::RanOther(ran) => vec![ran.interaction_id],
-            Self::Cancel(cancel) => match cancel.scope {
-                CancelScope::Ask(interaction_id) => vec![interaction_id],
-                CancelScope::Turn => session.live.union(&session.undelivered).copied().collect(),
+            Self::Cancel(cancel) => match cancel {
+                Cancel::Ask(interaction_id) => vec![*interaction_id],
+                Cancel::Turn { .. } => session.live.union(&session.undelivered).copied().collect(),
             },
             Self::Exit(_) => session.undelivered.iter().copied().collect(),
             Self::Finish(_) | Self::End { .. } => session.live.union(&session.undelivered).copied().collect(),
@@ -239,7 +239,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),
         Command::Trust(trust) => trust::decide(session, trust),
         Command::Distrust { trust_id, name } => trust::revoke(session, *trust_id, name),
-        Command::End { .. } => end::decide(session),
+        Command::End { name } => end::decide(session, name),
     }
 }
 

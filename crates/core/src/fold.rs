@@ -88,6 +88,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         resumes_at_call: false,
         agent_ref: None,
         turn: None,
+        stopped_by: None,
         pending: Vec::new(),
         grants: BTreeMap::new(),
         trusts: BTreeMap::new(),
@@ -111,6 +112,8 @@ impl Session {
             self.live_bytes = self.live_bytes.saturating_sub(earlier.bytes);
         }
         let opened_at = earlier.as_ref().map_or(at, |ask| ask.opened_at);
+        let asked = earlier.as_ref().map(|ask| ask.asked.clone());
+        let asked = asked.unwrap_or_else(|| crate::asked(&request.input, &request.body));
         let responses = earlier.map(|ask| ask.responses).unwrap_or_default();
         self.asks.insert(
             id,
@@ -123,6 +126,7 @@ impl Session {
                 tool_call_id: request.tool_call_id.clone(),
                 tool_name: request.tool_name.clone(),
                 input_digest: request.input_digest.clone(),
+                asked,
                 spec: AskSpec::of(&request.body),
                 bytes: shape::bytes(request),
                 state: AskState::Open,
@@ -251,6 +255,8 @@ impl Session {
             self.unconfirmed_results.clear();
             self.awaiting.clear();
             self.forget_final_deliveries();
+        } else if status.by.is_some() {
+            self.stopped_by.clone_from(&status.by);
         }
         if let Some(agent_ref) = &status.agent_ref {
             self.agent_ref = Some(agent_ref.clone());
@@ -280,6 +286,7 @@ impl Session {
     fn done(&mut self, done: &Done) {
         if self.turn == Some(done.turn_id) {
             self.turn = None;
+            self.stopped_by = None;
             self.resumes_at_call = false;
         }
         match done.reason {

@@ -23,11 +23,11 @@ mod spec;
 mod state;
 mod telling;
 
-pub use asking::asking;
+pub use asking::{asked, asking};
 pub use attention::{
     AfterHold, AfterLimit, after_hold, after_limit, closes_at, concerns_host, is_unfinished, waits_for,
 };
-pub use command::cancel::{Cancel, CancelScope};
+pub use command::cancel::Cancel;
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};
 pub use command::finish::Finish;

@@ -28,6 +28,10 @@ impl AskSpec {
         }
     }
 
+    pub(crate) fn is_of_kind(&self, body: &AskBody) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(&Self::of(body))
+    }
+
     /// Why this cannot be shown to a person, if it cannot.
     pub(crate) fn flaw(&self, input: &Value) -> Option<String> {
         match self {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 10;
+pub const STATE_VERSION: u32 = 11;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub struct Session {
     /// The agent's own name for the conversation.
     pub agent_ref: Option<String>,
     pub turn: Option<TurnId>,
+    /// Who wants this turn to stop.
+    pub stopped_by: Option<String>,
     /// Messages that the agent has not been given yet, in order.
     pub pending: Vec<PendingTurn>,
     /// Approvals remembered in this journal.
@@ -100,6 +102,8 @@ pub struct Ask {
     pub tool_call_id: Option<ToolCallId>,
     pub tool_name: String,
     pub input_digest: Digest,
+    /// What was asked at the first showing: see [`crate::asked`].
+    pub asked: Digest,
     pub spec: AskSpec,
     /// What it shows, in bytes.
     pub bytes: u64,

@@ -22,12 +22,22 @@ pub(crate) fn delivery(id: InteractionId, ask: &Ask, delivery: Delivery) -> Even
 
 /// With the words that the agent is given, if any.
 pub(crate) fn closed(id: InteractionId, ask: &Ask, closing: Closing, message: Option<String>) -> EventBody {
-    EventBody::InteractionClosed(InteractionClosed {
+    EventBody::InteractionClosed(InteractionClosed { closing, message, ..cancellation(id, ask) })
+}
+
+/// Taken back: by this person, or by whoever asked.
+pub(crate) fn cancelled(id: InteractionId, ask: &Ask, by: Option<&str>) -> EventBody {
+    EventBody::InteractionClosed(InteractionClosed { by: by.map(str::to_owned), ..cancellation(id, ask) })
+}
+
+fn cancellation(id: InteractionId, ask: &Ask) -> InteractionClosed {
+    InteractionClosed {
         interaction_id: id,
         prompt_id: ask.prompt_id,
         tool_call_id: ask.tool_call_id.clone(),
         turn_id: ask.turn_id,
-        closing,
-        message,
-    })
+        closing: Closing::Cancelled,
+        by: None,
+        message: None,
+    }
 }

@@ -62,6 +62,7 @@ impl Tool for Email {
             }
             // Validation is a new prompt, never a failure: what was typed is kept.
             _ => ToolOutcome::Reprompt(Reprompt {
+                interaction: None,
                 error: Some("That is no address.".to_owned()),
                 field_errors: FieldErrors::from([("email".to_owned(), "An address has an @.".to_owned())]),
                 initial_values: input,

@@ -43,6 +43,7 @@ impl Tool for Colour {
             multi_select: false,
             allow_other: true,
             secret: false,
+            multiline: false,
         };
         context.request_interaction(Interaction::questions(vec![question]), &NotNow).await
     }

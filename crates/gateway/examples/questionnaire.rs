@@ -51,6 +51,7 @@ fn question(id: &str, words: &str, options: &[&str]) -> Question {
         multi_select: false,
         allow_other: true,
         secret: false,
+        multiline: false,
     }
 }
 

@@ -72,7 +72,7 @@ impl Transport for Direct {
     }
 
     async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError> {
-        self.gateway.interrupt(&self.person.owner, session).await.map_err(refused)
+        self.gateway.interrupt(&self.person, session).await.map_err(refused)
     }
 
     async fn inbox(&self, query: InboxQuery) -> Result<InteractionPage, TransportError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
-use holdstead_core::{Cancel, CancelScope, Command, Quota};
+use holdstead_core::{Cancel, Command, Quota};
 use holdstead_protocol::api::{
     HostedAgent, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession,
     Session as SessionView,
@@ -223,13 +223,12 @@ impl Gateway {
     }
 
     /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.
-    pub async fn interrupt(&self, owner: &OwnerId, session: SessionId) -> Result<Interrupted, GatewayError> {
-        self.record(owner, session).await?;
-        let gateway = self.clone();
+    pub async fn interrupt(&self, person: &Person, session: SessionId) -> Result<Interrupted, GatewayError> {
+        self.record(&person.owner, session).await?;
+        let (gateway, by) = (self.clone(), person.name.clone());
         // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
         let stopped = self.inner.tasks.spawn(async move {
-            let cancel = Command::Cancel(Cancel { scope: CancelScope::Turn });
-            let cancelled = gateway.append(session, cancel).await?;
+            let cancelled = gateway.append(session, Command::Cancel(Cancel::Turn { by })).await?;
             if let Some(turn) = cancelled.session.turn {
                 gateway.with_task(session, |task| task.interrupt(turn));
             }
@@ -292,7 +291,8 @@ impl Gateway {
     pub async fn interaction(&self, owner: &OwnerId, id: InteractionId) -> Result<Interaction, GatewayError> {
         let record = self.ask_of(owner, id).await?;
         let late = self.late_answer(&record).await?;
-        Ok(Interaction { late, ..view::interaction(record) })
+        let failure = self.failure(&record).await?;
+        Ok(Interaction { late, failure, ..view::interaction(record) })
     }
 
     /// What is known of an ask now. Waits for a store that is away; `None` for an ask that cannot be read.

@@ -40,10 +40,6 @@ impl Gateway {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
-        if let AskState::Submitted { .. } = receipt.state {
-            // Again on a repeated request, too: whoever repeats it may be the only one who knows.
-            self.spawn_handler(id, person.owner.clone());
-        }
         if always && !receipt.late {
             // Again on a repeated request: a reply that was lost on the way loses no grant.
             let rule = Rule::ExactInput {
@@ -70,14 +66,26 @@ impl Gateway {
 
     /// The answer that came too late to settle this ask, if one did.
     pub(crate) async fn late_answer(&self, record: &AskRecord) -> Result<Option<LateResponse>, GatewayError> {
+        let late = self.late_answer_of(record).await?;
+        let at = record.ask.late.as_ref().map(|late| late.at);
+        Ok(late.zip(at).map(|(late, at)| {
+            let LateAnswer { name, surface, response, .. } = late;
+            LateResponse { name, surface, response, at }
+        }))
+    }
+
+    /// The same as the journal has it.
+    pub(crate) async fn late_answer_of(
+        &self,
+        record: &AskRecord,
+    ) -> Result<Option<LateAnswer>, GatewayError> {
         let Some(late) = &record.ask.late else { return Ok(None) };
         let before = Seq(late.seq.0.saturating_sub(1));
         let events = self.inner.journal.read(record.session, before, 1).await?;
-        let Some(Event { at, body: EventBody::LateAnswer(late), .. }) = events.into_iter().next() else {
-            return Ok(None);
-        };
-        let LateAnswer { name, surface, response, .. } = *late;
-        Ok(Some(LateResponse { name, surface, response, at }))
+        match events.into_iter().next() {
+            Some(Event { body: EventBody::LateAnswer(late), .. }) => Ok(Some(*late)),
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// Waits until nothing more will happen to the ask, or until `patience` has run out.

@@ -29,6 +29,7 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
         request: record.request,
         response: record.response,
         late: None,
+        failure: None,
         cut: None,
     }
 }

@@ -61,6 +61,7 @@ pub(crate) const fn settled(settlement: Settlement) -> &'static str {
         Settlement::Denied => "denied",
         Settlement::Answered => "answered",
         Settlement::Declined => "declined",
+        Settlement::Failed => "answered, and the tool failed",
     }
 }
 

@@ -163,6 +163,9 @@ pub struct Interaction {
     /// An answer that came after its time ran out. It settled nothing; a program that asked may use it. Not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateResponse>,
+    /// Why its tool failed, where it is settled as `failed`. Not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Only in lists: this is not the whole ask. Fetch it by its id before anybody decides on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,

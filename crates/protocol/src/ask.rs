@@ -182,6 +182,9 @@ pub struct Question {
     pub allow_other: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// Its free text has room for several lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multiline: bool,
 }
 
 fn yes() -> bool {
@@ -308,14 +311,15 @@ pub enum Presentation {
     Questionnaire,
 }
 
-/// What the transcript shows of a form that was filled in.
+/// What the transcript shows of an ask that was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompletedView {
-    /// Every value, beside its label.
+    /// Every value of a form, beside its label.
     #[serde(default)]
     pub show_inputs: bool,
-    /// One line with the values in it, like `Deploy {{version}} to {{place}}`.
+    /// One line about what was decided, like `{{action}}: {{version}} to {{place}}`. `{{action}}` is what the person did,
+    /// the other names are those of a form's fields, of questions, or of the top of an approved input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_template: Option<String>,
 }

@@ -296,6 +296,9 @@ pub enum AskChange {
         /// What the tool made of it, for whoever called it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Value>,
+        /// Where the tool failed: why, for the person who responded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
     },
     /// The agent was told that the answer comes later.
     Queued { message: String },
@@ -324,6 +327,9 @@ pub struct InteractionClosed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
     pub closing: Closing,
+    /// The person who stopped its turn or ended its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The words the agent is given, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -410,6 +416,9 @@ pub struct SessionStatus {
     pub pid: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The person who wanted it: stopped the turn, or ended the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// What of its folder's own files the process was started without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<Box<LeftOut>>,
@@ -432,6 +441,9 @@ pub struct SessionError {
 pub struct Done {
     pub turn_id: TurnId,
     pub reason: StopReason,
+    /// Who stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }

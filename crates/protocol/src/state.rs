@@ -35,6 +35,8 @@ pub enum Settlement {
     Denied,
     Answered,
     Declined,
+    /// A person responded, and the tool that asked failed over it: nothing came of the response.
+    Failed,
 }
 
 /// Why an ask closed without a settlement.

@@ -72,7 +72,7 @@ async fn answer_question(person: &Client, session: &str, question: &str, label: 
     let ask = person.open_ask(session, "question").await?;
     let answers = json!({ question: label });
     person.win(&ask, ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }).await?;
-    let response = json!({ "action": "answer", "answers": [{ "questionId": question, "labels": [label] }] });
+    let response = json!({ "action": "submit", "answers": [{ "questionId": question, "labels": [label] }] });
     Ok(Sent { received: expected(&ask, "answered", &response), ask, effect: None })
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Outcome(outcome) => match &outcome.verdict {
             Verdict::Complete { result } => none.add(result.as_ref().map_or(0, json)),
             Verdict::Reprompt(request) => none.add(json(request)),
-            Verdict::Pending { message } => none.add(message.len()),
+            Verdict::Pending { message } | Verdict::Failed { message } => none.add(message.len()),
         },
         Command::Retell(retell) => none.add(json(&retell.response) + retell.result.as_ref().map_or(0, json)),
         Command::Queue { message, .. } => none.add(message.len()),

@@ -87,7 +87,7 @@ const KINDS: Kind[] = [
     request: question,
     send: ["SQLite", "Staging", "Send 2 answers"],
     done: settled("answered", {
-      action: "answer",
+      action: "submit",
       answers: [
         { questionId: "store", labels: ["SQLite"] },
         { questionId: "deploy", labels: ["Staging"], other: "and the test cluster" },
@@ -201,6 +201,36 @@ const OTHERS: Shown[] = [
     }),
   },
   { name: "question one", ask: ask(questionRequest()) },
+  {
+    name: "question longer text",
+    ask: ask(
+      questionRequest([
+        { id: "what", header: "Report", question: "What happened?", options: [], multiSelect: false, multiline: true },
+      ]),
+    ),
+  },
+  {
+    name: "form tool failed",
+    ask: ask(
+      form,
+      state({
+        ...settled("failed", { action: "submit", input: { version: "1.4.0" } }),
+        failure: "the disk is full",
+      }),
+    ),
+  },
+  {
+    name: "approval with words",
+    ask: ask(
+      approvalRequest({
+        origin: "tool",
+        toolName: "send_mail",
+        input: { subject: "Hello", to: 300 },
+        agentSays: "Send this to 300 people?",
+        decisionReason: null,
+      }),
+    ),
+  },
 ];
 
 /** Each with a prompt of its own: what is typed into one must not appear in another. */

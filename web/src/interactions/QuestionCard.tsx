@@ -1,4 +1,4 @@
-import { useId, useRef } from "react";
+import { type ChangeEvent, useId, useRef } from "react";
 import type { Interaction, InteractionRequest, Question } from "../api/generated";
 import { Payload } from "../text/Payload";
 import { Prose } from "../text/Prose";
@@ -145,7 +145,8 @@ export function QuestionCard({ request }: { request: Request }) {
 
 /** The answer that was taken, whoever gave it. */
 function given(question: Question, { response }: Interaction): Choice | null {
-  const answer = response?.action === "answer" && response.answers.find((one) => one.questionId === question.id);
+  const answers = response?.action === "submit" ? response.answers : null;
+  const answer = answers?.find((one) => one.questionId === question.id);
   if (!answer || question.secret) return null;
   return { picked: answer.labels ?? [], otherOn: Boolean(answer.other), other: answer.other ?? "" };
 }
@@ -172,12 +173,19 @@ interface BlockProps {
 
 function Block({ question, number, choice, disabled, error, onPick, onChange, ref }: BlockProps) {
   const name = useId();
-  const box = useRef<HTMLInputElement>(null);
+  const box = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   const options = question.options ?? [];
   const type = question.multiSelect ? "checkbox" : "radio";
   const allowsOther = question.allowOther !== false || options.length === 0;
   const typed = (other: string) =>
     onChange({ ...choice, other, otherOn: other !== "" || (choice.otherOn && !question.multiSelect) });
+  const own = {
+    "aria-label": options.length > 0 ? `Another answer to: ${brief(question.question)}` : brief(question.question),
+    "aria-invalid": error !== null || undefined,
+    value: choice.other,
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => typed(event.target.value),
+    className: INPUT,
+  };
   const row = "tag -mx-2 flex min-h-9 gap-2 px-2 py-2 max-wide:min-h-11";
   return (
     <fieldset ref={ref} disabled={disabled} className="min-w-0 not-first:border-t not-first:border-line not-first:pt-3">
@@ -247,18 +255,16 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
               Other
             </label>
           )}
-          <input
-            ref={box}
-            type={question.secret ? "password" : "text"}
-            autoComplete={question.secret ? "new-password" : "off"}
-            aria-label={
-              options.length > 0 ? `Another answer to: ${brief(question.question)}` : brief(question.question)
-            }
-            aria-invalid={error !== null || undefined}
-            value={choice.other}
-            onChange={(event) => typed(event.target.value)}
-            className={INPUT}
-          />
+          {question.multiline && !question.secret ? (
+            <textarea ref={box} rows={4} {...own} />
+          ) : (
+            <input
+              ref={box}
+              type={question.secret ? "password" : "text"}
+              autoComplete={question.secret ? "new-password" : "off"}
+              {...own}
+            />
+          )}
         </div>
       )}
       {error && <p className="clear-both text-xs text-denied">This answer {error}. Your text is kept.</p>}

@@ -292,6 +292,16 @@ describe("a question", () => {
     expect(fake.sent).toMatchObject([{ answers: { store: "a flat file" } }]);
   });
 
+  it("takes several lines where there is room for them", async () => {
+    const report = { id: "what", header: "Report", question: "What happened?", options: [], multiline: true };
+    const { fake } = await show(ask(questionRequest([report])));
+    const person = user();
+    await person.type(screen.getByLabelText("What happened?"), "First this.{Enter}Then that.");
+    expect(fake.sent).toEqual([]);
+    await person.click(button("Send answer"));
+    expect(fake.sent).toMatchObject([{ answers: { what: "First this.\nThen that." } }]);
+  });
+
   it("is answered by keyboard alone", async () => {
     const { fake } = await show(ask(questionRequest([STORE, deploy])));
     screen.getByRole("region").focus();

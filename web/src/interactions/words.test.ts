@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../api/generated";
-import { approvalRequest, ask, formRequest } from "../test/asks";
+import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 import { session } from "../test/desk";
-import { boxMeans, namesApart, origin, receipt, tone } from "./words";
+import { boxMeans, headline, namesApart, origin, receipt, tone } from "./words";
 
 describe("sessions of one name", () => {
   it("are told apart by the ends of their ids, and others keep their names", () => {
@@ -12,11 +12,15 @@ describe("sessions of one name", () => {
   });
 });
 
+const byAna = { by: "person", name: "Ana", surface: "web", interactionId: "int_1", promptId: "prm_1" } as const;
+const settled = (settlement: string, response: object, more: object = {}) =>
+  ({ state: "settled", settlement, response: { ...byAna, ...response }, seq: 3, ...more }) as never;
+
 describe("a tool that failed", () => {
   it("is not told as an answer that was taken", () => {
-    const settled = { state: "settled", settlement: "answered", seq: 3 } as const;
-    const failed = { ...ask(formRequest({ fields: [] }), settled), toolFailed: true };
-    expect(receipt(failed)).toBe("Answered, but the tool failed");
+    const submitted = { action: "submit", input: {} };
+    const failed = ask(formRequest({ fields: [] }), settled("failed", submitted, { failure: "the disk is full" }));
+    expect(receipt(failed)).toBe("Answered, but the tool failed: “the disk is full”, Ana in the browser");
     expect(tone(failed)).toBe("denied");
   });
 });
@@ -34,5 +38,50 @@ describe("the box of an agent", () => {
     expect(boxMeans({ kind: "none", why: "no \u202ekernel" })).toContain("your token among them. No box: no");
     expect(boxMeans({ kind: "none", why: "no \u202ekernel" })).not.toContain("\u202e");
     expect(boxMeans(null)).toBeUndefined();
+  });
+});
+
+describe("an ask that was taken back", () => {
+  it("names who stopped it", () => {
+    const closed = { ...ask(approvalRequest({}), { state: "closed", closing: "cancelled" } as never), closedBy: "Ana" };
+    expect(receipt(closed)).toBe("Cancelled: Ana stopped it, not run");
+  });
+});
+
+describe("an ask's own words for what was decided", () => {
+  const view = (summaryTemplate: string) => ({ completedView: { showInputs: false, summaryTemplate } });
+  it("are filled for approvals, whatever was decided", () => {
+    const request = approvalRequest({ input: { place: "eu" }, ...view("{{action}}: deploy to {{place}}{{x}}") });
+    expect(receipt(ask(request, settled("denied", { action: "deny" })))).toMatch(/^denied: deploy to eu\{\{x\}\}/);
+    const edited = { action: "approve", scope: "once", editedInput: { place: "us" } };
+    expect(receipt(ask(request, settled("approved", edited)))).toMatch(/^approved: deploy to us/);
+  });
+  it("are filled for questions, and tell no secret", () => {
+    const request = questionRequest(
+      [STORE, { ...STORE, id: "pin", options: [], secret: true }],
+      view("{{store}}, {{pin}}"),
+    );
+    const answers = [
+      { questionId: "store", labels: ["SQLite"], other: "or a file" },
+      { questionId: "pin", other: "1234" },
+    ];
+    expect(receipt(ask(request, settled("answered", { action: "submit", answers })))).toMatch(
+      /^SQLite, or a file, ••••/,
+    );
+  });
+  it("fill in what was done where no field has that name", () => {
+    const field = { id: "action", label: "Action", type: "text" } as const;
+    const submitted = { action: "submit", input: { action: "restart" } };
+    const done = (form: never) =>
+      receipt(ask(formRequest(form, view("It was {{action}}")), settled("answered", submitted)));
+    expect(done({ fields: [field] } as never)).toMatch(/^It was restart/);
+  });
+});
+
+describe("the headline of an approval", () => {
+  it("tells a tool's words as the tool's, and never an agent's as a fact", () => {
+    const says = { toolName: "send_mail", input: { to: 300 }, agentSays: "Send this to 300 people?" };
+    expect(headline(approvalRequest({ ...says, origin: "tool" }))).toBe("send_mail asks: Send this to 300 people?");
+    expect(headline(approvalRequest(says))).toBe("Use send_mail");
   });
 });

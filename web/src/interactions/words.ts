@@ -3,9 +3,12 @@
 import type {
   AgentBox,
   AgentState,
+  Answer,
   Decider,
   InteractionRequest,
+  InteractionResponse,
   OfferedScope,
+  Question,
   Scope,
   Session,
   Surface,
@@ -22,7 +25,6 @@ export type Tone = "pending" | "approved" | "denied" | "expired" | "parked";
 export function tone(ask: Ask): Tone {
   switch (ask.state) {
     case "settled":
-      if (ask.toolFailed) return "denied";
       return ask.settlement === "approved" || ask.settlement === "answered" ? "approved" : "denied";
     case "closed":
       return ask.closing === "answered_late" ? "approved" : "expired";
@@ -102,6 +104,8 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
       const file = fileOf(input);
       if (request.preview && file) return `Edit ${brief(file)}  ${countDiff(request.preview)}`;
       if (file) return `${name} ${brief(file)}`;
+      // A tool's or a program's words about its own ask, and told as theirs.
+      if (request.origin !== "agent" && request.agentSays) return `${name} asks: ${brief(request.agentSays)}`;
       const [first] = Object.values(record(input));
       return isRow && first !== undefined ? `Use ${name}: ${brief(plain(first))}` : `Use ${name}`;
     }
@@ -217,9 +221,18 @@ export const SCOPE: Record<Scope, string> = { once: "once", session: "for this s
 
 const quoted = (word: string, reason: string | null | undefined) => (reason ? `${word}: “${brief(reason)}”` : word);
 
+const DID: Record<string, string> = {
+  approve: "approved",
+  deny: "denied",
+  submit: "answered",
+  cancel: "declined",
+};
+
 /** What was done, without who and when. */
 function deed(ask: Ask): string {
   if (ask.state !== "settled") return "";
+  const own = ask.settlement === "failed" ? null : summary(ask);
+  if (own !== null) return own;
   const done = ask.response;
   switch (ask.settlement) {
     case "approved": {
@@ -234,29 +247,53 @@ function deed(ask: Ask): string {
       return quoted("Declined", done?.action === "cancel" ? done.reason : null);
     case "answered":
       return answered(ask);
+    case "failed": {
+      const did = DID[done?.action ?? ""] ?? "answered";
+      return quoted(`${did[0]?.toUpperCase()}${did.slice(1)}, but the tool failed`, ask.failure);
+    }
   }
 }
 
 function answered({ request, response }: Ask): string {
-  if (request.kind === "form") return summary({ request, response }) ?? "Answered";
-  if (request.kind !== "question" || response?.action !== "answer") return "Answered";
-  const parts = response.answers.map(({ questionId, labels = [], other }) => {
-    const question = request.questions.find((one) => one.id === questionId);
-    const given = question?.secret ? "••••" : [...labels, ...(other ? [other] : [])].map(brief).join(", ");
-    return `${visible(question?.header || questionId)}: ${given}`;
+  if (request.kind !== "question" || response?.action !== "submit" || !response.answers) return "Answered";
+  const parts = response.answers.map((answer) => {
+    const question = request.questions.find((one) => one.id === answer.questionId);
+    return `${visible(question?.header || answer.questionId)}: ${given(question, answer).map(brief).join(", ")}`;
   });
   return `Answered ${parts.join("; ")}`;
 }
 
-/** The form's own words for what was sent: `Deploy {{version}} to {{place}}`. */
+const given = (question: Question | undefined, { labels = [], other }: Answer): string[] =>
+  question?.secret ? ["••••"] : [...labels, ...(other ? [other] : [])];
+
+/** What a summary can name: a form's values, answers by question, or the top of what was approved or refused. */
+function named(request: InteractionRequest, response: InteractionResponse): Record<string, unknown> {
+  switch (request.kind) {
+    case "form": {
+      const values = response.action === "submit" ? (response.input ?? {}) : {};
+      const secrets = request.form.fields.filter((field) => field.type === "secret" && field.id in values);
+      return { ...values, ...Object.fromEntries(secrets.map((field) => [field.id, "••••"])) };
+    }
+    case "question": {
+      const answers = response.action === "submit" ? (response.answers ?? []) : [];
+      const question = (id: string) => request.questions.find((one) => one.id === id);
+      return Object.fromEntries(
+        answers.map((one) => [one.questionId, given(question(one.questionId), one).join(", ")]),
+      );
+    }
+    case "approval":
+      return record(response.action === "approve" ? (response.editedInput ?? request.input) : request.input);
+  }
+}
+
+/** The ask's own words for what was decided: `Deploy {{version}} to {{place}}`. */
 export function summary({ request, response }: Pick<Ask, "request" | "response">): string | null {
   const template = request.completedView?.summaryTemplate;
-  if (!template || request.kind !== "form" || response?.action !== "submit") return null;
-  const secrets = new Set(request.form.fields.filter((field) => field.type === "secret").map((field) => field.id));
-  const { input } = response;
+  if (!template || !response) return null;
+  const values: Record<string, unknown> = { action: DID[response.action], ...named(request, response) };
   return visible(
     template.replace(/\{\{([^{}]+)\}\}/g, (whole, id: string) =>
-      secrets.has(id) ? "••••" : id in input ? plain(input[id]) : whole,
+      Object.hasOwn(values, id) ? plain(values[id]) : whole,
     ),
   );
 }
@@ -282,8 +319,7 @@ export function sentLate({ origin }: InteractionRequest): string {
 export function receipt(ask: Ask): string {
   if (ask.state === "closed") return closed(ask);
   const { response, respondedAt } = ask;
-  const done = ask.toolFailed ? `${deed(ask)}, but the tool failed` : deed(ask);
-  const parts = [done, response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
+  const parts = [deed(ask), response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
   if (ask.ranOtherThanApproved) {
     const ran = ask.ran === undefined || ask.ran === null ? "" : `: ${brief(commandOf(ask.ran) ?? plain(ask.ran))}`;
     parts.push(`RAN OTHER THAN APPROVED${ran}`);
@@ -299,7 +335,9 @@ function closed(ask: Ask): string {
     case "answered_late":
       return "Answered late, sent to the agent as a message";
     case "cancelled":
-      return `Cancelled: its turn was stopped, or the agent took it back${nothing}`;
+      return ask.closedBy
+        ? `Cancelled: ${visible(ask.closedBy)} stopped it${nothing}`
+        : `Cancelled: its turn was stopped, or the agent took it back${nothing}`;
     case "expired": {
       const { deadline, hold } = ask.request;
       const end = deadline
@@ -333,14 +371,6 @@ export function holdWords(ask: Ask, now: number): string {
   }
   return `No answer: it keeps waiting. ${safe}${closes}`;
 }
-
-const DID: Record<string, string> = {
-  approve: "approved",
-  deny: "denied",
-  submit: "answered",
-  answer: "answered",
-  cancel: "declined",
-};
 
 /** For the one who came second. */
 export function lost(winner: Winner, me: string | undefined, clickedAt: number): string {

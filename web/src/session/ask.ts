@@ -12,8 +12,10 @@ export type Ask = AskState & {
   ranOtherThanApproved?: boolean;
   /** The input that ran instead, where the journal was read and has it. */
   ran?: unknown;
-  /** The tool took the answer and then failed: it came to nothing. */
-  toolFailed?: boolean;
+  /** Settled as `failed`: why, in the tool's words. */
+  failure?: string | null;
+  /** Who stopped its turn or ended its session, where that closed it. */
+  closedBy?: string | null;
   response?: InteractionResponse | null;
   respondedAt?: string | null;
 };

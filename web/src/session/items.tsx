@@ -6,6 +6,7 @@ import { asker } from "../interactions/words";
 import { Markdown } from "../text/Markdown";
 import { Shown } from "../text/Shown";
 import { clock } from "../text/time";
+import { visible } from "../text/visible";
 import { Boundary } from "../ui/Boundary";
 import { ToolBlock } from "./ToolBlock";
 import type { Item } from "./transcript";
@@ -23,7 +24,9 @@ export const ItemView = memo(function ItemView({ item, live }: { item: Item; liv
   );
 });
 
-const DONE = { completed: "Done", interrupted: "Stopped by a person", failed: "Failed" } as const;
+/** How a turn ended. A stop of which nobody knows who wanted it was a person's all the same. */
+const ended = ({ reason, by }: Extract<Item, { kind: "done" }>): string =>
+  ({ completed: "Done", interrupted: `Stopped by ${by ? visible(by) : "a person"}`, failed: "Failed" })[reason];
 
 function From({ parents }: { parents: string[] }) {
   const [first, ...rest] = parents;
@@ -75,7 +78,7 @@ function Body({ item, live }: { item: Item; live: boolean }) {
       return (
         <p className="flex items-center gap-3 text-xs text-ink-2">
           <span className="h-px flex-1 bg-line" />
-          {DONE[item.reason]}, {clock(item.at)}
+          {ended(item)}, {clock(item.at)}
           {item.usage && `, ${(item.usage.inputTokens + item.usage.outputTokens).toLocaleString("en")} tokens`}
           <span className="h-px flex-1 bg-line" />
         </p>

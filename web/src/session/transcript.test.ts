@@ -122,15 +122,33 @@ describe("a transcript", () => {
     });
   });
 
-  it("knows a tool that failed by its saying nothing of what came of the answer", () => {
+  it("knows a tool that failed, and why", () => {
     const ask: EventBody = { type: "interaction_request", data: approvalRequest({ hasHandler: true }) };
-    const settled = (more: object) =>
-      ({
-        type: "interaction_update",
-        data: { interactionId: "int_1", promptId: "prm_1", change: "settled", settlement: "approved", ...more },
-      }) as EventBody;
-    expect(askIn(read(ask, settled({})), "int_1")?.toolFailed).toBe(true);
-    expect(askIn(read(ask, settled({ result: null })), "int_1")?.toolFailed).toBe(false);
+    const settled: EventBody = {
+      type: "interaction_update",
+      data: {
+        interactionId: "int_1",
+        promptId: "prm_1",
+        change: "settled",
+        settlement: "failed",
+        failure: "the disk is full",
+      },
+    };
+    expect(askIn(read(ask, settled), "int_1")).toMatchObject({ settlement: "failed", failure: "the disk is full" });
+  });
+
+  it("knows who stopped a turn, its asks, and the session", () => {
+    const ask: EventBody = { type: "interaction_request", data: approvalRequest({}) };
+    const closed: EventBody = {
+      type: "interaction_closed",
+      data: { interactionId: "int_1", promptId: "prm_1", closing: "cancelled", by: "Ana" },
+    };
+    const done: EventBody = { type: "done", data: { turnId: "trn_1", reason: "interrupted", by: "Ana" } };
+    const ended: EventBody = { type: "session_status", data: { agent: "ended", by: "Ben" } };
+    const told = read(ask, closed, done, ended);
+    expect(askIn(told, "int_1")).toMatchObject({ closing: "cancelled", closedBy: "Ana" });
+    expect(told.items).toContainEqual(expect.objectContaining({ kind: "done", by: "Ana" }));
+    expect(told.items).toContainEqual(expect.objectContaining({ kind: "note", text: "Ben ended the session." }));
   });
 
   it("takes an ask for parked while its agent is", () => {

@@ -23,7 +23,14 @@ export type Item = Common &
     | ToolItem
     | { kind: "ask"; ask: Ask }
     | { kind: "error"; text: string }
-    | { kind: "done"; reason: "completed" | "interrupted" | "failed"; at: string; usage: Usage | null }
+    | {
+        kind: "done";
+        reason: "completed" | "interrupted" | "failed";
+        /** Who stopped it. */
+        by: string | null;
+        at: string;
+        usage: Usage | null;
+      }
     | { kind: "note"; text: string }
   );
 
@@ -154,8 +161,8 @@ function apply(draft: Draft, event: Event): void {
       break;
     }
     case "interaction_closed": {
-      const { closing } = event.data;
-      onAsk(draft, event.data.interactionId, seq, (ask) => ({ ...ask, state: "closed", closing }));
+      const { closing, by } = event.data;
+      onAsk(draft, event.data.interactionId, seq, (ask) => ({ ...ask, state: "closed", closing, closedBy: by }));
       break;
     }
     case "late_answer": {
@@ -167,11 +174,12 @@ function apply(draft: Draft, event: Event): void {
       break;
     }
     case "session_status": {
-      const { agent, message, pid, leftOut } = event.data;
+      const { agent, message, pid, leftOut, by } = event.data;
       // Each start of a process says what it was started without.
       if (pid != null) draft.leftOut = leftOut ?? null;
       // The end of a session and that of its process say the same.
-      const note = agent === draft.agent ? undefined : STATUS_NOTE[agent];
+      const ended = agent === "ended" && by ? `${by} ended the session.` : STATUS_NOTE[agent];
+      const note = agent === draft.agent ? undefined : ended;
       draft.agent = agent;
       if (note) add(draft, { kind: "note", key: seq, text: message ? `${note} ${message}` : note });
       break;
@@ -182,7 +190,14 @@ function apply(draft: Draft, event: Event): void {
     case "done":
       draft.turnId = null;
       if (draft.agent !== "ended") draft.agent = "idle";
-      add(draft, { kind: "done", key: seq, reason: event.data.reason, at, usage: event.data.usage ?? null });
+      add(draft, {
+        kind: "done",
+        key: seq,
+        reason: event.data.reason,
+        by: event.data.by ?? null,
+        at,
+        usage: event.data.usage ?? null,
+      });
       break;
     case "grant_added":
       add(draft, { kind: "note", key: seq, text: `Remembered: ${event.data.toolName} with exactly that input.` });
@@ -272,13 +287,7 @@ function request(draft: Draft, data: InteractionRequest, at: string, seq: number
 function update(ask: Ask, change: InteractionUpdate): Ask {
   switch (change.change) {
     case "settled":
-      // A tool that is done says what came of it, if only null.
-      return {
-        ...ask,
-        state: "settled",
-        settlement: change.settlement,
-        toolFailed: ask.request.hasHandler === true && change.result === undefined,
-      };
+      return { ...ask, state: "settled", settlement: change.settlement, failure: change.failure };
     case "queued":
       return { ...ask, state: "queued" };
     case "delivery":

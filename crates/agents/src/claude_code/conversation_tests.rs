@@ -142,6 +142,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
             multi_select: false,
             allow_other: true,
             secret: false,
+            multiline: false,
         },
         Question {
             id: "q2".into(),
@@ -151,6 +152,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
             multi_select: true,
             allow_other: true,
             secret: false,
+            multiline: false,
         },
     ];
     let ask = AgentEvent::Ask(Box::new(Ask {

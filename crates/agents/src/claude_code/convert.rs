@@ -36,7 +36,11 @@ pub(super) fn decision(resolution: &Resolution) -> Decision {
         (Settlement::Denied, Response::Deny { reason }) => deny(reason.as_deref().unwrap_or(DENIED)),
         (Settlement::Declined, Response::Cancel { reason }) => deny(reason.as_deref().unwrap_or(DECLINED)),
         (
-            Settlement::Approved | Settlement::Answered | Settlement::Denied | Settlement::Declined,
+            Settlement::Approved
+            | Settlement::Answered
+            | Settlement::Denied
+            | Settlement::Declined
+            | Settlement::Failed,
             Response::Approve { .. }
             | Response::Deny { .. }
             | Response::Answer { .. }

@@ -59,6 +59,7 @@ fn question(raw: &Value) -> Option<Question> {
         multi_select: matches!(multi.map(unwrapped), Some(Value::Bool(true))),
         allow_other: true,
         secret: false,
+        multiline: false,
     })
 }
 
@@ -135,6 +136,7 @@ mod tests {
             multi_select,
             allow_other: true,
             secret: false,
+            multiline: false,
         }
     }
 

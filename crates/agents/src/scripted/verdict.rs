@@ -61,7 +61,11 @@ pub(super) fn judge(ask: &ScriptAsk, resolution: &Value) -> Result<Verdict, Stri
         ) => Ok(Verdict::Refused { reason }),
         (
             AskKind::Approval | AskKind::Edit | AskKind::Questions(_) | AskKind::Form(_),
-            Settlement::Approved | Settlement::Denied | Settlement::Answered | Settlement::Declined,
+            Settlement::Approved
+            | Settlement::Denied
+            | Settlement::Answered
+            | Settlement::Declined
+            | Settlement::Failed,
             Response::Approve { .. }
             | Response::Deny { .. }
             | Response::Answer { .. }
@@ -239,7 +243,7 @@ mod tests {
 
         let question =
             ask(r#"ask {"questions":[{"id":"pin","header":"Pin","question":"Your pin?","secret":true}]}"#);
-        let answer = |text| json!({"action": "answer", "answers": [{"questionId": "pin", "other": text}]});
+        let answer = |text| json!({"action": "submit", "answers": [{"questionId": "pin", "other": text}]});
         let resolution = settled("answered", answer("1234"), json!({}));
         assert_eq!(judge(&question, &resolution).unwrap().sentence(&question), "You chose: (secret).");
         assert_eq!(received(&question, resolution), settled("answered", answer("(secret)"), json!({})));

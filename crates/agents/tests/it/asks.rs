@@ -24,7 +24,7 @@ async fn a_question_is_answered() {
     let received = json!({
         "outcome": "settled",
         "settlement": "answered",
-        "response": {"action": "answer", "answers": [{"questionId": "store", "labels": ["SQLite"]}]},
+        "response": {"action": "submit", "answers": [{"questionId": "store", "labels": ["SQLite"]}]},
         "input": ask.input,
     });
     assert_eq!(life.told("call_1_2").await, (json!({ "received": received }), false));

@@ -1,48 +1,66 @@
 //! Asks are taken back: by the agent, by an interrupt, or because their turn or session is over.
 
-use holdstead_protocol::{AgentState, Closing, Delivery, Done, EventBody, InteractionId, StopReason};
+use holdstead_protocol::{
+    AgentState, Delivery, Done, EventBody, InteractionId, SessionStatus, StopReason, TurnId, Usage,
+};
 
 use super::ask;
-use crate::telling::{closed, delivery};
+use super::resume::status;
+use crate::telling::{cancelled, delivery};
 use crate::{Rejection, Session};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cancel {
-    pub scope: CancelScope,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CancelScope {
+pub enum Cancel {
+    /// Whoever asked takes it back.
     Ask(InteractionId),
-    /// Everything that belongs to the turn: its open asks, and answers that were not written to the agent yet.
-    Turn,
+    /// This person stops the turn, with everything that belongs to it: its open asks, and answers that were not written
+    /// to the agent yet.
+    Turn { by: String },
 }
 
 pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBody>, Rejection> {
-    match command.scope {
-        CancelScope::Ask(id) => {
-            let ask = ask(session, id)?;
-            Ok(if ask.is_live() { vec![closed(id, ask, Closing::Cancelled, None)] } else { Vec::new() })
+    match command {
+        Cancel::Ask(id) => {
+            let ask = ask(session, *id)?;
+            Ok(if ask.is_live() { vec![cancelled(*id, ask, None)] } else { Vec::new() })
         }
-        CancelScope::Turn => Ok(turn(session)),
+        Cancel::Turn { by } => Ok(turn(session, by)),
     }
 }
 
 /// An agent that lives ends its turn itself when it is stopped. Without a process the turn ends here: nobody is left
 /// to do it.
-fn turn(session: &Session) -> Vec<EventBody> {
-    let mut events = all(session);
-    if let (Some(turn_id), None) = (session.turn, session.alive)
-        && session.agent != AgentState::Ended
-    {
-        events.push(EventBody::Done(Done { turn_id, reason: StopReason::Interrupted, usage: None }));
+fn turn(session: &Session, by: &str) -> Vec<EventBody> {
+    let mut events = all(session, by);
+    match (session.turn, session.alive) {
+        (Some(_), _) if session.agent == AgentState::Ended => {}
+        (Some(turn_id), None) => {
+            events.push(done(turn_id, StopReason::Interrupted, Some(by.to_owned()), None))
+        }
+        // Once is enough to know who.
+        (Some(_), Some(_)) if session.stopped_by.is_none() => {
+            let stopped = SessionStatus { by: Some(by.to_owned()), ..status(session.agent) };
+            events.push(EventBody::SessionStatus(stopped));
+        }
+        (Some(_), Some(_)) | (None, _) => {}
     }
     events
 }
 
+/// The end of a turn. Only one that was stopped was stopped by somebody.
+pub(super) fn done(
+    turn_id: TurnId,
+    reason: StopReason,
+    by: Option<String>,
+    usage: Option<Usage>,
+) -> EventBody {
+    let by = by.filter(|_| reason == StopReason::Interrupted);
+    EventBody::Done(Done { turn_id, reason, by, usage })
+}
+
 /// The same for a session that ends: what was being written to its agent is nobody's to confirm any more.
-pub(super) fn all_for_good(session: &Session) -> Vec<EventBody> {
-    let mut events = all(session);
+pub(super) fn all_for_good(session: &Session, by: &str) -> Vec<EventBody> {
+    let mut events = all(session, by);
     events.extend(session.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?)));
     events
 }
@@ -62,9 +80,9 @@ pub(super) fn unknown(id: InteractionId, ask: &crate::Ask) -> Option<EventBody> 
 }
 
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
-pub(super) fn all(session: &Session) -> Vec<EventBody> {
+fn all(session: &Session, by: &str) -> Vec<EventBody> {
     let live = session.live.iter().filter_map(|id| Some((*id, session.asks.get(id)?)));
-    let closed = live.map(|(id, ask)| closed(id, ask, Closing::Cancelled, None));
+    let closed = live.map(|(id, ask)| cancelled(id, ask, Some(by)));
     let dropped = session.undelivered.iter().filter_map(|id| {
         let ask = session.asks.get(id)?;
         (ask.delivery == Some(Delivery::Accepted))

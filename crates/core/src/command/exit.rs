@@ -1,10 +1,10 @@
 //! A process is gone. What was being written to it when it died is unknown from now on.
 
 use holdstead_protocol::{
-    AgentState, Delivery, Done, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
+    AgentState, Delivery, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
 };
 
-use super::cancel::unknown;
+use super::cancel::{done, unknown};
 use super::resume::status;
 use crate::{Rejection, Session};
 
@@ -67,6 +67,6 @@ fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<Even
     }
     let words = end.words.clone();
     let error = words.map(|message| EventBody::Error(SessionError { turn_id: Some(turn_id), message }));
-    let done = EventBody::Done(Done { turn_id, reason: end.reason, usage: None });
+    let done = done(turn_id, end.reason, session.stopped_by.clone(), None);
     error.into_iter().chain([done]).collect()
 }

@@ -1,11 +1,10 @@
 //! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
 
-use holdstead_protocol::{
-    AskState, Closing, Delivery, Done, EventBody, Origin, SessionError, StopReason, TurnId, Usage,
-};
+use holdstead_protocol::{AskState, Delivery, EventBody, Origin, SessionError, StopReason, TurnId, Usage};
 
+use super::cancel::done;
 use super::still_open;
-use crate::telling::{closed, delivery};
+use crate::telling::{cancelled, delivery};
 use crate::{Rejection, Session};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +23,9 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
     }
     let asks = session.asks.iter().filter(|(_, ask)| ask.origin == Origin::Agent);
     let left = asks.filter_map(|(id, ask)| match (&ask.state, ask.delivery.as_ref()) {
-        (AskState::Open | AskState::Submitted { .. }, _) => Some(closed(*id, ask, Closing::Cancelled, None)),
+        (AskState::Open | AskState::Submitted { .. }, _) => {
+            Some(cancelled(*id, ask, session.stopped_by.as_deref()))
+        }
         (AskState::Settled { .. }, Some(Delivery::Accepted)) => {
             Some(delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
         }
@@ -48,10 +49,7 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
     let words = command.words.clone();
     let error =
         words.map(|message| EventBody::Error(SessionError { turn_id: Some(command.turn_id), message }));
-    let done = EventBody::Done(Done {
-        turn_id: command.turn_id,
-        reason: command.reason,
-        usage: command.usage.clone(),
-    });
+    let by = session.stopped_by.clone();
+    let done = done(command.turn_id, command.reason, by, command.usage.clone());
     Ok(left.chain(error).chain([done]).collect())
 }

@@ -1,7 +1,8 @@
 //! The asking tool says what a response, or its absence, leads to.
 
 use holdstead_protocol::{
-    AskChange, AskState, Closing, EventBody, InteractionId, InteractionRequest, PromptId, Timestamp,
+    AskChange, AskState, Closing, EventBody, InteractionId, InteractionRequest, PromptId, Settlement,
+    Timestamp,
 };
 
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub enum Verdict {
     Reprompt(Box<InteractionRequest>),
     /// Tell the agent that the answer comes later.
     Pending { message: String },
+    /// The tool cannot go on. The call is over; whoever made it is told why, and so is the person.
+    Failed { message: String },
 }
 
 pub(crate) fn decide(
@@ -57,7 +60,14 @@ pub(crate) fn decide(
         }
     }
     match &command.verdict {
-        Verdict::Complete { result } => Ok(vec![complete(ask, command, result.clone())?]),
+        Verdict::Complete { result } => {
+            let record = ask.responses.last();
+            let settlement = record.map(|record| respond::settlement(record.action));
+            Ok(vec![over(ask, command, settlement, result.clone(), None)?])
+        }
+        Verdict::Failed { message } => {
+            Ok(vec![over(ask, command, Some(Settlement::Failed), None, Some(message.clone()))?])
+        }
         Verdict::Reprompt(again) => Ok(vec![reprompt(ask, command, again)?]),
         Verdict::Pending { message } => {
             let queued = AskChange::Queued { message: message.clone() };
@@ -66,14 +76,20 @@ pub(crate) fn decide(
     }
 }
 
-fn complete(ask: &Ask, command: &Outcome, result: Option<Value>) -> Result<EventBody, Rejection> {
+fn over(
+    ask: &Ask,
+    command: &Outcome,
+    settlement: Option<Settlement>,
+    result: Option<Value>,
+    failure: Option<String>,
+) -> Result<EventBody, Rejection> {
     match command.trigger {
         // Nobody answered: the tool may end its call, but no person decided anything.
         Trigger::Timeout => Ok(closed(command.interaction_id, ask, Closing::Expired, None)),
         Trigger::Response => {
-            let record = ask.responses.last().ok_or(Rejection::NothingToDecide)?;
-            let settlement = respond::settlement(record.action);
-            Ok(update(command.interaction_id, ask, AskChange::Settled { settlement, result }))
+            let settlement = settlement.ok_or(Rejection::NothingToDecide)?;
+            let settled = AskChange::Settled { settlement, result, failure };
+            Ok(update(command.interaction_id, ask, settled))
         }
     }
 }
@@ -84,6 +100,9 @@ fn reprompt(ask: &Ask, command: &Outcome, again: &InteractionRequest) -> Result<
     }
     if again.interaction_id != command.interaction_id || again.prompt_id == ask.prompt_id {
         return Err(Rejection::BadAsk { why: "asking again needs the same ask and a new prompt".to_owned() });
+    }
+    if !ask.spec.is_of_kind(&again.body) {
+        return Err(Rejection::BadAsk { why: "asking again cannot make it another kind of ask".to_owned() });
     }
     if let Some(why) = request::flaw(again) {
         return Err(Rejection::BadAsk { why });

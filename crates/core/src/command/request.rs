@@ -7,7 +7,7 @@ use holdstead_protocol::{
 
 use super::still_open;
 use crate::telling::delivery;
-use crate::{Ask, AskSpec, Quota, Rejection, Session, digest, policy, secret, shape};
+use crate::{Ask, AskSpec, Quota, Rejection, Session, asked, digest, policy, secret, shape};
 
 /// An ask to be opened.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,14 +92,8 @@ fn room(session: &Session, request: &InteractionRequest, quota: Quota) -> Result
 
 /// Asking the same thing again is no new ask; asking another thing under the same id is refused.
 fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody>, Rejection> {
-    // What an approval is about is its input.
-    let same_words =
-        (ask.is_approval() && request.body.is_approval()) || ask.spec == AskSpec::of(&request.body);
-    if same_words && ask.input_digest == request.input_digest && ask.tool_name == request.tool_name {
-        Ok(Vec::new())
-    } else {
-        Err(Rejection::AskChanged)
-    }
+    let same = ask.spec.is_of_kind(&request.body) && ask.asked == asked(&request.input, &request.body);
+    if same && ask.tool_name == request.tool_name { Ok(Vec::new()) } else { Err(Rejection::AskChanged) }
 }
 
 /// An approval of the same tool and input whose asking process died before it was written. One with edited input is

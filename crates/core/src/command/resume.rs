@@ -50,6 +50,7 @@ pub(super) const fn status(agent: AgentState) -> SessionStatus {
         agent_ref: None,
         pid: None,
         message: None,
+        by: None,
         left_out: None,
         boxed: None,
     }

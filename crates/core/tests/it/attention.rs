@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    AfterHold, AfterLimit, Cancel, CancelScope, Command, Exit, Finish, after_hold, after_limit, closes_at,
-    concerns_host, is_unfinished, waits_for,
+    AfterHold, AfterLimit, Cancel, Command, Exit, Finish, after_hold, after_limit, closes_at, concerns_host,
+    is_unfinished, waits_for,
 };
 use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
@@ -36,7 +36,7 @@ fn the_host_is_woken_for_what_it_must_tell_its_agent() {
     assert!(wakes(&mut world, queue));
     assert!(wakes(&mut world, respond(2, 1, "l", answer("SQLite"))), "a late answer is a message");
     world.ok(ask(question(3)));
-    let withdrawn = Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(3)) });
+    let withdrawn = Command::Cancel(Cancel::Ask(ask_id(3)));
     assert!(!wakes(&mut world, withdrawn), "the agent withdrew it itself");
     assert!(wakes(&mut world, Command::End { name: "ana".to_owned() }));
 }
@@ -125,6 +125,6 @@ fn a_repeated_call_meets_its_own_ask_unless_that_is_over() {
     world.ok(Command::Acknowledge { interaction_id: ask_id(1) });
     assert!(!waits_for(world.ask(1), Some(turn(1))), "it has its answer");
     world.ok(ask(question(2)));
-    world.ok(Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(2)) }));
+    world.ok(Command::Cancel(Cancel::Ask(ask_id(2))));
     assert!(!waits_for(world.ask(2), Some(turn(1))), "it was taken back");
 }

@@ -2,8 +2,7 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, CancelScope, Command, Exit, Finish, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd,
-    Verdict,
+    Cancel, Command, Exit, Finish, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd, Verdict,
 };
 use holdstead_protocol::{
     AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, NotRun, Origin,
@@ -153,7 +152,7 @@ fn a_stopped_turn_drops_answers_that_were_not_written() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
     world.ok(respond(1, 1, "k", approve()));
-    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.ask(1).delivery, Some(Delivery::Undeliverable { moved_to: None }));
     assert_eq!(world.rejected(delivering(1, 1)), Rejection::NotDeliverable);
 }
@@ -347,7 +346,7 @@ fn what_programs_fetch_is_not_held_by_the_session() {
     assert!(world.session().undelivered.is_empty());
     let next = ask(InteractionRequest { origin: Origin::Caller, ..approval(60, 60) });
     assert_eq!(next.concerns(world.session()), [ask_id(60)], "an approval loads itself and no others");
-    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.ask(7).delivery, Some(Delivery::Accepted), "the agent's turn is not the program's");
     world.ok(acknowledge(7));
     assert_eq!(world.ask(7).delivery, Some(Delivery::Acknowledged));

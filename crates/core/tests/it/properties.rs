@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    AskSpec, Cancel, CancelScope, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, State,
-    Trigger, TurnEnd, Verdict, decide, fold,
+    AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, State, Trigger,
+    TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
@@ -168,8 +168,8 @@ fn command(world: &World, step: &Step) -> Command {
                 ExpireCause::Deadline
             },
         }),
-        Step::CancelAsk(n) => Command::Cancel(Cancel { scope: CancelScope::Ask(ask_id(n)) }),
-        Step::CancelTurn => Command::Cancel(Cancel { scope: CancelScope::Turn }),
+        Step::CancelAsk(n) => Command::Cancel(Cancel::Ask(ask_id(n))),
+        Step::CancelTurn => Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }),
         Step::Park(n) => Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(lives) },
         Step::Stay => Command::Stay { incarnation: Incarnation(lives) },
         Step::Delivering { n, old_life } => Command::Delivering {

@@ -2,8 +2,7 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, CancelScope, Command, Expire, ExpireCause, Finish, Outcome, Quota, Rejection, Request, Trigger,
-    Verdict,
+    Cancel, Command, Expire, ExpireCause, Finish, Outcome, Quota, Rejection, Request, Trigger, Verdict,
 };
 use holdstead_protocol::{
     AgentState, AskState, Closing, Decider, EventBody, InteractionRequest, Origin, ResponseDraft, Scope,
@@ -279,7 +278,7 @@ fn an_interrupt_kills_the_asks_and_a_later_answer_is_refused() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
     world.ok(ask(question(2)));
-    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     for n in [1, 2] {
         assert_eq!(world.ask(n).state, AskState::Closed { closing: Closing::Cancelled });
     }
@@ -371,7 +370,7 @@ fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
     assert!(held > 0);
     let full = Quota { bytes: held, ..Quota::default() };
     assert!(matches!(world.rejected(asking(5, full)), Rejection::TooMuchOpen { open: 2, .. }));
-    world.ok(Command::Cancel(Cancel { scope: CancelScope::Turn }));
+    world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.session().live_bytes, 0);
     world.ok(asking(5, full));
 }

@@ -18,6 +18,7 @@ fn secret_question(n: u8) -> InteractionRequest {
         question: format!("Which {id}?"),
         options: Vec::new(),
         secret: true,
+        multiline: false,
         ..plain.clone()
     };
     questions.push(secret("pin"));

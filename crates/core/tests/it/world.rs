@@ -145,6 +145,7 @@ pub(crate) fn question(n: u8) -> InteractionRequest {
         multi_select: false,
         allow_other: true,
         secret: false,
+        multiline: false,
     }];
     request(n, AskBody::Question { questions }, json!({}))
 }

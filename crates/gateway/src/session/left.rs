@@ -45,7 +45,7 @@ impl SessionTask {
     pub(super) async fn retell_orphaned_answers(&mut self, state: &Session) -> Result<(), GatewayError> {
         for interaction_id in state.orphaned_answers() {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
-            let result = self.gateway.tool_result(&record).await?;
+            let result = self.gateway.tool_result(&record).await?.and_then(Result::ok);
             let Some(said) = record.response else { continue };
             let retell = Retell {
                 interaction_id,

@@ -1,7 +1,7 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, Resolution};
-use holdstead_core::{Cancel, CancelScope, Command, Finish, Output, PendingTurn, RanOther, Rejection};
+use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection};
 use holdstead_protocol::{
     EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
     ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
@@ -161,8 +161,7 @@ impl SessionTask {
     async fn withdrawn(&mut self, tool_call_id: &ToolCallId) -> Result<(), GatewayError> {
         let asked = self.process.as_ref().and_then(|process| process.asked.get(tool_call_id));
         let Some(interaction_id) = asked.copied() else { return Ok(()) };
-        let cancel = Cancel { scope: CancelScope::Ask(interaction_id) };
-        self.unless_refused(Command::Cancel(cancel)).await?;
+        self.unless_refused(Command::Cancel(Cancel::Ask(interaction_id))).await?;
         self.holds.forget(interaction_id);
         if let Some(process) = self.process.as_mut() {
             process.asked.remove(tool_call_id);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_protocol::{
-    AskChange, AskState, EventBody, InteractionId, InteractionUpdate, OwnerId, Seq, SessionId, ToolCallId,
-    TurnId,
+    AskChange, AskState, EventBody, InteractionId, InteractionUpdate, OwnerId, Seq, SessionId, Settlement,
+    ToolCallId, TurnId,
 };
 use holdstead_store::AskRecord;
 use serde_json::Value;
@@ -201,8 +201,19 @@ impl Gateway {
         context.follow(record.id, timeout, &handler).await.map(drop)
     }
 
-    /// What a tool made of the answer, if it said so.
-    pub(crate) async fn tool_result(&self, record: &AskRecord) -> Result<Option<Value>, GatewayError> {
+    /// Why the tool failed over the answer, if it did.
+    pub(crate) async fn failure(&self, record: &AskRecord) -> Result<Option<String>, GatewayError> {
+        if record.ask.state != (AskState::Settled { settlement: Settlement::Failed }) {
+            return Ok(None);
+        }
+        Ok(self.tool_result(record).await?.and_then(Result::err).map(|failure| failure.0))
+    }
+
+    /// What a tool made of the answer, if it said so, or why it failed.
+    pub(crate) async fn tool_result(
+        &self,
+        record: &AskRecord,
+    ) -> Result<Option<Result<Value, ToolFailure>>, GatewayError> {
         let (AskState::Settled { .. }, Some(answered)) = (&record.ask.state, record.ask.responses.last())
         else {
             return Ok(None);
@@ -215,12 +226,12 @@ impl Gateway {
             for event in events {
                 if let EventBody::InteractionUpdate(InteractionUpdate {
                     interaction_id,
-                    change: AskChange::Settled { result, .. },
+                    change: AskChange::Settled { result, failure, .. },
                     ..
                 }) = event.body
                     && interaction_id == record.id
                 {
-                    return Ok(result);
+                    return Ok(failure.map(|words| Err(ToolFailure(words))).or(result.map(Ok)));
                 }
             }
             if after >= record.ask.seq {

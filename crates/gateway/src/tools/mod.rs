@@ -85,6 +85,7 @@ pub enum WhenNobody {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interaction {
     pub(crate) asked: Asked,
+    pub(crate) words: Option<String>,
     pub(crate) presentation: Presentation,
     pub(crate) completed_view: Option<CompletedView>,
 }
@@ -116,7 +117,14 @@ impl Interaction {
     }
 
     fn new(asked: Asked) -> Self {
-        Self { asked, presentation: Presentation::Tool, completed_view: None }
+        Self { asked, words: None, presentation: Presentation::Tool, completed_view: None }
+    }
+
+    /// What the person is asked, in the tool's own words. They are shown as such.
+    #[must_use]
+    pub fn saying(mut self, words: impl Into<String>) -> Self {
+        self.words = Some(words.into());
+        self
     }
 
     /// Shown as a block of its own, not inside the block of the tool.
@@ -126,7 +134,7 @@ impl Interaction {
         self
     }
 
-    /// What the transcript shows when a form was filled in.
+    /// What the transcript shows once it is answered.
     #[must_use]
     pub fn completed_as(mut self, view: CompletedView) -> Self {
         self.completed_view = Some(view);
@@ -177,9 +185,11 @@ pub enum ToolOutcome {
     Pending { message: String },
 }
 
-/// How it is asked again. The ask itself stays the same.
+/// How it is asked again.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reprompt {
+    /// What is asked now, of the same kind as before. Left out: the same.
+    pub interaction: Option<Box<Interaction>>,
     pub error: Option<String>,
     pub field_errors: FieldErrors,
     pub initial_values: Map<String, Value>,

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    Cancel, CancelScope, Command, Outcome, Rejection, Request, Trigger, Verdict, asking, digest,
-    offered_scopes,
+    Cancel, Command, Outcome, Rejection, Request, Trigger, Verdict, asked, asking, digest, offered_scopes,
 };
 use holdstead_protocol::json::unreadable;
 use holdstead_protocol::{
@@ -81,7 +80,7 @@ impl ToolContext {
                         && let Some(result) =
                             self.gateway.patiently(|| self.gateway.tool_result(&record)).await?
                     {
-                        return Ok(result);
+                        return Ok(result?);
                     }
                     let wanted = handler.on_response(self.given(&record).await?).await;
                     self.acknowledge(id).await?;
@@ -124,7 +123,7 @@ impl ToolContext {
         {
             return Ok(());
         }
-        self.append(Command::Cancel(Cancel { scope: CancelScope::Ask(id) })).await?;
+        self.append(Command::Cancel(Cancel::Ask(id))).await?;
         Err(InteractionError::Unavailable)
     }
 
@@ -133,21 +132,15 @@ impl ToolContext {
         interaction: Interaction,
         timeout: Duration,
     ) -> Result<InteractionRequest, GatewayError> {
-        let (input, body) = match interaction.asked {
-            Asked::Approval { input, scopes } => {
-                let offered_scopes = offered_scopes(&self.tool_name, &digest(&input), &scopes);
-                (input, AskBody::Approval { preview: None, offered_scopes, is_plan: false })
-            }
-            Asked::Questions { questions } => (Value::Null, AskBody::Question { questions }),
-            Asked::Form { form } => (Value::Null, AskBody::Form { form }),
-        };
+        let (input, body) = self.shown(interaction.asked);
         // One call may ask several things, one after the other: what is asked is part of the ask's id.
-        let asked = json!([input, body]);
-        let key = format!("tool\n{}\n{}", self.tool_call_id, digest(&asked).as_str());
-        let interaction_id = self.ask_id(InteractionId::derive(self.session, &key), &asked).await?;
+        let key = format!("tool\n{}\n{}", self.tool_call_id, digest(&json!([input, body])).as_str());
+        let usual = InteractionId::derive(self.session, &key);
+        let interaction_id = self.ask_id(usual, &asked(&input, &body)).await?;
         Ok(InteractionRequest {
             turn_id: self.turn,
             tool_call_id: Some(self.tool_call_id.clone()),
+            agent_says: interaction.words,
             presentation: interaction.presentation,
             completed_view: interaction.completed_view,
             deadline: Some(self.now().await?.after(timeout)),
@@ -164,6 +157,18 @@ impl ToolContext {
         })
     }
 
+    /// What would be done, and what is asked about it.
+    fn shown(&self, asked: Asked) -> (Value, AskBody) {
+        match asked {
+            Asked::Approval { input, scopes } => {
+                let offered_scopes = offered_scopes(&self.tool_name, &digest(&input), &scopes);
+                (input, AskBody::Approval { preview: None, offered_scopes, is_plan: false })
+            }
+            Asked::Questions { questions } => (Value::Null, AskBody::Question { questions }),
+            Asked::Form { form } => (Value::Null, AskBody::Form { form }),
+        }
+    }
+
     async fn next_prompt(
         &self,
         request: &InteractionRequest,
@@ -171,13 +176,21 @@ impl ToolContext {
         timeout: Duration,
     ) -> Result<InteractionRequest, GatewayError> {
         let errors = again.field_errors.iter().map(|(field, why)| (field.clone(), Value::from(why.clone())));
+        let mut request = request.clone();
+        if let Some(now) = again.interaction.as_deref().cloned() {
+            (request.input, request.body) = self.shown(now.asked);
+            request.input_digest = digest(&request.input);
+            request.agent_says = now.words;
+            request.presentation = now.presentation;
+            request.completed_view = now.completed_view;
+        }
         Ok(InteractionRequest {
             prompt_id: PromptId::generate(),
             error: again.error.clone(),
             field_errors: errors.collect(),
             initial_values: again.initial_values.clone(),
             deadline: Some(self.now().await?.after(timeout)),
-            ..request.clone()
+            ..request
         })
     }
 
@@ -209,27 +222,35 @@ impl ToolContext {
         timeout: Duration,
     ) -> Result<Decided, InteractionError> {
         let verdict = match wanted {
-            // After a failure the person's part is done too; the agent gets the error.
             // Whoever made the call may be gone: the result is kept for who comes back for it.
             Ok(ToolOutcome::Complete(result)) => Verdict::Complete { result: Some(result.clone()) },
-            Err(_) => Verdict::Complete { result: None },
+            Err(failure) => Verdict::Failed { message: failure.0.clone() },
             Ok(ToolOutcome::Pending { message }) => Verdict::Pending { message: message.clone() },
             Ok(ToolOutcome::Reprompt(again)) => {
                 Verdict::Reprompt(Box::new(self.next_prompt(&record.request, again, timeout).await?))
             }
         };
         let (interaction_id, prompt_id) = (record.id, record.ask.prompt_id);
-        let outcome = Outcome { interaction_id, prompt_id, trigger, verdict };
-        match self.append(Command::Outcome(Box::new(outcome))).await {
+        let outcome =
+            |verdict| Command::Outcome(Box::new(Outcome { interaction_id, prompt_id, trigger, verdict }));
+        match self.append(outcome(verdict)).await {
             Ok(()) => Ok(Decided::Here),
             Err(GatewayError::Rejected(
                 Rejection::NothingToDecide | Rejection::NotDue | Rejection::Ended,
             )) => Ok(Decided::Elsewhere),
             Err(GatewayError::Rejected(Rejection::TooManyAttempts { .. })) => {
                 // No answer was good enough, and nobody waits for another one.
-                let cancel = Cancel { scope: CancelScope::Ask(interaction_id) };
-                self.append(Command::Cancel(cancel)).await?;
+                self.append(Command::Cancel(Cancel::Ask(interaction_id))).await?;
                 Err(InteractionError::TooManyAttempts)
+            }
+            // What the tool wants cannot be written or shown. It has no other wish, so its call ends here.
+            Err(
+                error @ (GatewayError::TooLarge { .. }
+                | GatewayError::Rejected(Rejection::BadAsk { .. } | Rejection::SecretInName { .. })),
+            ) => {
+                let failure = ToolFailure(error.to_string());
+                self.append(outcome(Verdict::Failed { message: failure.0.clone() })).await?;
+                Err(failure.into())
             }
             Err(error) => Err(error.into()),
         }

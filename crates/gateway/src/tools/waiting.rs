@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Cancel, CancelScope, Command, Rejection, digest};
-use holdstead_protocol::{AskState, Closing, InteractionId, Origin, OwnerId, SessionId};
+use holdstead_core::{Cancel, Command, Rejection, digest};
+use holdstead_protocol::{AskState, Closing, Digest, InteractionId, Origin, OwnerId, SessionId};
 use holdstead_store::AskRecord;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl ToolContext {
     pub(super) async fn ask_id(
         &self,
         usual: InteractionId,
-        asked: &Value,
+        asked: &Digest,
     ) -> Result<InteractionId, GatewayError> {
         let Some(first) = self.under_key() else { return Ok(usual) };
         let Some(earlier) = self.gateway.inner.journal.ask(first).await? else { return Ok(first) };
@@ -52,8 +52,7 @@ impl ToolContext {
             return Err(Rejection::AskChanged.into());
         }
         // The same call again, or the next thing that it asks.
-        let same = json!([earlier.request.input, earlier.request.body]) == *asked;
-        Ok(if same { first } else { usual })
+        Ok(if earlier.ask.asked == *asked { first } else { usual })
     }
 }
 
@@ -114,8 +113,8 @@ impl Gateway {
             Origin::Tool => {}
             Origin::Agent | Origin::Caller => return Err(GatewayError::NoAsk),
         }
-        let scope = CancelScope::Ask(ask.request.interaction_id);
-        self.append(session, Command::Cancel(Cancel { scope })).await.map(drop)
+        let cancel = Cancel::Ask(ask.request.interaction_id);
+        self.append(session, Command::Cancel(cancel)).await.map(drop)
     }
 }
 
@@ -124,23 +123,39 @@ impl ToolContext {
     pub(super) async fn outcome_of(&self, id: InteractionId) -> Result<Value, InteractionError> {
         let record = self.over(id).await?;
         match record.ask.state {
-            AskState::Settled { .. } => self.gateway.tool_result(&record).await?.ok_or_else(|| {
+            AskState::Settled { .. } => {
+                let result = self.gateway.patiently(|| self.gateway.tool_result(&record)).await?;
                 let tool = &record.request.tool_name;
-                let words = format!("{tool} keeps no results: call it again with the same input and key");
-                ToolFailure(words).into()
-            }),
-            AskState::Closed { closing: Closing::Expired } => match nobody_answered() {
-                ToolOutcome::Complete(words) => Ok(words),
-                ToolOutcome::Reprompt(_) | ToolOutcome::Pending { .. } => Err(InteractionError::Expired),
-            },
+                let none = || {
+                    ToolFailure(format!("{tool} keeps no results: call it again with the same input and key"))
+                };
+                Ok(result.unwrap_or_else(|| Err(none()))?)
+            }
+            AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => {
+                self.too_late(&record).await
+            }
             AskState::Closed { closing: Closing::Cancelled } => Err(InteractionError::Cancelled),
-            AskState::Open
-            | AskState::Submitted { .. }
-            | AskState::Queued
-            | AskState::Closed { closing: Closing::AnsweredLate } => {
+            AskState::Open | AskState::Submitted { .. } | AskState::Queued => {
                 Ok(pending("The answer comes as a message."))
             }
         }
+    }
+
+    /// Its time ran out. An answer that came after that is a message to an agent that is hosted; any other caller has
+    /// nobody but us to hear it from.
+    async fn too_late(&self, record: &AskRecord) -> Result<Value, InteractionError> {
+        if record.ask.late.is_none() {
+            return match nobody_answered() {
+                ToolOutcome::Complete(words) => Ok(words),
+                ToolOutcome::Reprompt(_) | ToolOutcome::Pending { .. } => Err(InteractionError::Expired),
+            };
+        }
+        let session = self.gateway.patiently(|| self.gateway.inner.journal.session(self.session)).await?;
+        if session.is_some_and(|session| session.state.hosted) {
+            return Ok(pending("The answer comes as a message."));
+        }
+        let late = self.gateway.patiently(|| self.gateway.late_answer_of(record)).await?;
+        Ok(late.map_or(Value::Null, |late| json!({ "ok": true, "late": true, "message": late.text })))
     }
 
     /// Waits while a person may answer, or the tool makes up its mind.
@@ -157,7 +172,7 @@ impl ToolContext {
 
     /// Nobody waits for what another session asked.
     async fn own_ask(&self, id: InteractionId) -> Result<AskRecord, GatewayError> {
-        let record = self.gateway.inner.journal.ask(id).await?;
+        let record = self.gateway.patiently(|| self.gateway.inner.journal.ask(id)).await?;
         record
             .filter(|record| record.session == self.session && record.request.origin == Origin::Tool)
             .ok_or(GatewayError::NoAsk)

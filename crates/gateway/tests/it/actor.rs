@@ -196,6 +196,7 @@ pub(crate) fn question(call: &str) -> Ask {
         multi_select: false,
         allow_other: true,
         secret: false,
+        multiline: false,
     };
     ask(call, "AskUserQuestion", json!({}), AskBody::Question { questions: vec![question] })
 }

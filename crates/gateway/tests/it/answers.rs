@@ -18,7 +18,7 @@ async fn a_question_reaches_the_agent_as_it_was_answered() {
     let received = json!({
         "outcome": "settled",
         "settlement": "answered",
-        "response": { "action": "answer", "answers": [{ "questionId": "store", "labels": ["SQLite"] }] },
+        "response": { "action": "submit", "answers": [{ "questionId": "store", "labels": ["SQLite"] }] },
         "input": ask.input,
     });
     assert_eq!(result.output["received"], received);

@@ -31,6 +31,7 @@ fn question(key: &str, words: &str) -> AskCall {
         multi_select: false,
         allow_other: true,
         secret: false,
+        multiline: false,
     };
     AskCall { body: AskCallBody::Question { questions: vec![question] }, ..approval(key, Value::Null) }
 }

@@ -232,7 +232,7 @@ async fn an_agent_that_does_not_stop_when_told_to_is_ended() {
     let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
     let (mut talk, mut actor) = stage.talk().await;
     actor.says(AgentEvent::Text { text: "I never stop".to_owned(), parents: Vec::new() }).await;
-    stage.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+    stage.gateway.interrupt(&ada(), talk.session).await.unwrap();
     assert_eq!(actor.hears().await, Outgoing::Interrupt);
     advance(10 * SECOND).await;
     actor.side.kill.notified().await;
@@ -250,7 +250,7 @@ async fn an_interrupt_that_meets_an_agent_being_parked_ends_the_turn() {
     actor.is_heard(&mut talk).await;
     advance(10 * MINUTE).await;
     assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: call("call_1") });
-    stage.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+    stage.gateway.interrupt(&ada(), talk.session).await.unwrap();
     assert_eq!(actor.hears().await, Outgoing::Interrupt);
     actor.exits(true).await;
     assert_eq!(talk.done().await.reason, StopReason::Interrupted);

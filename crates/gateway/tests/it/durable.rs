@@ -75,6 +75,7 @@ impl Tool for Email {
                 Ok(ToolOutcome::Complete(json!({ "email": address, "for": state["for"] })))
             }
             _ => Ok(ToolOutcome::Reprompt(Reprompt {
+                interaction: None,
                 error: Some("That is no address.".to_owned()),
                 field_errors: FieldErrors::from([("email".to_owned(), "needs an @".to_owned())]),
                 initial_values: input,

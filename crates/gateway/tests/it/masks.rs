@@ -114,6 +114,7 @@ async fn an_id_is_never_masked_and_one_with_a_secret_in_it_is_refused() {
         multi_select: false,
         allow_other: false,
         secret: false,
+        multiline: false,
     };
     let bodies = [
         AskCallBody::Question { questions: vec![question] },
@@ -191,6 +192,7 @@ impl Tool for Careless {
         assert!(matches!(remembered, GatewayError::Rejected(Rejection::SecretInName { .. })));
         if response.attempt == 1 {
             return Ok(ToolOutcome::Reprompt(Reprompt {
+                interaction: None,
                 error: Some(format!("not {PLANTED}")),
                 field_errors: FieldErrors::from([(PLANTED.to_owned(), "?".to_owned())]),
                 initial_values: map(json!({ PLANTED: PLANTED })),

@@ -26,7 +26,7 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     let (gateway, session, id, his) = (&world.gateway, talk.session, ask.interaction_id, owner("bob"));
     does_not_exist!(NoSession, gateway.session(&his, session).await);
     does_not_exist!(NoSession, gateway.message(&bob(), session, "hi".to_owned()).await);
-    does_not_exist!(NoSession, gateway.interrupt(&his, session).await);
+    does_not_exist!(NoSession, gateway.interrupt(&bob(), session).await);
     does_not_exist!(NoSession, gateway.end(&bob(), session).await);
     does_not_exist!(NoSession, gateway.read(&his, session, Seq(0), 10).await);
     does_not_exist!(NoSession, gateway.stream(&his, session, Seq(0)).await);

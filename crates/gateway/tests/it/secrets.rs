@@ -33,6 +33,7 @@ fn pin() -> Question {
         multi_select: false,
         allow_other: true,
         secret: true,
+        multiline: false,
     }
 }
 
@@ -280,6 +281,7 @@ impl ResponseHandler for Picky {
         seen.push(response.response);
         Ok(match seen.len() {
             1 => ToolOutcome::Reprompt(Reprompt {
+                interaction: None,
                 error: Some("`short one` is too short".to_owned()),
                 field_errors: FieldErrors::from([("token".to_owned(), "not `short one`".to_owned())]),
                 initial_values: map(json!({ "token": "short one" })),

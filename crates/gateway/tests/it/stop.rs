@@ -15,7 +15,7 @@ async fn an_interrupt_cancels_the_asks_and_the_next_message_works() {
     let mut talk = world.talk().await;
     talk.say(TWO_ASKS).await;
     let (question, approval) = (talk.ask().await, talk.ask().await);
-    let interrupted = talk.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+    let interrupted = talk.gateway.interrupt(&ada(), talk.session).await.unwrap();
     let mut cancelled = interrupted.cancelled;
     cancelled.sort();
     let mut asked = vec![question.interaction_id, approval.interaction_id];
@@ -27,10 +27,17 @@ async fn an_interrupt_cancels_the_asks_and_the_next_message_works() {
             panic!("{refused:?}")
         };
     }
-    assert_eq!(talk.done().await.reason, StopReason::Interrupted);
+    let done = talk.done().await;
+    assert_eq!((done.reason, done.by.as_deref()), (StopReason::Interrupted, Some("Ada")));
+    let closed = talk.seen.iter().filter_map(|event| match &event.body {
+        EventBody::InteractionClosed(closed) => closed.by.as_deref(),
+        _ => None,
+    });
+    assert_eq!(closed.collect::<Vec<_>>(), ["Ada", "Ada"]);
     assert!(talk.results().await.is_empty(), "nothing was forwarded");
     talk.say("say And now?").await;
-    talk.completed().await;
+    let done = talk.done().await;
+    assert_eq!((done.reason, done.by), (StopReason::Completed, None), "nobody stopped that one");
     assert!(talk.seen.iter().all(|event| !matches!(event.body, EventBody::Error(_))));
 }
 
@@ -42,8 +49,9 @@ async fn an_interrupt_stops_a_parked_agent_without_starting_it() {
     let ask = talk.ask().await;
     talk.status(AgentState::Parked).await;
     let pid = talk.pid();
-    talk.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
-    assert_eq!(talk.done().await.reason, StopReason::Interrupted);
+    talk.gateway.interrupt(&ada(), talk.session).await.unwrap();
+    let done = talk.done().await;
+    assert_eq!((done.reason, done.by.as_deref()), (StopReason::Interrupted, Some("Ada")));
     assert_eq!(talk.pid(), pid);
     let refused = respond(&talk.gateway, &ask, answer(json!({ "store": "a" }))).await;
     assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::Dead { .. }))), "{refused:?}");
@@ -64,7 +72,7 @@ fn said(talk: &Talk) -> String {
 async fn an_interrupt_with_nothing_running_is_nothing() {
     let world = World::new().await;
     let mut talk = world.talk().await;
-    assert!(talk.gateway.interrupt(&owner("ada"), talk.session).await.unwrap().cancelled.is_empty());
+    assert!(talk.gateway.interrupt(&ada(), talk.session).await.unwrap().cancelled.is_empty());
     talk.say("say Hello.").await;
     talk.completed().await;
 }

@@ -68,6 +68,7 @@ fn complete(value: Value) -> Wanted {
 
 fn again(error: &str, values: Value) -> Wanted {
     Ok(ToolOutcome::Reprompt(Reprompt {
+        interaction: None,
         error: Some(error.to_owned()),
         field_errors: FieldErrors::from([("name".to_owned(), error.to_owned())]),
         initial_values: map(values),
@@ -183,7 +184,7 @@ async fn what_the_journal_could_not_read_again_is_told_to_the_tool() {
     let ask = talk.ask().await;
     talk.respond(&ask, submit(json!({ "name": "v1" }))).await;
     assert!(result(call).await.is_err_and(|error| error.to_string().contains("its result cannot be kept")));
-    assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Answered });
+    assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Failed });
 }
 
 #[tokio::test]
@@ -317,7 +318,7 @@ async fn a_stopped_turn_or_an_ended_session_is_told_to_the_tool() {
         if end {
             talk.gateway.end(&ada(), talk.session).await.unwrap();
         } else {
-            talk.gateway.interrupt(&owner("ada"), talk.session).await.unwrap();
+            talk.gateway.interrupt(&ada(), talk.session).await.unwrap();
         }
         assert!(matches!(result(call).await, Err(InteractionError::Cancelled)));
         assert_eq!(handler.cancelled.load(Ordering::SeqCst), 1);
@@ -338,8 +339,10 @@ async fn a_tool_that_fails_is_an_error_and_its_ask_is_over_for_everybody() {
         matches!(&failed, Err(InteractionError::Failed(why)) if why.0 == "the disk is full"),
         "{failed:?}"
     );
-    assert_eq!(state(&talk, &ask).await, AskState::Settled { settlement: Settlement::Answered });
-    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
+    let shown = talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
+    assert_eq!(shown.state, AskState::Settled { settlement: Settlement::Failed });
+    assert_eq!(shown.failure.as_deref(), Some("the disk is full"), "the person may know");
+    assert_eq!(shown.delivery, Some(Delivery::Acknowledged));
     let lost = respond(&talk.gateway, &ask, submit(json!({ "name": "b" }))).await;
     assert!(matches!(lost, Err(GatewayError::Rejected(Rejection::Lost { .. }))), "{lost:?}");
 }

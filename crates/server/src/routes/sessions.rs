@@ -120,5 +120,5 @@ pub(super) async fn interrupt(
     _: Nothing,
 ) -> Result<Json<Interrupted>, ApiError> {
     let Path(id) = id?;
-    Ok(Json(app.gateway.interrupt(&person.owner, id).await?))
+    Ok(Json(app.gateway.interrupt(&person, id).await?))
 }

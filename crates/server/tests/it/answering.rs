@@ -27,7 +27,7 @@ async fn an_answer_reaches_the_agent_exactly() {
     let told = received(&ana, &session).await;
     assert_eq!(
         told["response"],
-        json!({"action": "answer", "answers": [{"questionId": "store", "labels": ["SQLite"]}]})
+        json!({"action": "submit", "answers": [{"questionId": "store", "labels": ["SQLite"]}]})
     );
 }
 

@@ -51,7 +51,7 @@ fn answer(ask: &Interaction, number: usize) -> (ResponseDraft, &'static str, Val
         (ResponseDraft::Deny { reason: Some(words) }, "denied", wanted)
     } else if let AskBody::Question { questions } = &ask.request.body {
         let id = questions.first().map(|question| question.id.clone()).unwrap_or_default();
-        let wanted = json!({ "action": "answer", "answers": [{ "questionId": id, "other": words }] });
+        let wanted = json!({ "action": "submit", "answers": [{ "questionId": id, "other": words }] });
         let answers = json!({ id: words });
         (ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }, "answered", wanted)
     } else {

@@ -114,6 +114,7 @@ impl Tool for Email {
                 ToolOutcome::Complete(json!({ "ok": true, "email": email }))
             }
             _ => ToolOutcome::Reprompt(Reprompt {
+                interaction: None,
                 error: Some("That is no address.".to_owned()),
                 field_errors: FieldErrors::from([("email".to_owned(), "An address has an @.".to_owned())]),
                 initial_values: input,

@@ -63,6 +63,7 @@ pub(crate) fn question(session: SessionId, key: &str) -> InteractionRequest {
             multi_select: false,
             allow_other: true,
             secret: false,
+            multiline: false,
         }],
     };
     let can = Capabilities { reason: true, edit_input: false, scopes: false };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use holdstead_core::{Cancel, CancelScope, Command, Resume};
+use holdstead_core::{Cancel, Command, Resume};
 use holdstead_protocol::{AgentBox, EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
 use holdstead_store::{AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, StoreError};
@@ -346,7 +346,7 @@ pub(crate) async fn a_missing_ask_stops_nobody(fixture: &Fixture) {
     journal.append(session, ask(&kept)).await.expect("asked");
     let sql = "DELETE FROM asks WHERE request_seq = 2";
     fixture.run(sql, sql).await;
-    let cancel = Command::Cancel(Cancel { scope: CancelScope::Turn });
+    let cancel = Command::Cancel(Cancel::Turn { by: "Ada".to_owned() });
     let cancelled = journal.append(session, cancel).await.expect("what is left is closed");
     let closed: Vec<_> = cancelled.events.iter().filter_map(|event| event.body.ask()).collect();
     assert_eq!(closed, [kept.interaction_id]);

@@ -36,10 +36,8 @@ def reply(ask: Interaction, key: str) -> Reply[dict[str, Any]]:
     settlement, response = ask["settlement"], _response(ask)
     if settlement == "declined":
         return Declined(response.get("reason"), _by(response))
-    if settlement == "answered" and response["action"] == "answer":
-        return Answered(_answers(ask, response), _by(response))
     if settlement == "answered" and response["action"] == "submit":
-        return Answered(_values(ask, response), _by(response))
+        return Answered(_submitted(ask, response), _by(response))
     raise _unknown(ask)
 
 
@@ -71,14 +69,16 @@ def _late(ask: Interaction) -> Answered[Any] | Declined | None:
     late = ask.get("late")
     if late is None:
         return None
-    if late["action"] == "answer":
-        return Answered(_answers(ask, late), late["name"])
     if late["action"] == "submit":
-        return Answered(_values(ask, late), late["name"])
+        return Answered(_submitted(ask, late), late["name"])
     if late["action"] == "cancel":
         return Declined(late.get("reason"), late["name"])
     # An approval cannot be given late.
     return None
+
+
+def _submitted(ask: Interaction, response: InteractionResponse | LateResponse) -> dict[str, Any]:
+    return _answers(ask, response) if ask["request"]["kind"] == "question" else _values(ask, response)
 
 
 def _answers(ask: Interaction, response: InteractionResponse | LateResponse) -> dict[str, str | list[str]]:

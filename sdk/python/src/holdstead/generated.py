@@ -19,7 +19,7 @@ PromptId = str
 Scope = Literal["once", "session", "always"]
 Seq = int
 SessionId = str
-Settlement = Literal["approved", "denied", "answered", "declined"]
+Settlement = Literal["approved", "denied", "answered", "declined", "failed"]
 Surface = Literal["web", "terminal", "push", "chat", "agent_terminal", "api"]
 TextFormat = Literal["email", "uri", "date-time"]
 Timestamp = str
@@ -209,6 +209,7 @@ class Interaction(_Interaction, total=False):
     closing: Closing
     cut: Cut | None
     delivery: Delivery | None
+    failure: str | None
     late: LateResponse | None
     ranOtherThanApproved: bool
     respondedAt: Timestamp | None
@@ -256,20 +257,20 @@ class InteractionRequest(_InteractionRequest, total=False):
 
 
 class _InteractionResponse(TypedDict):
-    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+    action: Literal["approve", "deny", "submit", "cancel"]
     by: Literal["person", "grant", "rule", "earlier"]
     interactionId: InteractionId
     promptId: PromptId
 
 
 class InteractionResponse(_InteractionResponse, total=False):
-    answers: list[Answer]
+    answers: list[Answer] | None
     bodyDigest: Digest | None
     earlierInteractionId: InteractionId
     editedInput: Any
     grantId: GrantId
     idempotencyKey: str | None
-    input: dict[str, Any]
+    input: dict[str, Any] | None
     name: str
     reason: str | None
     scope: Scope
@@ -280,16 +281,16 @@ class InteractionResponse(_InteractionResponse, total=False):
 
 
 class _LateResponse(TypedDict):
-    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+    action: Literal["approve", "deny", "submit", "cancel"]
     at: Timestamp
     name: str
     surface: Surface
 
 
 class LateResponse(_LateResponse, total=False):
-    answers: list[Answer]
+    answers: list[Answer] | None
     editedInput: Any
-    input: dict[str, Any]
+    input: dict[str, Any] | None
     reason: str | None
     scope: Scope
 
@@ -328,6 +329,7 @@ class _Question(TypedDict):
 class Question(_Question, total=False):
     allowOther: bool
     multiSelect: bool
+    multiline: bool
     options: list[QuestionOption]
     secret: bool
 
@@ -353,13 +355,13 @@ class Refusal(_Refusal, total=False):
 
 
 class _Response(TypedDict):
-    action: Literal["approve", "deny", "answer", "submit", "cancel"]
+    action: Literal["approve", "deny", "submit", "cancel"]
 
 
 class Response(_Response, total=False):
-    answers: list[Answer]
+    answers: list[Answer] | None
     editedInput: Any
-    input: dict[str, Any]
+    input: dict[str, Any] | None
     reason: str | None
     scope: Scope
 

@@ -134,6 +134,10 @@ export type AskCallBody = {
 export type AskChange = {
     change: 'settled';
     /**
+     * Where the tool failed: why, for the person who responded.
+     */
+    failure?: string | null;
+    /**
      * What the tool made of it, for whoever called it.
      */
     result?: unknown;
@@ -269,15 +273,16 @@ export type Closing = 'expired' | 'cancelled' | 'answered_late';
 export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'too_many';
 
 /**
- * What the transcript shows of a form that was filled in.
+ * What the transcript shows of an ask that was answered.
  */
 export type CompletedView = {
     /**
-     * Every value, beside its label.
+     * Every value of a form, beside its label.
      */
     showInputs?: boolean;
     /**
-     * One line with the values in it, like `Deploy {{version}} to {{place}}`.
+     * One line about what was decided, like `{{action}}: {{version}} to {{place}}`. `{{action}}` is what the person did,
+     * the other names are those of a form's fields, of questions, or of the top of an approved input.
      */
     summaryTemplate?: string | null;
 };
@@ -346,6 +351,10 @@ export type Digest = string;
  * The end of a turn.
  */
 export type Done = {
+    /**
+     * Who stopped it.
+     */
+    by?: string | null;
     reason: StopReason;
     turnId: TurnId;
     usage?: Usage | null;
@@ -619,6 +628,10 @@ export type Interaction = AskState & {
     agent: string;
     cut?: Cut | null;
     delivery?: Delivery | null;
+    /**
+     * Why its tool failed, where it is settled as `failed`. Not in lists.
+     */
+    failure?: string | null;
     late?: LateResponse | null;
     openedAt: Timestamp;
     /**
@@ -641,6 +654,10 @@ export type Interaction = AskState & {
 };
 
 export type InteractionClosed = {
+    /**
+     * The person who stopped its turn or ended its session.
+     */
+    by?: string | null;
     closing: Closing;
     interactionId: InteractionId;
     /**
@@ -941,6 +958,10 @@ export type Question = {
     header: string;
     id: string;
     multiSelect?: boolean;
+    /**
+     * Its free text has room for several lines.
+     */
+    multiline?: boolean;
     options?: Array<QuestionOption>;
     question: string;
     secret?: boolean;
@@ -1001,7 +1022,7 @@ export type Respond = ResponseDraft & {
 };
 
 /**
- * A response that was checked against its ask: what the journal keeps and the agent gets.
+ * A response as it is written. To send answers and to send values is one act: `submit`.
  */
 export type Response = {
     action: 'approve';
@@ -1011,13 +1032,17 @@ export type Response = {
     action: 'deny';
     reason?: string | null;
 } | {
-    action: 'answer';
-    answers: Array<Answer>;
-} | {
     action: 'submit';
-    input: {
+    /**
+     * Of questions: each has its answer, in the order asked.
+     */
+    answers?: Array<Answer> | null;
+    /**
+     * Of a form: every value of its field's type.
+     */
+    input?: {
         [key: string]: unknown;
-    };
+    } | null;
 } | {
     action: 'cancel';
     reason?: string | null;
@@ -1213,6 +1238,10 @@ export type SessionStatus = {
      */
     agentRef?: string | null;
     box?: AgentBox | null;
+    /**
+     * The person who wanted it: stopped the turn, or ended the session.
+     */
+    by?: string | null;
     incarnation?: Incarnation | null;
     leftOut?: LeftOut | null;
     message?: string | null;
@@ -1237,7 +1266,7 @@ export type SetInteractionMode = {
 /**
  * How an ask was settled. There is no default: only a person, a grant or a rule brings one about.
  */
-export type Settlement = 'approved' | 'denied' | 'answered' | 'declined';
+export type Settlement = 'approved' | 'denied' | 'answered' | 'declined' | 'failed';
 
 /**
  * The short form of answers.

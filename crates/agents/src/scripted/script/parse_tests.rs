@@ -19,6 +19,7 @@ fn question(header: &str, question: &str, options: &[&str]) -> Question {
         multi_select: false,
         allow_other: true,
         secret: false,
+        multiline: false,
     }
 }
 

@@ -104,6 +104,7 @@ pub(super) fn question(text: &str) -> Result<Question, Problem> {
         multi_select: marks.contains('*'),
         allow_other: !marks.contains('!'),
         secret: false,
+        multiline: false,
     };
     if !question.allow_other && question.options.is_empty() { Err(Problem::NoOptions) } else { Ok(question) }
 }
@@ -179,6 +180,7 @@ mod tests {
             multi_select: true,
             allow_other: false,
             secret: false,
+            multiline: false,
         };
         assert_eq!(question("Deploy to*!: Where: here? | http://a | b: the second"), Ok(expected));
         assert_eq!(question("Store!: Where?"), Err(Problem::NoOptions));

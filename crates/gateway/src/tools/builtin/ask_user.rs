@@ -26,6 +26,7 @@ struct Input {
 #[serde(rename_all = "snake_case")]
 enum InputType {
     Text,
+    Textarea,
     Select,
     Multiselect,
     Confirm,
@@ -57,8 +58,8 @@ impl Tool for AskUser {
                 "question": {"type": "string", "description": "The whole question, as the person reads it"},
                 "inputType": {
                     "type": "string",
-                    "enum": ["text", "select", "multiselect", "confirm"],
-                    "description": "text: own words. select: one of the options, or own words. multiselect: several. \
+                    "enum": ["text", "textarea", "select", "multiselect", "confirm"],
+                    "description": "text: own words, in a line. textarea: in several. select: one of the options, or own words. multiselect: several. \
                                     confirm: yes or no. Left out: text, or select where there are options"
                 },
                 "options": {
@@ -114,8 +115,9 @@ fn question(input: Input) -> Result<(Question, InputType), InteractionError> {
     let usual = if options.is_empty() { InputType::Text } else { InputType::Select };
     let kind = input.input_type.unwrap_or(usual);
     match kind {
-        InputType::Text if options.is_empty() => {}
+        InputType::Text | InputType::Textarea if options.is_empty() => {}
         InputType::Text => return Err(bad_input("a `text` has no options")),
+        InputType::Textarea => return Err(bad_input("a `textarea` has no options")),
         InputType::Confirm if options.is_empty() => {
             options = ["Yes", "No"]
                 .map(|label| QuestionOption { label: label.to_owned(), description: None, preview: None })
@@ -134,6 +136,7 @@ fn question(input: Input) -> Result<(Question, InputType), InteractionError> {
         multi_select: kind == InputType::Multiselect,
         allow_other: kind != InputType::Confirm,
         secret: false,
+        multiline: kind == InputType::Textarea,
     };
     Ok((question, kind))
 }

@@ -134,7 +134,12 @@ impl World {
     }
 
     fn done(mut self) -> History {
-        self.push(EventBody::Done(Done { turn_id: self.turn, reason: StopReason::Completed, usage: None }));
+        self.push(EventBody::Done(Done {
+            turn_id: self.turn,
+            reason: StopReason::Completed,
+            by: None,
+            usage: None,
+        }));
         let seen = |event: &Event| Seen { seq: event.seq, id: event.id, life: 0 };
         self.history.seen.push(self.history.journal.iter().map(seen).collect());
         self.history
