@@ -214,7 +214,7 @@ export const login = <ThrowOnError extends boolean = false>(options: Options<Log
 });
 
 /**
- * Make a link that logs a browser in once.
+ * Make a link that logs a browser of yours in once.
  */
 export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Options<MakeLoginLinkData, ThrowOnError>) => (options?.client ?? client).post<MakeLoginLinkResponses, MakeLoginLinkErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
