@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::hub::Hub;
 use crate::presence::{Answering, Presence, Watch, Watching};
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
     drivers: Vec<Arc<dyn Driver>>,
+    pub(crate) access: Arc<Access>,
     pub(crate) hub: Hub,
     presence: Arc<Presence>,
     pub(crate) followed: Followed,
@@ -100,6 +102,7 @@ impl Gateway {
             journal,
             config,
             drivers,
+            access: Arc::default(),
             hub: Hub::default(),
             presence: Arc::default(),
             followed: Followed::default(),
@@ -112,6 +115,7 @@ impl Gateway {
         let gateway = Self { inner: Arc::new(inner) };
         gateway.recover().await?;
         gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
+        gateway.inner.tasks.spawn(access::run(gateway.clone()));
         Ok(gateway)
     }
 

@@ -3,6 +3,7 @@
 //! The journal is the truth and [`holdstead_core`] decides; this crate holds the channels, timers and processes.
 //! A channel here only wakes somebody up to read again: none of them carries a decision.
 
+mod access;
 mod agent_token;
 mod ask;
 mod changes;
@@ -32,6 +33,7 @@ mod tools;
 mod trusts;
 mod view;
 
+pub use access::{Admitted, BROWSER_LIFETIME, Lease};
 pub use ask::{CallerAsk, callers_session};
 pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;

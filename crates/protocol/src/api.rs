@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentBox, AgentState, AskState, CompletedView, Delivery, Digest, Event, Field, FieldErrors, Form, Grant,
-    InteractionId, InteractionRequest, InteractionResponse, MessageId, PermissionMode, Presentation,
-    PromptId, Response, ResponseDraft, Scope, Seq, SessionId, Surface, Timestamp, Trust, TrustId, TurnId,
+    AgentBox, AgentState, AskState, CompletedView, Delivery, DeviceId, DeviceKind, Digest, Event, Field,
+    FieldErrors, Form, Grant, InteractionId, InteractionRequest, InteractionResponse, MessageId,
+    PermissionMode, PersonId, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId,
+    Surface, Timestamp, Trust, TrustId, TurnId,
 };
 
 /// Open a session.
@@ -501,9 +502,36 @@ pub struct Ticket {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WhoAmI {
+    pub person_id: PersonId,
+    pub device_id: DeviceId,
     pub name: String,
     pub role: Role,
     pub version: String,
+}
+
+/// The devices of one person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DevicePage {
+    pub devices: Vec<Device>,
+}
+
+/// A browser, a terminal or a token that can act for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    pub device_id: DeviceId,
+    pub kind: DeviceKind,
+    pub name: String,
+    /// The one that asks.
+    pub current: bool,
+    pub created_at: Timestamp,
+    /// To the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Timestamp>,
+    /// A browser's moves on while it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// The agents that a gateway can host.

@@ -9,10 +9,10 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use holdstead_gateway::{Answering, Person};
+use holdstead_gateway::{Admitted, Answering, Lease, Person};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
-use holdstead_protocol::{DeviceKind, OwnerId, PersonId, SessionId, Surface};
+use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Surface};
 use holdstead_store::token_hash;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -31,13 +31,16 @@ const INTERACTION_HEADER: &str = "holdstead-interaction";
 /// A valid token.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    pub(crate) id: PersonId,
+    pub(crate) person_id: PersonId,
+    pub(crate) device_id: DeviceId,
     pub(crate) person: Person,
     pub(crate) role: Role,
     /// The hash of the token.
     pub(crate) token: [u8; 32],
     /// The one session an agent's token belongs to.
     session: Option<SessionId>,
+    /// Ends when the device is revoked, or its person is given another role.
+    pub(crate) lease: Lease,
 }
 
 /// What a caller may do over a socket, and the words where it may not.
@@ -48,6 +51,7 @@ pub(crate) struct Rights {
 }
 
 const MAY_NOT_OPERATE: &str = "This token may not start or stop agents. A person's token may.";
+const BOUND: &str = "This token belongs to one session, and may only look at it.";
 const MAY_NOT_ANSWER: &str = "This token may not answer. A person's token may.";
 
 impl Caller {
@@ -64,6 +68,21 @@ impl Caller {
         }
     }
 
+    /// Who acts, if their device is still good. Asked for right before something is done: it may have been revoked while
+    /// the rest of the request was on its way.
+    pub(crate) fn now(&self) -> Result<&Person, ApiError> {
+        if self.lease.is_good() { Ok(&self.person) } else { Err(ApiError::NoToken) }
+    }
+
+    /// Waits for something no longer than the device is good.
+    pub(crate) async fn while_good<T>(&self, waiting: impl Future<Output = T>) -> Result<T, ApiError> {
+        tokio::select! {
+            biased;
+            () = self.lease.ended() => Err(ApiError::NoToken),
+            done = waiting => Ok(done),
+        }
+    }
+
     fn own_session(&self) -> SessionId {
         self.session.unwrap_or_else(|| holdstead_gateway::callers_session(&self.person))
     }
@@ -71,29 +90,44 @@ impl Caller {
 
 /// May look at what belongs to its owner, or at its own session.
 #[derive(Debug, Clone)]
-pub(crate) struct Reader(Caller);
+pub(crate) struct Reader(pub(crate) Caller);
 
 /// May open, message, stop and end sessions.
 #[derive(Debug, Clone)]
-pub(crate) struct Operator(pub(crate) Person);
+pub(crate) struct Operator(Caller);
 
 /// May answer asks.
 #[derive(Debug, Clone)]
-pub(crate) struct Answerer(pub(crate) Person);
+pub(crate) struct Answerer(Caller);
 
 /// May open asks.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker(Caller);
+pub(crate) struct Asker(pub(crate) Caller);
+
+impl Operator {
+    /// See [`Caller::now`].
+    pub(crate) fn now(&self) -> Result<&Person, ApiError> {
+        self.0.now()
+    }
+}
+
+impl Answerer {
+    /// See [`Caller::now`].
+    pub(crate) fn now(&self) -> Result<&Person, ApiError> {
+        self.0.now()
+    }
+}
 
 impl Reader {
-    pub(crate) fn person(&self) -> &Person {
-        &self.0.person
+    /// See [`Caller::now`].
+    pub(crate) fn now(&self) -> Result<&Person, ApiError> {
+        self.0.now()
     }
 
     /// The owner, if this token may see everything of theirs.
     pub(crate) fn owner(&self) -> Result<&OwnerId, ApiError> {
         match (self.0.role, self.0.session) {
-            (Role::Person | Role::Viewer | Role::Admin, None) => Ok(&self.0.person.owner),
+            (Role::Person | Role::Viewer | Role::Admin, None) => Ok(&self.0.now()?.owner),
             (Role::Person | Role::Viewer | Role::Admin, Some(_)) | (Role::Agent | Role::Runner, _) => {
                 Err(ApiError::Forbidden("This token can see its own session only."))
             }
@@ -103,7 +137,7 @@ impl Reader {
     /// The owner, if this token may see this session.
     pub(crate) fn owner_for(&self, session: SessionId) -> Result<&OwnerId, ApiError> {
         if self.0.own_session() == session {
-            return Ok(&self.0.person.owner);
+            return Ok(&self.0.now()?.owner);
         }
         self.owner()
     }
@@ -126,8 +160,9 @@ impl Reader {
 }
 
 impl Asker {
-    pub(crate) fn person(&self) -> &Person {
-        &self.0.person
+    /// See [`Caller::now`].
+    pub(crate) fn now(&self) -> Result<&Person, ApiError> {
+        self.0.now()
     }
 
     /// Where this caller's asks go. A program asks in its own session only: in another's it would read from what is masked
@@ -188,25 +223,25 @@ impl FromRequestParts<App> for Caller {
 
 impl Caller {
     async fn with_token(hash: [u8; 32], parts: &Parts, app: &App) -> Result<Self, ApiError> {
-        let journal = app.gateway.journal();
         app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
         if parts.extensions.get::<RequestSeat>().is_some_and(|seat| !seat.count(hash)) {
             return Err(ApiError::TooManyAtOnce);
         }
-        let (device, person) = journal.device_by_hash(&hash).await?.ok_or(ApiError::NoToken)?;
-        let expired = match device.expires_at {
-            Some(expiry) => journal.now().await? >= expiry,
-            None => false,
-        };
-        if expired || device.revoked_at.is_some() || person.removed_at.is_some() {
-            return Err(ApiError::NoToken);
-        }
+        let Admitted { device, person, lease } = app.gateway.admit(&hash).await?.ok_or(ApiError::NoToken)?;
         let surface = match device.kind {
             DeviceKind::Browser => Surface::Web,
             DeviceKind::Terminal | DeviceKind::Token => said_surface(parts),
         };
         let caller = Person { owner: person.owner, name: person.name, surface };
-        Ok(Self { id: person.id, person: caller, role: person.role, token: hash, session: device.session })
+        Ok(Self {
+            person_id: person.id,
+            device_id: device.id,
+            person: caller,
+            role: person.role,
+            token: hash,
+            session: device.session,
+            lease,
+        })
     }
 }
 
@@ -244,9 +279,10 @@ impl FromRequestParts<App> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        match caller.role {
-            Role::Person | Role::Admin => Ok(Self(caller.person)),
-            Role::Viewer | Role::Agent | Role::Runner => Err(ApiError::Forbidden(MAY_NOT_OPERATE)),
+        match (caller.role, caller.session) {
+            (Role::Person | Role::Admin, None) => Ok(Self(caller)),
+            (Role::Person | Role::Admin, Some(_)) => Err(ApiError::Forbidden(BOUND)),
+            (Role::Viewer | Role::Agent | Role::Runner, _) => Err(ApiError::Forbidden(MAY_NOT_OPERATE)),
         }
     }
 }
@@ -256,9 +292,10 @@ impl FromRequestParts<App> for Answerer {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        match caller.role {
-            Role::Person | Role::Admin => Ok(Self(caller.person)),
-            Role::Viewer | Role::Agent | Role::Runner => Err(ApiError::Forbidden(MAY_NOT_ANSWER)),
+        match (caller.role, caller.session) {
+            (Role::Person | Role::Admin, None) => Ok(Self(caller)),
+            (Role::Person | Role::Admin, Some(_)) => Err(ApiError::Forbidden(BOUND)),
+            (Role::Viewer | Role::Agent | Role::Runner, _) => Err(ApiError::Forbidden(MAY_NOT_ANSWER)),
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Server-sent events that end when the gateway goes away: a graceful shutdown would wait for them for ever.
+//! Server-sent events. They end when the gateway goes away, as a graceful shutdown would wait for them for ever, and when
+//! the device that reads them is revoked.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures_util::Stream;
+use holdstead_gateway::Lease;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +17,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub(crate) fn stream<S, F>(
     state: S,
     shutdown: CancellationToken,
+    lease: Lease,
     next: impl FnMut(S) -> F + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Frame, Infallible>>>
 where
@@ -25,7 +28,13 @@ where
         let (frame, state) = next(state).await?;
         Some((Ok(frame), (state, next)))
     });
-    let ending = futures_util::StreamExt::take_until(frames, shutdown.cancelled_owned());
+    let end = async move {
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = lease.ended() => {}
+        }
+    };
+    let ending = futures_util::StreamExt::take_until(frames, Box::pin(end));
     Sse::new(ending).keep_alive(KeepAlive::new().interval(HEARTBEAT))
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use holdstead_core::{BadName, handle_of, person_name};
+use holdstead_gateway::BROWSER_LIFETIME;
 use holdstead_protocol::api::{LoginLink, Role, Ticket};
 use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Timestamp};
 use holdstead_store::{
@@ -11,8 +12,6 @@ use holdstead_store::{
 
 /// How long a link can be used.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(600);
-/// How long a browser stays logged in.
-const BROWSER_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How long a ticket can be used: a page opens its socket at once.
 const TICKET_LIFETIME: Duration = Duration::from_secs(30);
 

@@ -76,7 +76,7 @@ pub(super) async fn session(
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let events = app.gateway.stream(owner, id, after).await?;
     let tail = Tail { resume: Some(resume), events, _watching: watching };
-    Ok(sse::stream(tail, app.gateway.shutdown_token(), next_event).into_response())
+    Ok(sse::stream(tail, app.gateway.shutdown_token(), reader.0.lease.clone(), next_event).into_response())
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {
@@ -130,7 +130,7 @@ pub(super) async fn inbox(
     let owner = reader.owner()?;
     let watching = watching(&app, &reader, &cursor, Watch::Inbox);
     let inbox = (app.gateway.inbox(owner), watching);
-    Ok(sse::stream(inbox, app.gateway.shutdown_token(), next_change).into_response())
+    Ok(sse::stream(inbox, app.gateway.shutdown_token(), reader.0.lease.clone(), next_change).into_response())
 }
 
 async fn next_change(watched: (InboxStream, Watching)) -> Option<(Frame, (InboxStream, Watching))> {

@@ -37,11 +37,11 @@ pub(super) struct Place {
     responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     id: Result<Path<GrantId>, PathRejection>,
     place: Result<Asked<Place>, ApiError>,
 ) -> Result<StatusCode, ApiError> {
     let (Path(id), Asked(place)) = (id?, place?);
-    app.gateway.revoke(&person, id, place.session).await?;
+    app.gateway.revoke(answerer.now()?, id, place.session).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -77,7 +77,7 @@ pub(super) async fn ask(
     let Whole(call) = body?;
     let call: AskCall = fitting(in_our_words(call)?)?;
     let place = asker.place(call.session_id)?;
-    let interaction = app.gateway.ask(asker.person(), place, call).await?;
+    let interaction = app.gateway.ask(asker.now()?, place, call).await?;
     Ok((StatusCode::CREATED, Json(interaction)))
 }
 
@@ -100,19 +100,20 @@ pub(super) async fn show(
     query: Result<Asked<Waiting>, ApiError>,
 ) -> Result<Json<Interaction>, ApiError> {
     let (Path(id), Asked(waiting)) = (id?, query?);
-    let first = app.gateway.interaction(&reader.person().owner, id).await?;
+    let first = app.gateway.interaction(&reader.now()?.owner, id).await?;
     reader.owner_for(first.session_id)?;
     let interaction = match waiting.wait.as_deref() {
         None => first,
         Some(text) => {
             let wait = seconds(text)?.min(LONGEST_WAIT);
-            app.gateway.wait_settled(reader.person(), id, wait).await?
+            reader.0.while_good(app.gateway.wait_settled(reader.now()?, id, wait)).await??
         }
     };
+    let person = reader.now()?;
     let handed = if reader.is_program() {
         app.gateway.fetched(interaction).await?
     } else {
-        app.gateway.read_by(reader.person(), interaction).await?
+        app.gateway.read_by(person, interaction).await?
     };
     Ok(Json(handed))
 }
@@ -136,7 +137,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
         (status = "default", body = Problem)))]
 pub(super) async fn respond(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     headers: HeaderMap,
     id: Result<Path<InteractionId>, PathRejection>,
     body: Result<Sent<Respond>, ApiError>,
@@ -145,5 +146,5 @@ pub(super) async fn respond(
     if answers_here(&headers) == InteractionMode::Off {
         return Err(interaction_off().into());
     }
-    Ok(Json(app.gateway.respond(&person, id, body).await?))
+    Ok(Json(app.gateway.respond(answerer.now()?, id, body).await?))
 }

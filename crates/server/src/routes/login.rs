@@ -25,7 +25,8 @@ pub(super) async fn make_link(
 ) -> Result<(StatusCode, Json<LoginLink>), ApiError> {
     // Whoever has a screen: it gets what the token has, and no more.
     caller.rights()?;
-    let link = issue_link(app.gateway.journal().as_ref(), caller.id).await?;
+    caller.now()?;
+    let link = issue_link(app.gateway.journal().as_ref(), caller.person_id).await?;
     Ok((StatusCode::CREATED, Json(link)))
 }
 

@@ -7,7 +7,9 @@ use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
 use holdstead_protocol::Problem;
 use holdstead_protocol::json::{self, BadJson};
 use holdstead_protocol::mcp::flawed;
@@ -61,7 +63,7 @@ pub(super) async fn serve(
     let id = request.headers().get(HEADER).and_then(|id| id.to_str().ok());
     let mcp = Mcp {
         place: asker.place(None)?,
-        caller: asker.person().clone(),
+        caller: asker.now()?.clone(),
         client: id.and_then(Named::from_id).map(|Named(name)| name),
         introduced: Arc::default(),
         patience,
@@ -77,7 +79,14 @@ pub(super) async fn serve(
         .disable_allowed_hosts();
     let service =
         StreamableHttpService::new(move || Ok(mcp.clone()), Arc::new(NeverSessionManager::default()), config);
-    let mut response = service.handle(request).await.map(Body::new);
+    // A device that is revoked meanwhile hears nothing more. What was asked stays.
+    let lease = asker.0.lease.clone();
+    let response = asker.0.while_good(service.handle(request)).await?;
+    let mut response = response.map(Body::new);
+    if response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream") {
+        let ended = Box::pin(async move { lease.ended().await });
+        response = response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)));
+    }
     if let Some(name) = introduced.get()
         && let Ok(id) = HeaderValue::from_str(&Named(name.clone()).to_id())
     {

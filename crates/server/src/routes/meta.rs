@@ -17,6 +17,8 @@ use crate::problem::ApiError;
     responses((status = 200, body = WhoAmI), (status = "default", body = Problem)))]
 pub(super) async fn me(caller: Caller) -> Json<WhoAmI> {
     Json(WhoAmI {
+        person_id: caller.person_id,
+        device_id: caller.device_id,
         name: caller.person.name,
         role: caller.role,
         version: env!("CARGO_PKG_VERSION").to_owned(),

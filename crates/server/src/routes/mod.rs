@@ -1,6 +1,7 @@
 //! The routes, as the OpenAPI document lists them.
 
 mod aliases;
+mod devices;
 mod events;
 mod grants;
 mod interactions;
@@ -105,6 +106,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(trusts::list, trusts::trust))
         .routes(routes!(trusts::folder))
         .routes(routes!(trusts::revoke))
+        .routes(routes!(devices::list, devices::log_out_everywhere))
+        .routes(routes!(devices::log_out))
         .routes(routes!(login::make_link))
         .routes(routes!(login::login))
         .routes(routes!(mcp::serve))

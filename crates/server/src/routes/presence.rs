@@ -18,11 +18,11 @@ use crate::problem::ApiError;
     responses((status = 204, description = "its open streams count as it says"), (status = "default", body = Problem)))]
 pub(super) async fn set_mode(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     body: Result<Sent<SetInteractionMode>, ApiError>,
 ) -> Result<StatusCode, ApiError> {
     let Sent(body) = body?;
-    app.gateway.set_answering(&person, &body.client, body.mode.into());
+    app.gateway.set_answering(answerer.now()?, &body.client, body.mode.into());
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -35,5 +35,5 @@ pub(super) fn watching(app: &App, reader: &Reader, cursor: &Cursor, watch: Watch
         Answering::Never => None,
     };
     let client = given.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    app.gateway.watching(reader.person(), &client, answering, watch)
+    app.gateway.watching(&reader.0.person, &client, answering, watch)
 }

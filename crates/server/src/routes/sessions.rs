@@ -21,11 +21,11 @@ use crate::problem::ApiError;
     responses((status = 201, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn open(
     State(app): State<App>,
-    Operator(person): Operator,
+    operator: Operator,
     body: Result<Sent<OpenSession>, ApiError>,
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
     let Sent(open) = body?;
-    let session = app.gateway.open_session(&person, open).await?;
+    let session = app.gateway.open_session(operator.now()?, open).await?;
     Ok((StatusCode::CREATED, Json(session)))
 }
 
@@ -72,11 +72,11 @@ pub(super) async fn show(
     responses((status = 204, description = "ended; its asks are cancelled"), (status = "default", body = Problem)))]
 pub(super) async fn end(
     State(app): State<App>,
-    Operator(person): Operator,
+    operator: Operator,
     id: Result<Path<SessionId>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
-    app.gateway.end(&person, id).await?;
+    app.gateway.end(operator.now()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -86,12 +86,12 @@ pub(super) async fn end(
         (status = 409, description = "it has not ended", body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn erase(
     State(app): State<App>,
-    Operator(person): Operator,
+    operator: Operator,
     id: Result<Path<SessionId>, PathRejection>,
     _: Nothing,
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
-    app.gateway.erase(&person, id).await?;
+    app.gateway.erase(operator.now()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -101,12 +101,12 @@ pub(super) async fn erase(
     responses((status = 202, body = MessageAccepted), (status = "default", body = Problem)))]
 pub(super) async fn message(
     State(app): State<App>,
-    Operator(person): Operator,
+    operator: Operator,
     id: Result<Path<SessionId>, PathRejection>,
     body: Result<Sent<SendMessage>, ApiError>,
 ) -> Result<(StatusCode, Json<MessageAccepted>), ApiError> {
     let (Path(id), Sent(message)) = (id?, body?);
-    let accepted = app.gateway.message(&person, id, message.text).await?;
+    let accepted = app.gateway.message(operator.now()?, id, message.text).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
@@ -115,10 +115,10 @@ pub(super) async fn message(
     responses((status = 200, body = Interrupted), (status = "default", body = Problem)))]
 pub(super) async fn interrupt(
     State(app): State<App>,
-    Operator(person): Operator,
+    operator: Operator,
     id: Result<Path<SessionId>, PathRejection>,
     _: Nothing,
 ) -> Result<Json<Interrupted>, ApiError> {
     let Path(id) = id?;
-    Ok(Json(app.gateway.interrupt(&person, id).await?))
+    Ok(Json(app.gateway.interrupt(operator.now()?, id).await?))
 }

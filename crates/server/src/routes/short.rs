@@ -6,7 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use holdstead_gateway::{GatewayError, Person};
+use holdstead_gateway::GatewayError;
 use holdstead_protocol::api::{Respond, ShortAnswers, ShortApproval, ShortDenial, ShortError};
 use holdstead_protocol::{AskBody, FieldErrors, Refusal, ResponseDraft, SessionId};
 use serde_json::json;
@@ -73,13 +73,13 @@ fn short_error(status: StatusCode, words: &str) -> Response {
         (status = "default", body = ShortError)))]
 pub(super) async fn approve(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     id: Result<Path<SessionId>, PathRejection>,
     body: Result<Sent<ShortApproval>, ApiError>,
 ) -> Response {
     let approve = ResponseDraft::Approve { scope: None, edited_input: None };
     let given = body.map(|Sent(body)| body.tool_call_id.map(|call| (call, approve)));
-    answer(&app, &person, id, Wanted::Approval, given).await
+    answer(&app, &answerer, id, Wanted::Approval, given).await
 }
 
 /// Deny a tool call.
@@ -88,14 +88,14 @@ pub(super) async fn approve(
         (status = "default", body = ShortError)))]
 pub(super) async fn deny(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     id: Result<Path<SessionId>, PathRejection>,
     body: Result<Sent<ShortDenial>, ApiError>,
 ) -> Response {
     let given = body.map(|Sent(ShortDenial { tool_call_id, reason })| {
         tool_call_id.map(|call| (call, ResponseDraft::Deny { reason }))
     });
-    answer(&app, &person, id, Wanted::Approval, given).await
+    answer(&app, &answerer, id, Wanted::Approval, given).await
 }
 
 /// Answer the questions of a tool call.
@@ -104,7 +104,7 @@ pub(super) async fn deny(
         (status = "default", body = ShortError)))]
 pub(super) async fn submit_answers(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     id: Result<Path<SessionId>, PathRejection>,
     body: Result<Sent<ShortAnswers>, ApiError>,
 ) -> Response {
@@ -112,12 +112,12 @@ pub(super) async fn submit_answers(
         let (call, answers) = tool_call_id.zip(answers)?;
         Some((call, ResponseDraft::Submit { answers: Some(answers.clone()), input: Some(answers) }))
     });
-    answer(&app, &person, id, Wanted::Question, given).await
+    answer(&app, &answerer, id, Wanted::Question, given).await
 }
 
 async fn answer(
     app: &App,
-    person: &Person,
+    answerer: &Answerer,
     id: Result<Path<SessionId>, PathRejection>,
     wanted: Wanted,
     given: Result<Option<(String, ResponseDraft)>, ApiError>,
@@ -128,6 +128,10 @@ async fn answer(
         Err(error) => return error.into_response(),
     };
     let Ok(Path(session)) = id else { return short_error(StatusCode::NOT_FOUND, wanted.none_pending()) };
+    let person = match answerer.now() {
+        Ok(person) => person,
+        Err(error) => return error.into_response(),
+    };
     let ask = match app.gateway.open_ask_of_call(&person.owner, session, &tool_call_id).await {
         Ok(ask) if wanted.fits(&ask.request.body) => ask,
         Ok(_) | Err(GatewayError::NoAsk | GatewayError::NoSession) => {

@@ -44,7 +44,7 @@ pub(super) async fn events(
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let shutdown = app.gateway.shutdown_token();
     let tail = Tail { gateway: app.gateway, owner, events, _watching: watching };
-    Ok(sse::stream(tail, shutdown, next).into_response())
+    Ok(sse::stream(tail, shutdown, reader.0.lease.clone(), next).into_response())
 }
 
 struct Tail {

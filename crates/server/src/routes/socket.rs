@@ -13,7 +13,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdstead_gateway::{Answering, Direct, cursor};
+use holdstead_gateway::{Answering, Direct, Lease, cursor};
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::socket::{ClientFrame, ServerFrame};
 use holdstead_protocol::transport::{InteractionMode, Transport as _, TransportError};
@@ -33,6 +33,8 @@ use crate::problem::ApiError;
 const QUEUE: usize = 32;
 /// How long a client may not read.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the words of a close may take.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often a silent socket shows that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The largest frame a client may send.
@@ -58,6 +60,7 @@ struct Connection {
     owner: OwnerId,
     name: String,
     rights: Rights,
+    lease: Lease,
     direct: Direct,
     subscriptions: HashMap<SessionId, DropGuard>,
 }
@@ -65,17 +68,18 @@ struct Connection {
 impl Connection {
     fn new(app: App, caller: Caller, rights: Rights) -> Self {
         let (owner, name) = (caller.person.owner.clone(), caller.person.name.clone());
+        let lease = caller.lease;
         let client = uuid::Uuid::new_v4().to_string();
         let answering = if rights.answer.is_ok() { Answering::On } else { Answering::Never };
         let direct = Direct::new(app.gateway.clone(), caller.person, client, answering);
-        Self { app, owner, name, rights, direct, subscriptions: HashMap::new() }
+        Self { app, owner, name, rights, lease, direct, subscriptions: HashMap::new() }
     }
 
     async fn run(mut self, socket: WebSocket) {
         let (sink, mut incoming) = socket.split();
         let (frames, queue) = mpsc::channel(QUEUE);
         let gone = CancellationToken::new();
-        let writer = tokio::spawn(write(sink, queue, gone.clone()));
+        let writer = tokio::spawn(write(sink, queue, self.lease.clone(), gone.clone()));
         let shutdown = self.app.gateway.shutdown_token();
         let mut end = None;
         let welcome = ServerFrame::Welcome { name: self.name.clone() };
@@ -90,6 +94,10 @@ impl Connection {
                     () = gone.cancelled() => break,
                     message = incoming.next() => message,
                 };
+                // Whatever was on its way when the device was revoked is not done.
+                if !self.lease.is_good() {
+                    break;
+                }
                 let text = match message {
                     Some(Ok(Message::Text(text))) => text,
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
@@ -314,12 +322,29 @@ fn value(result: &impl Serialize) -> Result<Value, TransportError> {
     serde_json::to_value(result).map_err(|error| TransportError::Unreachable(error.to_string()))
 }
 
-/// Writes what waits; lets the client go when it does not read.
+/// Writes what waits; lets the client go when it does not read, or its device is revoked.
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
     mut queue: mpsc::Receiver<Outgoing>,
+    lease: Lease,
     gone: CancellationToken,
 ) {
+    tokio::select! {
+        biased;
+        () = lease.ended() => {
+            let reason = "This device was logged out, or what it may do has changed.".into();
+            let close = Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }));
+            // A client that does not read is let go without words.
+            drop(tokio::time::timeout(LAST_WORDS, sink.send(close)).await);
+        }
+        () = write_all(&mut sink, &mut queue) => {}
+    }
+    gone.cancel();
+    // The other side may be gone already.
+    drop(sink.close().await);
+}
+
+async fn write_all(sink: &mut SplitSink<WebSocket, Message>, queue: &mut mpsc::Receiver<Outgoing>) {
     loop {
         let message = match tokio::time::timeout(HEARTBEAT, queue.recv()).await {
             Ok(Some(Outgoing::Frame(frame))) => match serde_json::to_string(&frame) {
@@ -337,7 +362,4 @@ async fn write(
             Ok(Err(_)) | Err(_) => break,
         }
     }
-    gone.cancel();
-    // The other side may be gone already.
-    drop(sink.close().await);
 }

@@ -39,11 +39,11 @@ pub(super) struct Folder {
     responses((status = 200, body = FolderFiles), (status = "default", body = Problem)))]
 pub(super) async fn folder(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     folder: Result<Asked<Folder>, ApiError>,
 ) -> Result<Json<FolderFiles>, ApiError> {
     let Asked(Folder { agent, folder }) = folder?;
-    Ok(Json(app.gateway.folder_files(&person.owner, &agent, &folder).await?))
+    Ok(Json(app.gateway.folder_files(&answerer.now()?.owner, &agent, &folder).await?))
 }
 
 /// Trusts a folder's own files as they were shown. Only a person may.
@@ -51,11 +51,11 @@ pub(super) async fn folder(
     responses((status = 200, body = Trust), (status = "default", body = Problem)))]
 pub(super) async fn trust(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     body: Result<Sent<TrustFolder>, ApiError>,
 ) -> Result<Json<Trust>, ApiError> {
     let Sent(wanted) = body?;
-    Ok(Json(app.gateway.trust(&person, wanted).await?))
+    Ok(Json(app.gateway.trust(answerer.now()?, wanted).await?))
 }
 
 /// Takes a trust back: the next start of an agent there is without the folder's own files.
@@ -63,11 +63,11 @@ pub(super) async fn trust(
     responses((status = 204, description = "the next start is without them"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
-    Answerer(person): Answerer,
+    answerer: Answerer,
     id: Result<Path<TrustId>, PathRejection>,
     _: Asked<NoParams>,
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
-    app.gateway.distrust(&person, id).await?;
+    app.gateway.distrust(answerer.now()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -53,9 +53,7 @@ async fn a_browser_is_logged_out_after_thirty_days() {
     let ana = running.client(Role::Person, "ana").await;
     let (_, link) = ana.post("/v1/login-links", &json!({})).await;
     let (_, logged_in) = login(&running, &link["code"], None).await;
-    let hash = holdstead_store::token_hash(logged_in["token"].as_str().expect("a token"));
-    let found = running.gateway.journal().device_by_hash(&hash).await.expect("a look");
-    let (record, _) = found.expect("it is known");
+    let record = running.device(logged_in["token"].as_str().expect("a token")).await;
     let lives = record.expires_at.expect("an end").since(record.created_at);
     assert_eq!(lives.as_secs_f64().round(), 30.0 * 24.0 * 3600.0);
     assert_eq!(record.name, "Browser", "it did not say which");

@@ -3,6 +3,7 @@
 mod answering;
 mod asking;
 mod connections;
+mod devices;
 mod document;
 mod doors;
 mod erasing;
@@ -13,6 +14,7 @@ mod mcp;
 mod page;
 mod presence;
 mod ready;
+mod revoking;
 mod running;
 mod short;
 mod socket;

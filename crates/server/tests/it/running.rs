@@ -12,7 +12,7 @@ use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::{Listener, ServerConfig};
-use holdstead_store::Journal;
+use holdstead_store::{DeviceRecord, Journal};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -87,6 +87,13 @@ impl Running {
         let token =
             holdstead_server::issue_token(journal, &owner, role, name, session).await.expect("a token");
         Client { running: self, token }
+    }
+
+    /// The device that a token belongs to.
+    pub(crate) async fn device(&self, token: &str) -> DeviceRecord {
+        let hash = holdstead_store::token_hash(token);
+        let found = self.gateway.journal().device_by_hash(&hash).await.expect("a look");
+        found.expect("it is known").0
     }
 
     pub(crate) fn plain(&self, method: Method, path: &str) -> RequestBuilder {

@@ -14,10 +14,10 @@ fn socket_url(running: &Running, query: &str) -> String {
     format!("{}/v1/ws{query}", running.url.replace("http://", "ws://"))
 }
 
-struct Wire(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(crate) struct Wire(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Wire {
-    async fn connect(running: &Running, token: &str) -> Self {
+    pub(crate) async fn connect(running: &Running, token: &str) -> Self {
         let mut request = socket_url(running, "").into_client_request().expect("a request");
         let bearer = format!("Bearer {token}").parse().expect("a header");
         request.headers_mut().insert("authorization", bearer);
@@ -41,11 +41,11 @@ impl Wire {
         Ok(wire)
     }
 
-    async fn say(&mut self, frame: &Value) {
+    pub(crate) async fn say(&mut self, frame: &Value) {
         self.0.send(Message::text(frame.to_string())).await.expect("it is sent");
     }
 
-    async fn heard(&mut self) -> Message {
+    pub(crate) async fn heard(&mut self) -> Message {
         loop {
             let heard = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("in time");
             let heard = heard.expect("a frame").expect("a whole frame");
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         let heard = self.heard().await;
         let Message::Text(text) = &heard else { panic!("{heard:?}") };
         serde_json::from_str(text).expect("JSON")
@@ -72,13 +72,13 @@ impl Wire {
         }
     }
 
-    async fn reply(&mut self, frame: &Value) -> Value {
+    pub(crate) async fn reply(&mut self, frame: &Value) -> Value {
         self.say(frame).await;
         self.next().await
     }
 
     /// The code and the words of the close.
-    async fn closed(&mut self) -> (u16, String) {
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
         let heard = self.heard().await;
         let Message::Close(Some(frame)) = &heard else { panic!("{heard:?}") };
         (frame.code.into(), frame.reason.to_string())
@@ -268,9 +268,7 @@ async fn a_ticket_may_do_what_its_token_may_and_dies_with_it() {
     let agent = running.client(Role::Agent, "ci").await;
     assert_eq!(agent.post("/v1/tickets", &json!({})).await.0, 403);
     let (_, ticket) = screen.post("/v1/tickets", &json!({})).await;
-    let hash = holdstead_store::token_hash(&screen.token);
-    let found = running.gateway.journal().device_by_hash(&hash).await.expect("a look");
-    let (device, _) = found.expect("it is known");
+    let device = running.device(&screen.token).await;
     assert!(running.gateway.journal().revoke_device(device.id).await.expect("revoked"));
     assert_eq!(Wire::with_ticket(&running, &ticket).await.err(), Some(401));
 }

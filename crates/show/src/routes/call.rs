@@ -10,7 +10,7 @@ const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/ready
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
 /// Whoever has a screen may have these; agents have none.
-const FOR_ANY_SCREEN: [&str; 2] = ["/v1/tickets", "/v1/login-links"];
+const FOR_ANY_SCREEN: [&str; 4] = ["/v1/tickets", "/v1/login-links", "/v1/devices", "/v1/devices/{id}"];
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,8 @@ impl Route {
     pub(crate) fn order(&self) -> (u8, String) {
         let rank = match (&self.method, self.path.as_str()) {
             (&Method::GET, _) => 0,
+            // Nobody is logged in after that.
+            (_, "/v1/devices") => 6,
             // Only what has ended can be erased.
             (_, path) if path.ends_with("/erase") => 5,
             (&Method::POST, path) if !path.ends_with("/interrupt") => 1,
@@ -75,6 +77,10 @@ impl Route {
 
     pub(crate) fn is_mcp(&self) -> bool {
         self.path == MCP
+    }
+
+    pub(crate) fn is_short(&self) -> bool {
+        self.path.starts_with("/api/")
     }
 
     /// The status with which the right caller is let in.

@@ -5,7 +5,7 @@ use holdstead_protocol::api::{
     FolderFiles, GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage, TrustFolder,
     TrustPage,
 };
-use holdstead_protocol::{Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
+use holdstead_protocol::{DeviceId, Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
 use holdstead_store::token_hash;
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -44,6 +44,8 @@ pub(crate) struct Prepared {
     folder: TempDir,
     trust: TrustFolder,
     trusted: TrustId,
+    /// A device of the person that nobody uses.
+    spare: DeviceId,
     code: String,
 }
 
@@ -70,7 +72,8 @@ impl Prepared {
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
         };
-        let (grant, trusted) = plant(store, session, &asks[0], &tokens.revoked).await?;
+        let spare = gateway.token("Ada", TokenFor::Person).await?;
+        let planted = plant(store, session, &asks[0], &tokens.revoked, &spare).await?;
         let folder = TempDir::new()?;
         std::fs::create_dir(folder.path().join(".claude"))?;
         std::fs::write(folder.path().join(".claude/settings.json"), "{}")?;
@@ -85,10 +88,11 @@ impl Prepared {
             tokens,
             session: session.to_string(),
             asks,
-            grant,
+            grant: planted.grant,
             folder,
             trust,
-            trusted,
+            trusted: planted.trust,
+            spare: planted.spare,
             code: link.code,
         })
     }
@@ -174,6 +178,8 @@ impl Prepared {
             self.grant.to_string()
         } else if path.contains("/trusts/") {
             self.trusted.to_string()
+        } else if path.contains("/devices/") {
+            self.spare.to_string()
         } else {
             String::new()
         };
@@ -226,13 +232,20 @@ fn folder_path(folder: &TempDir) -> String {
     format!("/v1/trusts/folder?agent=claude&folder={}", folder.path().display())
 }
 
+struct Planted {
+    grant: GrantId,
+    trust: TrustId,
+    spare: DeviceId,
+}
+
 /// What no route makes: an always-grant and a trust, and a token that was revoked.
 async fn plant(
     store: &str,
     session: SessionId,
     ask: &Interaction,
     revoked: &str,
-) -> Result<(GrantId, TrustId)> {
+    spare: &str,
+) -> Result<Planted> {
     let journal = holdstead_store::open(store).await?;
     let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
     let grant = Grant {
@@ -264,9 +277,12 @@ async fn plant(
     journal.append(own, Command::Open(opened)).await?;
     journal.append(own, Command::Grant(grant)).await?;
     journal.append(own, Command::Trust(Box::new(trust))).await?;
-    let device = journal.device_by_hash(&token_hash(revoked)).await?;
-    let (device, _) = device.ok_or("the token to be revoked is not in the store")?;
-    journal.revoke_device(device.id).await?;
+    let device = async |token: &str| -> Result<DeviceId> {
+        let found = journal.device_by_hash(&token_hash(token)).await?;
+        Ok(found.ok_or("the token is not in the store")?.0.id)
+    };
+    let spare = device(spare).await?;
+    journal.revoke_device(device(revoked).await?).await?;
     journal.close().await;
-    Ok((grant_id, trust_id))
+    Ok(Planted { grant: grant_id, trust: trust_id, spare })
 }

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LoginData, LoginErrors, LoginResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
+import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -113,6 +113,33 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/agents',
+    ...options
+});
+
+/**
+ * Log out everywhere: all your devices, this one too.
+ */
+export const logOutEverywhere = <ThrowOnError extends boolean = false>(options?: Options<LogOutEverywhereData, ThrowOnError>) => (options?.client ?? client).delete<LogOutEverywhereResponses, LogOutEverywhereErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/devices',
+    ...options
+});
+
+/**
+ * Your browsers, terminals and tokens.
+ */
+export const listDevices = <ThrowOnError extends boolean = false>(options?: Options<ListDevicesData, ThrowOnError>) => (options?.client ?? client).get<ListDevicesResponses, ListDevicesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/devices',
+    ...options
+});
+
+/**
+ * Log a device out: yours, or as an admin anybody's. Its streams and sockets end at once.
+ */
+export const logDeviceOut = <ThrowOnError extends boolean = false>(options: Options<LogDeviceOutData, ThrowOnError>) => (options.client ?? client).delete<LogDeviceOutResponses, LogDeviceOutErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/devices/{id}',
     ...options
 });
 

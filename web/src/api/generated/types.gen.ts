@@ -343,6 +343,36 @@ export type Delivery = {
 };
 
 /**
+ * A browser, a terminal or a token that can act for a person.
+ */
+export type Device = {
+    createdAt: Timestamp;
+    /**
+     * The one that asks.
+     */
+    current: boolean;
+    deviceId: DeviceId;
+    expiresAt?: Timestamp | null;
+    kind: DeviceKind;
+    lastUsedAt?: Timestamp | null;
+    name: string;
+};
+
+export type DeviceId = string;
+
+/**
+ * What a device is.
+ */
+export type DeviceKind = 'browser' | 'terminal' | 'token';
+
+/**
+ * The devices of one person.
+ */
+export type DevicePage = {
+    devices: Array<Device>;
+};
+
+/**
  * SHA-256 of an input in canonical form (keys sorted): what an allow is bound to.
  */
 export type Digest = string;
@@ -931,6 +961,8 @@ export type OwnerId = string;
  */
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'auto';
 
+export type PersonId = string;
+
 /**
  * Where a screen shows it.
  */
@@ -1453,7 +1485,9 @@ export type UserMessage = {
  * Who the token speaks for.
  */
 export type WhoAmI = {
+    deviceId: DeviceId;
     name: string;
+    personId: PersonId;
     role: Role;
     version: string;
 };
@@ -1682,6 +1716,71 @@ export type ListAgentsResponses = {
 };
 
 export type ListAgentsResponse = ListAgentsResponses[keyof ListAgentsResponses];
+
+export type LogOutEverywhereData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/devices';
+};
+
+export type LogOutEverywhereErrors = {
+    default: Problem;
+};
+
+export type LogOutEverywhereError = LogOutEverywhereErrors[keyof LogOutEverywhereErrors];
+
+export type LogOutEverywhereResponses = {
+    /**
+     * none of your tokens is good any longer
+     */
+    204: void;
+};
+
+export type LogOutEverywhereResponse = LogOutEverywhereResponses[keyof LogOutEverywhereResponses];
+
+export type ListDevicesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/devices';
+};
+
+export type ListDevicesErrors = {
+    default: Problem;
+};
+
+export type ListDevicesError = ListDevicesErrors[keyof ListDevicesErrors];
+
+export type ListDevicesResponses = {
+    200: DevicePage;
+};
+
+export type ListDevicesResponse = ListDevicesResponses[keyof ListDevicesResponses];
+
+export type LogDeviceOutData = {
+    body?: never;
+    path: {
+        id: DeviceId;
+    };
+    query?: never;
+    url: '/v1/devices/{id}';
+};
+
+export type LogDeviceOutErrors = {
+    default: Problem;
+};
+
+export type LogDeviceOutError = LogDeviceOutErrors[keyof LogDeviceOutErrors];
+
+export type LogDeviceOutResponses = {
+    /**
+     * its token is good no longer
+     */
+    204: void;
+};
+
+export type LogDeviceOutResponse = LogDeviceOutResponses[keyof LogDeviceOutResponses];
 
 export type ListGrantsData = {
     body?: never;

@@ -1,0 +1,202 @@
+//! A device that is revoked sees and decides nothing more, also where it is connected already.
+
+use std::time::{Duration, Instant};
+
+use holdstead_protocol::api::Role;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::running::{Client, PATIENCE, Running};
+use crate::socket::Wire;
+
+/// A second is promised, and measured by `just show-revoke`. The machine may be busy here.
+const SOON: Duration = Duration::from_secs(5);
+
+/// Reads an answer to its end; returns its status and its text.
+async fn read(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    // A stream that ends in the middle of a chunk ends as well.
+    (status, response.text().await.unwrap_or_default())
+}
+
+/// Whatever a device can have open.
+struct Open {
+    reading: Vec<(&'static str, JoinHandle<(u16, String)>)>,
+    socket: Wire,
+}
+
+impl Open {
+    async fn by(running: &Running, person: &Client<'_>, session: &str, ask: &Value) -> Self {
+        let id = ask["request"]["interactionId"].as_str().expect("an id");
+        let mut reading = Vec::new();
+        for (what, path) in [
+            ("a session's stream", format!("/v1/sessions/{session}/events")),
+            ("the inbox", "/v1/interactions/events".to_owned()),
+            ("the short stream", format!("/api/sessions/{session}/events")),
+        ] {
+            let response = person.request(Method::GET, &path).send().await.expect("an answer");
+            assert_eq!(response.status(), 200, "{what}");
+            reading.push((what, tokio::spawn(read(response))));
+        }
+        let poll = person.request(Method::GET, &format!("/v1/interactions/{id}?wait=60s"));
+        let approval = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "request_approval", "arguments": {"action": "deploy"}}});
+        let call = person.request(Method::POST, "/mcp?wait=60s").json(&approval);
+        let call = call.header("accept", "application/json, text/event-stream");
+        for (what, request) in [("a long poll", poll), ("a call of a tool", call)] {
+            let waiting = async move { read(request.send().await.expect("an answer")).await };
+            reading.push((what, tokio::spawn(waiting)));
+        }
+        let mut socket = Wire::connect(running, &person.token).await;
+        socket.reply(&json!({"type": "subscribe", "id": 1, "session": session, "after": 1_000})).await;
+        Self { reading, socket }
+    }
+
+    /// All of it ends soon, and nothing of what is said from now on is in it.
+    async fn ends(mut self, since: Instant, after: &str) {
+        let (code, words) = loop {
+            let heard = self.socket.heard().await;
+            if let Message::Close(Some(close)) = &heard {
+                break (u16::from(close.code), close.reason.to_string());
+            }
+            assert!(!heard.to_string().contains(after), "{heard}");
+        };
+        assert_eq!(code, 1008);
+        assert!(words.contains("logged out"), "{words}");
+        for (what, reading) in self.reading {
+            let (status, text) = tokio::time::timeout(PATIENCE, reading).await.expect(what).expect(what);
+            assert!(!text.contains(after), "{what}: {text}");
+            assert!(status == 401 || text.contains("data: "), "{what}: {status} {text}");
+        }
+        assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Revoked {
+    /// Through the gateway that it is connected to.
+    Here,
+    /// In the database, as the command line does it.
+    Beside,
+}
+
+async fn everything_open_ends(revoked: Revoked) {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let ben = running.client(Role::Person, "ben").await;
+    let session = ben.session("ask Store: Which store? | SQLite | PostgreSQL").await;
+    let ask = ben.open_ask(&session).await;
+    let open = Open::by(&running, &ana, &session, &ask).await;
+    // The call of a tool has asked before it is cut off.
+    while ben.get("/v1/interactions").await.1["interactions"].as_array().expect("a list").len() < 2 {
+        tokio::task::yield_now().await;
+    }
+
+    let device = running.device(&ana.token).await.id;
+    let since = Instant::now();
+    let done = match revoked {
+        Revoked::Here => running.gateway.revoke_device(device).await.expect("revoked"),
+        Revoked::Beside => running.gateway.journal().revoke_device(device).await.expect("revoked"),
+    };
+    assert!(done);
+    assert_eq!(ana.get("/v1/me").await.0, 401);
+    let answer = json!({"action": "submit", "answers": {"store": "SQLite"}});
+    assert_eq!(ana.respond(&ask, "late", answer.clone()).await.0, 401);
+    if revoked == Revoked::Here {
+        let text = json!({"text": "say what was said after that"});
+        assert_eq!(ben.post(&format!("/v1/sessions/{session}/messages"), &text).await.0, 202);
+    }
+    open.ends(since, "what was said after that").await;
+    assert_eq!(ben.respond(&ask, "k", answer).await.0, 200, "it still waited");
+}
+
+#[tokio::test]
+async fn everything_open_ends_when_a_device_is_revoked_here() {
+    everything_open_ends(Revoked::Here).await;
+}
+
+#[tokio::test]
+async fn everything_open_ends_soon_when_it_is_revoked_beside_us() {
+    everything_open_ends(Revoked::Beside).await;
+}
+
+#[tokio::test]
+async fn a_changed_role_holds_for_what_is_open() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("say hello").await;
+    let path = format!("/v1/sessions/{session}/events");
+    let stream = ana.request(Method::GET, &path).send().await.expect("an answer");
+    let mut socket = Wire::connect(&running, &ana.token).await;
+    let person = running.device(&ana.token).await.person;
+    assert!(running.gateway.journal().change_role(person, Role::Viewer).await.expect("changed"));
+    tokio::time::timeout(SOON, read(stream)).await.expect("the stream ends");
+    assert_eq!(tokio::time::timeout(SOON, socket.closed()).await.expect("it closes").0, 1008);
+    let mut socket = Wire::connect(&running, &ana.token).await;
+    let message = json!({"type": "message", "id": 1, "session": session, "text": "go on"});
+    assert_eq!(socket.reply(&message).await["refusal"]["code"], "forbidden");
+    assert_eq!(ana.get("/v1/me").await.1["role"], "viewer");
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_device_expires() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let device = running.device(&ana.token).await;
+    let journal = running.gateway.journal();
+    let soon = journal.now().await.expect("a time").after(Duration::from_millis(300));
+    journal.use_device(device.id, Some(soon)).await.expect("it expires");
+    let stream = ana.request(Method::GET, "/v1/interactions/events").send().await.expect("an answer");
+    assert_eq!(stream.status(), 200);
+    tokio::time::timeout(Duration::from_millis(300) + SOON, read(stream)).await.expect("the stream ends");
+    assert_eq!(ana.get("/v1/me").await.0, 401);
+}
+
+#[tokio::test]
+async fn an_answer_whose_end_comes_after_the_revocation_is_not_taken() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("ask Store: Which store? | SQLite | PostgreSQL").await;
+    let ask = ana.open_ask(&session).await;
+    let body = json!({"promptId": ask["request"]["promptId"], "idempotencyKey": "slow",
+        "action": "submit", "answers": {"Store": "SQLite"}})
+    .to_string();
+    let host = running.url.trim_start_matches("http://");
+    let mut line = tokio::net::TcpStream::connect(host).await.expect("it connects");
+    let head = format!(
+        "POST /v1/interactions/{}/respond HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        ask["request"]["interactionId"].as_str().expect("an id"),
+        ana.token,
+        body.len()
+    );
+    let (first, rest) = body.as_bytes().split_at(20);
+    line.write_all(head.as_bytes()).await.expect("sent");
+    line.write_all(first).await.expect("sent");
+    // Its token was looked at by now.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    running.gateway.revoke_device(running.device(&ana.token).await.id).await.expect("revoked");
+    line.write_all(rest).await.expect("sent");
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    let ben = running.client(Role::Person, "ben").await;
+    assert_eq!(ben.open_ask(&session).await["state"], "open");
+}
+
+#[tokio::test]
+async fn a_persons_token_for_one_session_acts_in_none() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("ask Store: Which store? | SQLite | PostgreSQL").await;
+    let ask = ana.open_ask(&session).await;
+    let bound = running.client_in(Role::Person, "ana", Some(session.parse().expect("an id"))).await;
+    assert_eq!(bound.get(&format!("/v1/sessions/{session}")).await.0, 200);
+    let answer = json!({"action": "submit", "answers": {"Store": "SQLite"}});
+    assert_eq!(bound.respond(&ask, "k", answer).await.0, 403);
+    assert_eq!(bound.delete(&format!("/v1/sessions/{session}")).await.0, 403);
+    assert_eq!(bound.get("/v1/devices").await.0, 403);
+}
