@@ -16,13 +16,23 @@ use crate::claude::Stage;
 use crate::{Result, ensure};
 
 /// What a scene came to, in words.
-type Played<'a> = Pin<Box<dyn Future<Output = Result<String>> + 'a>>;
+pub(crate) type Played<'a> = Pin<Box<dyn Future<Output = Result<String>> + 'a>>;
 
 /// How many scenes there are at least.
 const SCENES: usize = 20;
 
 async fn named<'a>((name, scene): (&'a str, Played<'a>)) -> (&'a str, Result<String>) {
     (name, scene.await)
+}
+
+pub(crate) use private::{command_line, token_is_read};
+
+/// The hostile parts of a repository by themselves.
+pub(crate) fn some(stage: &Stage) -> Vec<(&'static str, Played<'_>)> {
+    parts::all()
+        .into_iter()
+        .map(|part| (part.name, Box::pin(parts::closed(stage, part)) as Played<'_>))
+        .collect()
 }
 
 pub(crate) async fn show() -> Result<String> {

@@ -166,6 +166,13 @@ impl GatewayProcess {
         Ok(serde_json::from_slice(&command.output().await?.stdout)?)
     }
 
+    /// Runs the binary in this gateway's folder, as somebody at a terminal does.
+    pub(crate) async fn holdstead(&self, args: &[&str]) -> Result<std::process::Output> {
+        let mut command = Command::new(program()?);
+        command.args(args).arg("--dir").arg(self.folder()).env_remove("HOLDSTEAD_TOKEN");
+        Ok(command.stdin(Stdio::null()).output().await?)
+    }
+
     /// The next line of its output that has this field.
     pub(crate) async fn line_with(&mut self, field: &str) -> Result<Value> {
         let deadline = Instant::now() + PATIENCE;

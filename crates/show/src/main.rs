@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
 mod answer_latency;
+mod attacks;
 mod audit;
 mod boxes;
 mod claude;
@@ -48,6 +49,7 @@ async fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let shown = match name.as_str() {
         "demo" => demo::show().await,
+        "attacks" => attacks::show().await,
         "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
         "routes" => routes::show().await,

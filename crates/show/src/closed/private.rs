@@ -9,7 +9,7 @@ use crate::claude::Stage;
 use crate::{Result, ensure};
 
 /// An agent that works in a folder above the gateway's own reads its token, in every way that needs nobody.
-pub(super) async fn token_is_read(stage: &Stage) -> Result<String> {
+pub(crate) async fn token_is_read(stage: &Stage) -> Result<String> {
     let token = stage.gateway.folder().join("token");
     let secret = std::fs::read_to_string(&token)?;
     let above = stage.gateway.folder().parent().ok_or("the gateway's folder has nothing above it")?;
@@ -36,7 +36,7 @@ pub(super) async fn token_is_read(stage: &Stage) -> Result<String> {
 }
 
 /// Credentials of servers and the system prompt are for the agent's own account alone.
-pub(super) async fn command_line(stage: &Stage) -> Result<String> {
+pub(crate) async fn command_line(stage: &Stage) -> Result<String> {
     let folder = stage.home().join("projects/command-line");
     std::fs::create_dir_all(&folder)?;
     let servers = json!({"build": {"type": "http", "url": "http://127.0.0.1:9/", "headers": {"Authorization": "Bearer s3cr3t-b"}}});

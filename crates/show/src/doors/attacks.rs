@@ -24,8 +24,15 @@ const MEMORY: u64 = 512;
 const LARGEST_PAGE: usize = 4 * 1024 * 1024;
 const MANY: usize = 230;
 
+pub(super) async fn all(doors: &Doors) -> Result<()> {
+    large_forms(doors).await?;
+    half_sent(doors).await?;
+    large_asks(doors).await?;
+    many_asks(doors).await
+}
+
 /// Half-sent heads, without a token: nobody else is kept out.
-pub(super) async fn half_sent(doors: &Doors) -> Result<()> {
+async fn half_sent(doors: &Doors) -> Result<()> {
     let mut open = Vec::with_capacity(HALF_SENT);
     for _ in 0..HALF_SENT {
         let mut stream = TcpStream::connect(&doors.address).await?;
@@ -52,7 +59,7 @@ pub(super) async fn half_sent(doors: &Doors) -> Result<()> {
 }
 
 /// Forms of 34,000 options: refused in words, and the writer has not even seen them.
-pub(super) async fn large_forms(doors: &Doors) -> Result<()> {
+async fn large_forms(doors: &Doors) -> Result<()> {
     let options: Vec<_> = (0..34_000).map(|n| json!({"value": n.to_string(), "label": "x"})).collect();
     let form = json!({"fields": [{"id": "f", "label": "F", "type": "select", "options": options}]});
     let sending = (0..FORMS).map(|n| {
@@ -86,7 +93,7 @@ pub(super) async fn large_forms(doors: &Doors) -> Result<()> {
 }
 
 /// Asks of a megabyte: as many as the quota lets in, a list that is short all the same, and streams nobody reads.
-pub(super) async fn large_asks(doors: &Doors) -> Result<()> {
+async fn large_asks(doors: &Doors) -> Result<()> {
     let text = "x".repeat(900_000);
     let mut taken = 0;
     let mut refused = String::new();
@@ -136,7 +143,7 @@ pub(super) async fn large_asks(doors: &Doors) -> Result<()> {
 }
 
 /// More open asks than a snapshot holds: pages lead to every one of them.
-pub(super) async fn many_asks(doors: &Doors) -> Result<()> {
+async fn many_asks(doors: &Doors) -> Result<()> {
     for n in 0..MANY {
         doors.ask(&format!("many {n}")).await?;
     }

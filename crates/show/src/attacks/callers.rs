@@ -1,0 +1,150 @@
+//! Who sends it: tokens where they have nothing to say.
+
+use holdstead_protocol::ResponseDraft;
+use holdstead_protocol::api::Session;
+use holdstead_store::token_hash;
+use serde_json::{Value, json};
+
+use super::{Attempt, Target, attempt, refused};
+use crate::gateway_process::TokenFor;
+use crate::{Result, ensure};
+
+pub(super) fn all(target: &Target) -> Vec<Attempt<'_>> {
+    vec![
+        attempt("held", "a hosted agent's token everywhere else", hosted_elsewhere(target)),
+        attempt("D6", "an agent asks in another one's session", asks_elsewhere(target)),
+        attempt("D6", "an agent fetches another one's answer", fetches_elsewhere(target)),
+        attempt("held", "a viewer decides", viewer(target)),
+        attempt("D9", "a person's token for one session, in another", bound_person(target)),
+        attempt("D16", "a token's row written by hand", planted(target)),
+        attempt("D16", "somebody ends and erases another person's session", not_admin(target)),
+    ]
+}
+
+async fn hosted_elsewhere(target: &Target) -> Result<String> {
+    let own = target.person().open_session().await?.session_id.to_string();
+    let other = target.person().open_session().await?.session_id.to_string();
+    target.person().say(&other, r#"approve Bash {"command":"make"}"#).await?;
+    let ask = target.person().open_ask(&other, "approval").await?;
+    let id = ask.request.interaction_id.to_string();
+    let token = target.stage.gateway.token("hosted", TokenFor::Agent(&own)).await?;
+    let respond = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let new = json!({"key": "k", "kind": "approval", "toolName": "t", "input": {}, "sessionId": other});
+    let calls: [(&str, String, Value); 14] = [
+        ("GET", format!("/v1/sessions/{other}"), Value::Null),
+        ("GET", format!("/v1/sessions/{other}/events"), Value::Null),
+        ("GET", format!("/v1/interactions/{id}"), Value::Null),
+        ("GET", "/v1/sessions".to_owned(), Value::Null),
+        ("GET", "/v1/interactions".to_owned(), Value::Null),
+        ("GET", "/v1/grants".to_owned(), Value::Null),
+        ("GET", "/v1/trusts".to_owned(), Value::Null),
+        ("POST", format!("/v1/interactions/{id}/respond"), respond),
+        ("POST", "/v1/interactions".to_owned(), new),
+        ("POST", format!("/v1/sessions/{other}/messages"), json!({"text": "rm"})),
+        ("POST", "/v1/sessions".to_owned(), json!({"agent": "scripted"})),
+        ("POST", "/v1/login-links".to_owned(), json!({})),
+        ("POST", format!("/v1/sessions/{other}/erase"), json!({})),
+        ("DELETE", format!("/v1/sessions/{other}"), Value::Null),
+    ];
+    let count = calls.len();
+    for (method, path, body) in calls {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = target.send(method, &path, &token, body).await?;
+        refused(&answer).map_err(|error| format!("{method} {path}: {error}"))?;
+    }
+    target.still_open(&ask).await?;
+    Ok(format!("{count} calls, all refused"))
+}
+
+async fn asks_elsewhere(target: &Target) -> Result<String> {
+    let session = target.person().open_session().await?.session_id;
+    let victims = target.ask("whose session").await?.session_id;
+    let mut words = String::new();
+    for session in [session, victims] {
+        let body = json!({"key": "oracle", "kind": "approval", "toolName": "t", "input": {"is": "it 0000000100023"},
+            "sessionId": session});
+        words = refused(&target.post("/v1/interactions", &target.agent, &body).await?)?;
+    }
+    Ok(words)
+}
+
+async fn fetches_elsewhere(target: &Target) -> Result<String> {
+    let ask = target.ask("whose answer").await?;
+    target.person().win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    let path = format!("/v1/interactions/{}?wait=0s", ask.request.interaction_id);
+    refused(&target.send("GET", &path, &target.agent, "").await?)
+}
+
+async fn viewer(target: &Target) -> Result<String> {
+    let ask = target.ask("viewed").await?;
+    let token = target.stage.gateway.token("onlooker", TokenFor::Viewer).await?;
+    let id = ask.request.interaction_id;
+    let respond = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let session = target.person().open_session().await?.session_id;
+    let calls = [
+        ("POST", format!("/v1/interactions/{id}/respond"), respond),
+        ("POST", "/v1/sessions".to_owned(), json!({"agent": "scripted"})),
+        ("POST", format!("/v1/sessions/{session}/messages"), json!({"text": "rm"})),
+        (
+            "POST",
+            "/v1/interactions".to_owned(),
+            json!({"key": "k", "kind": "approval", "toolName": "t", "input": {}}),
+        ),
+        ("POST", format!("/v1/sessions/{session}/erase"), json!({})),
+        ("DELETE", format!("/v1/sessions/{session}"), json!({})),
+    ];
+    let count = calls.len();
+    for (method, path, body) in calls {
+        let answer = target.send(method, &path, &token, body.to_string()).await?;
+        refused(&answer).map_err(|error| format!("{method} {path}: {error}"))?;
+    }
+    target.still_open(&ask).await?;
+    Ok(format!("{count} calls, all refused"))
+}
+
+async fn bound_person(target: &Target) -> Result<String> {
+    let own = target.person().open_session().await?.session_id.to_string();
+    let ask = target.ask("bound").await?;
+    let made = target
+        .stage
+        .gateway
+        .holdstead(&["token", "--name", "Bo", "--role", "person", "--session", &own])
+        .await?;
+    if !made.status.success() {
+        let words = String::from_utf8_lossy(&made.stderr);
+        return Ok(format!("no such token is made: {}", words.lines().next().unwrap_or_default()));
+    }
+    let token = String::from_utf8(made.stdout)?.trim().to_owned();
+    let body = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
+    let words = refused(&target.post(&path, &token, &body).await?)?;
+    target.still_open(&ask).await?;
+    Ok(words)
+}
+
+/// Whoever can write the database and has no key makes themselves a token.
+async fn planted(target: &Target) -> Result<String> {
+    let ask = target.ask("planted").await?;
+    let secret = format!("hs_{}", "ab".repeat(32));
+    let hash: String = token_hash(&secret).iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = target.stage.gateway.folder().join("holdstead.db");
+    let copied = super::files::plant_token(&file, &hash).await?;
+    let body = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
+    let answer = target.post(&path, &secret, &body).await?;
+    ensure!(copied == 1, "the row was not written, so this shows nothing");
+    let words = refused(&answer)?;
+    target.still_open(&ask).await?;
+    Ok(words)
+}
+
+async fn not_admin(target: &Target) -> Result<String> {
+    let session: Session = target.person().open_session().await?;
+    let session = session.session_id.to_string();
+    let token = target.stage.gateway.token("Bea", TokenFor::Person).await?;
+    let ended = target.send("DELETE", &format!("/v1/sessions/{session}"), &token, "{}").await?;
+    refused(&ended).map_err(|error| format!("ending: {error}"))?;
+    target.person().tell(reqwest::Method::DELETE, &format!("/v1/sessions/{session}")).await?;
+    let erased = target.post(&format!("/v1/sessions/{session}/erase"), &token, &json!({})).await?;
+    refused(&erased).map_err(|error| format!("erasing: {error}").into())
+}
