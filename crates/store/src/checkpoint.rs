@@ -18,7 +18,7 @@ const SECRET: &str = "holdstead-audit-secret-";
 
 /// The key that signs. It is never shown.
 #[derive(Clone)]
-pub struct AuditKey(pub(crate) SigningKey);
+pub struct AuditKey(SigningKey);
 
 impl fmt::Debug for AuditKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,6 +40,10 @@ impl AuditKey {
         PublicKey(self.0.verifying_key().to_bytes())
     }
 
+    pub(crate) fn sign(&self, statement: &Hash) -> [u8; 64] {
+        self.0.sign(statement).to_bytes()
+    }
+
     /// The text of its file.
     pub fn to_secret_text(&self) -> String {
         format!("{SECRET}{}", hex::text(self.0.as_bytes()))
@@ -55,6 +59,14 @@ impl AuditKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PublicKey(#[serde(with = "hex")] pub(crate) [u8; 32]);
+
+impl PublicKey {
+    /// Whether this is its signature of the statement.
+    pub(crate) fn has_signed(self, statement: &Hash, signature: &[u8; 64]) -> bool {
+        let signature = Signature::from_bytes(signature);
+        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| key.verify_strict(statement, &signature).is_ok())
+    }
+}
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,15 +133,13 @@ impl Checkpoint {
             key: key.public(),
             signature: [0; 64],
         };
-        checkpoint.signature = key.0.sign(&checkpoint.statement()).to_bytes();
+        checkpoint.signature = key.sign(&checkpoint.statement());
         checkpoint
     }
 
     /// Whether its signature is that of the key it names.
     pub fn is_signed(&self) -> bool {
-        let signature = Signature::from_bytes(&self.signature);
-        VerifyingKey::from_bytes(&self.key.0)
-            .is_ok_and(|key| key.verify_strict(&self.statement(), &signature).is_ok())
+        self.key.has_signed(&self.statement(), &self.signature)
     }
 
     /// What is signed.

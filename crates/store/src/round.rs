@@ -3,7 +3,6 @@
 //! A checkpoint guards one journal. Whoever takes a journal away with all its checkpoints leaves nothing behind that
 //! speaks of it: only the round that lists them does.
 
-use ed25519_dalek::{Signature, Signer as _, VerifyingKey};
 use holdstead_protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -47,15 +46,13 @@ impl Round {
             key: key.public(),
             signature: [0; 64],
         };
-        round.signature = key.0.sign(&round.statement()).to_bytes();
+        round.signature = key.sign(&round.statement());
         round
     }
 
     /// Whether its signature is that of the key it names.
     pub fn is_signed(&self) -> bool {
-        let signature = Signature::from_bytes(&self.signature);
-        VerifyingKey::from_bytes(&self.key.0)
-            .is_ok_and(|key| key.verify_strict(&self.statement(), &signature).is_ok())
+        self.key.has_signed(&self.statement(), &self.signature)
     }
 
     /// What is signed.
