@@ -5,6 +5,7 @@ use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
 use holdstead_core::Secrets;
 use holdstead_protocol::{InteractionId, PromptId};
+use holdstead_store::Guard;
 use sha2::Sha256;
 
 /// What a key file begins with, so that nobody takes one key for another.
@@ -71,6 +72,11 @@ impl SecretsKey {
     /// What an agent proves with that it is this life of this session's agent.
     pub(crate) fn agent_token(&self, life: &str) -> String {
         format!("hs_{}", hex(&self.derive(b"token", &[life.as_bytes()])))
+    }
+
+    /// What rows that let somebody in are marked with.
+    pub fn guard(&self) -> Guard {
+        Guard::new(self.derive(b"rows", &[]))
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {

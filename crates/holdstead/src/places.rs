@@ -146,6 +146,23 @@ impl Places {
         }
     }
 
+    /// Set once the rows that let somebody in were marked with the key of this folder.
+    fn marked_file(&self) -> PathBuf {
+        self.config.join("rows.marked")
+    }
+
+    pub(crate) fn rows_are_marked(&self) -> bool {
+        self.marked_file().exists()
+    }
+
+    pub(crate) fn write_rows_are_marked(&self) -> Result<(), Failure> {
+        let path = self.marked_file();
+        let words = "Rows of people and devices carry a mark by secrets.key. Without this file, those without one would be \
+                     taken over.";
+        write_private(&path, words)
+            .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+    }
+
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.data.join("gateway.lock")
     }

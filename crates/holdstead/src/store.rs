@@ -6,10 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use holdstead_store::{Journal, StoreError};
+use holdstead_store::{Journal, StoreError, Unmarked};
 
 use crate::cli::Common;
 use crate::config::Config;
+use crate::failure::Failure;
 use crate::places::Places;
 
 /// What was said for this command, else what the gateway of this folder wrote down, else the settings.
@@ -33,8 +34,21 @@ pub(crate) async fn open(
     common: &Common,
     places: &Places,
     config: &Config,
-) -> Result<Arc<dyn Journal>, StoreError> {
-    holdstead_store::open_existing(&url(common, places, config)).await
+) -> Result<Arc<dyn Journal>, Failure> {
+    let journal = holdstead_store::open_existing(&url(common, places, config)).await?;
+    guard(places, journal.as_ref()).await?;
+    Ok(journal)
+}
+
+/// Rows that let somebody in count only with the mark of this machine's key. Those of the time before there were marks are
+/// taken over, once: that it was done is written down outside the database.
+pub(crate) async fn guard(places: &Places, journal: &dyn Journal) -> Result<(), Failure> {
+    let guard = places.secrets_key()?.guard();
+    if places.rows_are_marked() {
+        return Ok(journal.guard_with(guard, Unmarked::Refused).await?);
+    }
+    journal.guard_with(guard, Unmarked::TakenOver).await?;
+    places.write_rows_are_marked()
 }
 
 /// The same database from any folder: a file named from here is named from the root.

@@ -24,6 +24,7 @@ pub(crate) enum Param {
     Text(String),
     MaybeText(Option<String>),
     Bytes(Vec<u8>),
+    MaybeBytes(Option<Vec<u8>>),
 }
 
 /// A row that a query gave.

@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList, EraseError,
-    Erasure, Fault, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, People, PersonRecord,
-    PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf, SessionQuery,
-    SessionRecord, StoreError, TicketRecord,
+    Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, People,
+    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf, SessionQuery,
+    SessionRecord, StoreError, TicketRecord, Unmarked,
 };
 
 /// A call of the journal.
@@ -298,6 +298,14 @@ impl People for FaultyJournal {
 
     async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
         self.may("add_ticket")?.add_ticket(ticket).await
+    }
+
+    async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError> {
+        self.inner.guard_with(guard, unmarked).await
+    }
+
+    async fn audit_people(&self) -> Result<Vec<String>, StoreError> {
+        self.may("audit_people")?.audit_people().await
     }
 
     async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError> {

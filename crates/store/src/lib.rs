@@ -25,6 +25,7 @@ mod export;
 mod fault;
 #[cfg(feature = "faults")]
 pub mod faulty;
+mod guard;
 mod hex;
 mod journal;
 mod line;
@@ -54,6 +55,7 @@ pub use erase::EraseError;
 pub use error::{AppendError, StoreError};
 pub use export::verify_export;
 pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
+pub use guard::{Guard, Unmarked};
 pub use journal::{Journal, PendingAppend, open, open_existing};
 pub use notary::{Heads, Kept, Notary, read_log};
 pub use people::{People, Revision, token_hash};

@@ -8,6 +8,7 @@ use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Tim
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row, Snapshot};
+use crate::guard::{Guard, Mark, Unmarked};
 use crate::store::Store;
 use crate::{DeviceRecord, LinkUse, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode, sql};
 
@@ -69,6 +70,12 @@ pub trait People: Send + Sync + Debug {
 
     /// Uses a ticket up, and returns the hash of the token that it stands for. `None`: it is unknown, old, or was used.
     async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError>;
+
+    /// From now on rows are written with this guard's mark, and rows without it let nobody in. The first one stays.
+    async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError>;
+
+    /// Who would get in by a row that nobody with the key wrote, in words. Nothing without a guard.
+    async fn audit_people(&self) -> Result<Vec<String>, StoreError>;
 }
 
 /// What is stored of a token, a link or a ticket: never its secret.
@@ -87,24 +94,34 @@ impl<D: Db + 'static> People for Store<D> {
             Param::Text(person.handle.clone()),
             Param::Text(role_name(person.role).to_owned()),
             Param::Int(person.created_at.micros()),
+            self.mark(|guard| guard.person(&person)),
         ];
         self.db.execute(sql::ADD_PERSON, params).await?;
         let rows = self.db.query(sql::PERSON_BY_HANDLE, handle).await?;
-        rows.first().map_or(Ok(person), to_person)
+        let Some(row) = rows.first() else { return Ok(person) };
+        let name = &person.name;
+        self.known_person(row)?.ok_or_else(|| {
+            StoreError::corrupt(format!(
+                "somebody without the key wrote a row for {name}: run `holdstead audit verify`"
+            ))
+        })
     }
 
     async fn person(&self, id: PersonId) -> Result<Option<PersonRecord>, StoreError> {
-        self.db.query(sql::PERSON, vec![Param::Id(id.uuid())]).await?.first().map(to_person).transpose()
+        let rows = self.db.query(sql::PERSON, vec![Param::Id(id.uuid())]).await?;
+        rows.first().map_or(Ok(None), |row| self.known_person(row))
     }
 
     async fn people(&self, owner: &OwnerId) -> Result<Vec<PersonRecord>, StoreError> {
         let rows = self.db.query(sql::PEOPLE, vec![Param::Text(owner.to_string())]).await?;
-        rows.iter().map(to_person).collect()
+        rows.iter().filter_map(|row| self.known_person(row).transpose()).collect()
     }
 
     async fn change_role(&self, id: PersonId, role: Role) -> Result<bool, StoreError> {
+        let Some(person) = self.person(id).await? else { return Ok(false) };
+        let mark = self.mark(|guard| guard.person(&PersonRecord { role, ..person }));
         let mut change = Change::begin(&*self.db).await?;
-        let params = vec![Param::Id(id.uuid()), Param::Text(role_name(role).to_owned())];
+        let params = vec![Param::Id(id.uuid()), Param::Text(role_name(role).to_owned()), mark];
         if change.run(sql::CHANGE_ROLE, params).await? == 0 {
             return Ok(false);
         }
@@ -124,6 +141,7 @@ impl<D: Db + 'static> People for Store<D> {
 
     async fn add_device(&self, device: DeviceRecord) -> Result<(), StoreError> {
         let moment = |at: Option<Timestamp>| Param::MaybeInt(at.map(|at| at.micros()));
+        let mark = self.mark(|guard| guard.device(&device));
         let params = vec![
             Param::Id(device.id.uuid()),
             Param::Id(device.person.uuid()),
@@ -135,6 +153,7 @@ impl<D: Db + 'static> People for Store<D> {
             moment(device.last_used_at),
             moment(device.expires_at),
             moment(device.revoked_at),
+            mark,
         ];
         self.db.execute(sql::ADD_DEVICE, params).await.map(|_| ())
     }
@@ -144,24 +163,34 @@ impl<D: Db + 'static> People for Store<D> {
         hash: &[u8; 32],
     ) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
         let rows = self.db.query(sql::DEVICE_BY_HASH, vec![Param::Bytes(hash.to_vec())]).await?;
-        rows.first().map(with_person).transpose()
+        rows.first().map_or(Ok(None), |row| self.known_device(row))
     }
 
     async fn device(&self, id: DeviceId) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
-        self.db.query(sql::DEVICE, vec![Param::Id(id.uuid())]).await?.first().map(with_person).transpose()
+        let rows = self.db.query(sql::DEVICE, vec![Param::Id(id.uuid())]).await?;
+        rows.first().map_or(Ok(None), |row| self.known_device(row))
     }
 
     async fn devices(&self, person: PersonId) -> Result<Vec<DeviceRecord>, StoreError> {
         let rows = self.db.query(sql::DEVICES, vec![Param::Id(person.uuid())]).await?;
-        let mut devices: Vec<_> = rows.iter().map(to_device).collect::<Result<_, _>>()?;
+        let known = rows.iter().filter_map(|row| self.known_device(row).transpose());
+        let mut devices: Vec<_> =
+            known.map(|known| known.map(|(device, _)| device)).collect::<Result<_, _>>()?;
         devices.sort_by_key(|device| (device.created_at, device.id));
         Ok(devices)
     }
 
     async fn use_device(&self, id: DeviceId, expires_at: Option<Timestamp>) -> Result<(), StoreError> {
         let now = self.db.now().await?;
+        let mark = match expires_at {
+            Some(_) => {
+                let Some((device, _)) = self.device(id).await? else { return Ok(()) };
+                self.mark(|guard| guard.device(&DeviceRecord { expires_at, ..device }))
+            }
+            None => Param::MaybeBytes(None),
+        };
         let expires_at = Param::MaybeInt(expires_at.map(|at| at.micros()));
-        let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), expires_at];
+        let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), expires_at, mark];
         self.db.execute(sql::USE_DEVICE, params).await.map(|_| ())
     }
 
@@ -196,6 +225,7 @@ impl<D: Db + 'static> People for Store<D> {
             Param::Bytes(link.hash.to_vec()),
             Param::Id(link.person.uuid()),
             Param::Int(link.expires_at.micros()),
+            self.mark(|guard| guard.link(&link)),
         ];
         self.db.execute(sql::ADD_LINK, params).await.map(|_| ())
     }
@@ -209,7 +239,9 @@ impl<D: Db + 'static> People for Store<D> {
         let now = self.db.now().await?;
         let params = vec![Param::Bytes(hash.to_vec()), Param::Int(now.micros())];
         if let Some(row) = self.db.execute(sql::USE_LINK, params).await?.first() {
-            return Ok(LinkUse::Ok(PersonId::from_uuid(row.id("person_id")?)));
+            let link = to_link(row)?;
+            let known = self.is_marked(row, "mac", |guard| guard.link(&link))?;
+            return Ok(if known { LinkUse::Ok(link.person) } else { LinkUse::Unknown });
         }
         let rows = link().await?;
         let Some(row) = rows.first() else { return Ok(LinkUse::Unknown) };
@@ -226,6 +258,7 @@ impl<D: Db + 'static> People for Store<D> {
             Param::Bytes(ticket.hash.to_vec()),
             Param::Bytes(ticket.token.to_vec()),
             Param::Int(ticket.expires_at.micros()),
+            self.mark(|guard| guard.ticket(&ticket)),
         ];
         self.db.execute(sql::ADD_TICKET, params).await.map(|_| ())
     }
@@ -238,8 +271,105 @@ impl<D: Db + 'static> People for Store<D> {
             return Ok(None);
         }
         let used = self.db.execute(sql::USE_TICKET, params).await?;
-        used.first().map(|row| decode::hash(row, "token")).transpose()
+        let Some(row) = used.first() else { return Ok(None) };
+        let ticket = to_ticket(row)?;
+        let known = self.is_marked(row, "mac", |guard| guard.ticket(&ticket))?;
+        Ok(known.then_some(ticket.token))
     }
+
+    async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError> {
+        let guard = self.guard.get_or_init(|| guard);
+        match unmarked {
+            Unmarked::Refused => Ok(()),
+            Unmarked::TakenOver => take_over(&*self.db, guard).await,
+        }
+    }
+
+    async fn audit_people(&self) -> Result<Vec<String>, StoreError> {
+        let mut found = Vec::new();
+        for row in self.db.query(sql::ALL_PEOPLE, Vec::new()).await? {
+            let person = to_person(&row)?;
+            if !self.is_marked(&row, "person_mac", |guard| guard.person(&person))? {
+                found.push(format!("the row of {}, with the role `{}`", person.name, role_name(person.role)));
+            }
+        }
+        for row in self.db.query(sql::ALL_DEVICES, Vec::new()).await? {
+            let (device, person) = (to_device(&row)?, to_person(&row)?);
+            if !self.is_marked(&row, "mac", |guard| guard.device(&device))? {
+                found.push(format!("a {} of {}, {}", kind_name(device.kind), person.name, device.id));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<D> Store<D> {
+    fn mark(&self, mark: impl FnOnce(&Guard) -> Mark) -> Param {
+        Param::MaybeBytes(self.guard.get().map(|guard| mark(guard).to_vec()))
+    }
+
+    /// Without a guard every row counts.
+    fn is_marked(
+        &self,
+        row: &Row,
+        column: &str,
+        mark: impl FnOnce(&Guard) -> Mark,
+    ) -> Result<bool, StoreError> {
+        let Some(guard) = self.guard.get() else { return Ok(true) };
+        Ok(row.maybe_bytes(column)?.is_some_and(|found| found == mark(guard)))
+    }
+
+    /// Nobody, if somebody without the key wrote or changed the row. Whoever was removed needs no mark.
+    fn known_person(&self, row: &Row) -> Result<Option<PersonRecord>, StoreError> {
+        let person = to_person(row)?;
+        if person.removed_at.is_some() || self.is_marked(row, "person_mac", |guard| guard.person(&person))? {
+            return Ok(Some(person));
+        }
+        tracing::error!(person = %person.id, "a person's row was written without the key: run `holdstead audit verify`");
+        Ok(None)
+    }
+
+    /// The same for a device. What was revoked needs no mark.
+    fn known_device(&self, row: &Row) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
+        let device = to_device(row)?;
+        let Some(person) = self.known_person(row)? else { return Ok(None) };
+        if device.revoked_at.is_some() || self.is_marked(row, "mac", |guard| guard.device(&device))? {
+            return Ok(Some((device, person)));
+        }
+        tracing::error!(device = %device.id, "a device's row was written without the key: run `holdstead audit verify`");
+        Ok(None)
+    }
+}
+
+/// Marks what was written before there were marks.
+async fn take_over(db: &dyn Db, guard: &Guard) -> Result<(), StoreError> {
+    for row in db.query(sql::UNMARKED_PEOPLE, Vec::new()).await? {
+        let person = to_person(&row)?;
+        let mark = vec![Param::Id(person.id.uuid()), Param::Bytes(guard.person(&person).to_vec())];
+        db.execute(sql::MARK_PERSON, mark).await?;
+    }
+    for row in db.query(sql::UNMARKED_DEVICES, Vec::new()).await? {
+        let device = to_device(&row)?;
+        let mark = vec![Param::Id(device.id.uuid()), Param::Bytes(guard.device(&device).to_vec())];
+        db.execute(sql::MARK_DEVICE, mark).await?;
+    }
+    Ok(())
+}
+
+fn to_link(row: &Row) -> Result<LoginLinkRecord, StoreError> {
+    Ok(LoginLinkRecord {
+        hash: decode::hash(row, "hash")?,
+        person: PersonId::from_uuid(row.id("person_id")?),
+        expires_at: decode::moment(row, "expires_at")?,
+    })
+}
+
+fn to_ticket(row: &Row) -> Result<TicketRecord, StoreError> {
+    Ok(TicketRecord {
+        hash: decode::hash(row, "hash")?,
+        token: decode::hash(row, "token")?,
+        expires_at: decode::moment(row, "expires_at")?,
+    })
 }
 
 /// A change with its revision: both are written, or neither is. Changes are written one after the other, so whoever has
@@ -281,10 +411,6 @@ fn to_revision(rows: &[Row]) -> Result<i64, StoreError> {
     row.int("revision")
 }
 
-fn with_person(row: &Row) -> Result<(DeviceRecord, PersonRecord), StoreError> {
-    Ok((to_device(row)?, to_person(row)?))
-}
-
 fn to_person(row: &Row) -> Result<PersonRecord, StoreError> {
     Ok(PersonRecord {
         id: PersonId::from_uuid(row.id("person_id")?),
@@ -320,7 +446,7 @@ fn named<T: Copy>(name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Resu
 const ROLES: [Role; 5] = [Role::Person, Role::Viewer, Role::Agent, Role::Runner, Role::Admin];
 const KINDS: [DeviceKind; 3] = [DeviceKind::Browser, DeviceKind::Terminal, DeviceKind::Token];
 
-const fn role_name(role: Role) -> &'static str {
+pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Person => "person",
         Role::Viewer => "viewer",
@@ -330,7 +456,7 @@ const fn role_name(role: Role) -> &'static str {
     }
 }
 
-const fn kind_name(kind: DeviceKind) -> &'static str {
+pub(crate) const fn kind_name(kind: DeviceKind) -> &'static str {
     match kind {
         DeviceKind::Browser => "browser",
         DeviceKind::Terminal => "terminal",

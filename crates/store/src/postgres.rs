@@ -112,6 +112,7 @@ fn migrations() -> Migrator {
     let fourth = include_str!("../migrations/postgres/0004_rounds.sql").into_sql_str();
     let fifth = include_str!("../migrations/postgres/0005_tickets.sql").into_sql_str();
     let sixth = include_str!("../migrations/postgres/0006_people.sql").into_sql_str();
+    let seventh = include_str!("../migrations/postgres/0007_guard.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
         Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
@@ -119,6 +120,7 @@ fn migrations() -> Migrator {
         Migration::new(4, "rounds".into(), MigrationType::Simple, fourth, false),
         Migration::new(5, "tickets".into(), MigrationType::Simple, fifth, false),
         Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
+        Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
     ])
 }
 
@@ -134,6 +136,7 @@ fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
             Param::Text(text) => arguments.add(text),
             Param::MaybeText(text) => arguments.add(text),
             Param::Bytes(bytes) => arguments.add(bytes),
+            Param::MaybeBytes(bytes) => arguments.add(bytes),
         };
         added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
     }

@@ -150,43 +150,42 @@ macro_rules! people {
     ($rest:literal) => {
         concat!(
             "SELECT id AS person_id, owner, name AS person_name, handle, role, created_at AS person_created_at, \
-             removed_at FROM people ",
+             removed_at, mac AS person_mac FROM people ",
             $rest
         )
     };
 }
 /// Of two who want a name at once, one has it.
-pub(crate) const ADD_PERSON: &str = "INSERT INTO people (id, owner, name, handle, role, created_at) \
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, handle) DO NOTHING";
+pub(crate) const ADD_PERSON: &str = "INSERT INTO people (id, owner, name, handle, role, created_at, mac) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, handle) DO NOTHING";
 pub(crate) const PERSON: &str = people!("WHERE id = $1");
 pub(crate) const PERSON_BY_HANDLE: &str = people!("WHERE owner = $1 AND handle = $2");
 pub(crate) const PEOPLE: &str = people!("WHERE owner = $1 ORDER BY handle");
 pub(crate) const CHANGE_ROLE: &str =
-    "UPDATE people SET role = $2 WHERE id = $1 AND removed_at IS NULL AND role <> $2 RETURNING id";
+    "UPDATE people SET role = $2, mac = $3 WHERE id = $1 AND removed_at IS NULL AND role <> $2 RETURNING id";
 pub(crate) const REMOVE_PERSON: &str =
-    "UPDATE people SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL RETURNING id";
+    "UPDATE people SET removed_at = $2, mac = NULL WHERE id = $1 AND removed_at IS NULL RETURNING id";
 
 macro_rules! devices {
     ($rest:literal) => {
         concat!(
             "SELECT d.id, d.person_id, d.hash, d.kind, d.name, d.session_id, d.created_at, d.last_used_at, \
              d.expires_at, d.revoked_at, p.owner, p.name AS person_name, p.handle, p.role, \
-             p.created_at AS person_created_at, p.removed_at \
+             p.created_at AS person_created_at, p.removed_at, p.mac AS person_mac, d.mac \
              FROM devices d JOIN people p ON p.id = d.person_id ",
             $rest
         )
     };
 }
 pub(crate) const ADD_DEVICE: &str = "INSERT INTO devices (id, person_id, hash, kind, name, session_id, created_at, \
-    last_used_at, expires_at, revoked_at, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)";
+    last_used_at, expires_at, revoked_at, mac, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)";
 pub(crate) const DEVICE_BY_HASH: &str = devices!("WHERE d.hash = $1");
 pub(crate) const DEVICE: &str = devices!("WHERE d.id = $1");
 pub(crate) const DEVICES: &str = devices!("WHERE d.person_id = $1 AND d.revoked_at IS NULL");
-pub(crate) const USE_DEVICE: &str = "UPDATE devices SET last_used_at = $2, expires_at = coalesce($3, expires_at) \
-    WHERE id = $1 AND revoked_at IS NULL";
-pub(crate) const REVOKE_DEVICE: &str =
-    "UPDATE devices SET revoked_at = $2, changed = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING id";
-pub(crate) const REVOKE_DEVICES: &str = "UPDATE devices SET revoked_at = $2, changed = $3 WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
+pub(crate) const USE_DEVICE: &str = "UPDATE devices SET last_used_at = $2, expires_at = coalesce($3, expires_at), \
+    mac = coalesce($4, mac) WHERE id = $1 AND revoked_at IS NULL";
+pub(crate) const REVOKE_DEVICE: &str = "UPDATE devices SET revoked_at = $2, changed = $3, mac = NULL WHERE id = $1 AND revoked_at IS NULL RETURNING id";
+pub(crate) const REVOKE_DEVICES: &str = "UPDATE devices SET revoked_at = $2, changed = $3, mac = NULL WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
 /// Its open connections begin anew.
 pub(crate) const MARK_DEVICES: &str =
     "UPDATE devices SET changed = $2 WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
@@ -195,16 +194,27 @@ pub(crate) const NEXT_REVISION: &str =
 pub(crate) const REVISION: &str = "SELECT revision FROM access WHERE one = 1";
 pub(crate) const CHANGED_DEVICES: &str = "SELECT id FROM devices WHERE changed > $1";
 
-pub(crate) const ADD_LINK: &str = "INSERT INTO login_links (hash, person_id, expires_at) VALUES ($1, $2, $3)";
+/// Rows of the time before there were marks, and their marks.
+pub(crate) const UNMARKED_PEOPLE: &str = people!("WHERE mac IS NULL AND removed_at IS NULL");
+pub(crate) const MARK_PERSON: &str = "UPDATE people SET mac = $2 WHERE id = $1 AND mac IS NULL";
+pub(crate) const UNMARKED_DEVICES: &str = devices!("WHERE d.mac IS NULL AND d.revoked_at IS NULL");
+pub(crate) const MARK_DEVICE: &str = "UPDATE devices SET mac = $2 WHERE id = $1 AND mac IS NULL";
+pub(crate) const ALL_PEOPLE: &str = people!("WHERE removed_at IS NULL");
+pub(crate) const ALL_DEVICES: &str = devices!("WHERE d.revoked_at IS NULL");
+
+pub(crate) const ADD_LINK: &str =
+    "INSERT INTO login_links (hash, person_id, expires_at, mac) VALUES ($1, $2, $3, $4)";
 /// One statement, so that of many who try one gets in.
 pub(crate) const USE_LINK: &str = "UPDATE login_links SET used_at = $2 \
-    WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING person_id";
+    WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING hash, person_id, expires_at, mac";
 pub(crate) const LINK: &str = "SELECT expires_at, used_at FROM login_links WHERE hash = $1";
-pub(crate) const ADD_TICKET: &str = "INSERT INTO tickets (hash, token, expires_at) VALUES ($1, $2, $3)";
+pub(crate) const ADD_TICKET: &str =
+    "INSERT INTO tickets (hash, token, expires_at, mac) VALUES ($1, $2, $3, $4)";
 pub(crate) const DROP_OLD_TICKETS: &str = "DELETE FROM tickets WHERE expires_at <= $1";
 pub(crate) const TICKET: &str = "SELECT token FROM tickets WHERE hash = $1 AND expires_at > $2";
 /// One statement, so that of many who try one gets in.
-pub(crate) const USE_TICKET: &str = "DELETE FROM tickets WHERE hash = $1 AND expires_at > $2 RETURNING token";
+pub(crate) const USE_TICKET: &str =
+    "DELETE FROM tickets WHERE hash = $1 AND expires_at > $2 RETURNING hash, token, expires_at, mac";
 
 /// Every query whose cost must not grow with what is stored, with values to explain it for.
 pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::batch::Queue;
 use crate::db::{Db, Param, Row};
+use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
@@ -25,6 +26,7 @@ pub struct Store<D> {
     pub(crate) db: Arc<D>,
     queue: Queue,
     notary: Arc<OnceLock<Arc<Notary>>>,
+    pub(crate) guard: OnceLock<Guard>,
 }
 
 impl<D: Backend + 'static> Store<D> {
@@ -34,7 +36,7 @@ impl<D: Backend + 'static> Store<D> {
         let backend: Arc<dyn Backend> = Arc::<D>::clone(&db);
         let notary = Arc::default();
         let noted = Noted { inner: between(backend), notary: Arc::clone(&notary) };
-        Self { db, queue: Queue::start(Arc::new(noted)), notary }
+        Self { db, queue: Queue::start(Arc::new(noted)), notary, guard: OnceLock::new() }
     }
 }
 

@@ -108,6 +108,12 @@ pub(super) async fn journal(
         verified.rounds = Some(rounds);
         verified.findings.extend(found.into_iter().map(|words| Finding { session: None, words }));
     }
+    if session.is_none() {
+        let let_in = journal.audit_people().await?.into_iter();
+        let words =
+            let_in.map(|who| format!("somebody without the key wrote or changed {who}: it lets nobody in"));
+        verified.findings.extend(words.map(|words| Finding { session: None, words }));
+    }
     verified.print(common)
 }
 

@@ -42,6 +42,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let _lock = lock(&places).await?;
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
+    store::guard(&places, journal.as_ref()).await?;
     journal.sign_with(places.notary()?);
     let person = own_person::ensure(&places, &config, journal.as_ref()).await?;
     let listener = Listener::bind(listen)?;

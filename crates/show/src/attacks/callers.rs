@@ -132,6 +132,7 @@ async fn planted(target: &Target) -> Result<String> {
     let body = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
     let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
     let answer = target.post(&path, &secret, &body).await?;
+    super::files::take_back(&file, &hash).await?;
     ensure!(copied == 1, "the row was not written, so this shows nothing");
     let words = refused(&answer)?;
     target.still_open(&ask).await?;

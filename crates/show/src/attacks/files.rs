@@ -127,23 +127,24 @@ async fn other_loopback() -> Result<String> {
     refuses_to_start(tokio::process::Command::new(program()?).args(args).arg(folder.path())).await
 }
 
-/// Copies the person's own row, under the hash of a secret that somebody made up. How many rows were written.
+/// A device of the person's own, with the hash of a secret that somebody made up. How many rows were written.
 pub(super) async fn plant_token(file: &Path, hash: &str) -> Result<u64> {
     let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await?;
-    let columns: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM pragma_table_info('tokens')").fetch_all(&mut connection).await?;
-    let values: Vec<String> = columns
-        .iter()
-        .map(|column| if column == "hash" { format!("X'{hash}'") } else { column.clone() })
-        .collect();
     let sql = format!(
-        "INSERT INTO tokens ({}) SELECT {} FROM tokens WHERE role IN ('person', 'admin') LIMIT 1",
-        columns.join(", "),
-        values.join(", ")
+        "INSERT INTO devices (id, person_id, hash, kind, name, created_at, changed, mac) \
+         SELECT randomblob(16), person_id, X'{hash}', d.kind, d.name, d.created_at, 0, d.mac \
+         FROM devices d JOIN people p ON p.id = d.person_id WHERE p.role IN ('person', 'admin') LIMIT 1"
     );
     let written = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
     connection.close().await?;
     Ok(written.rows_affected())
+}
+
+pub(super) async fn take_back(file: &Path, hash: &str) -> Result<()> {
+    let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await?;
+    let sql = format!("DELETE FROM devices WHERE hash = X'{hash}'");
+    sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
+    Ok(connection.close().await?)
 }
 
 pub(super) async fn audit(target: &Target) -> Result<String> {

@@ -14,6 +14,30 @@ use crate::{Result, ensure};
 const OF_SESSION: [(&str, &str); 4] =
     [("sessions", "id"), ("events", "session_id"), ("asks", "session_id"), ("checkpoints", "session_id")];
 
+/// Rows that would let somebody in: what is done, how, how it is undone, and the words that find it.
+const ROWS: [(&str, &str, &str, &str); 3] = [
+    (
+        "an agent given another role",
+        "UPDATE people SET role = 'runner' WHERE role = 'agent'",
+        "UPDATE people SET role = 'agent' WHERE role = 'runner'",
+        "with the role `runner`",
+    ),
+    (
+        "a person's row put in",
+        "INSERT INTO people (id, owner, name, handle, role, created_at) \
+         SELECT {id}, owner, 'Mallory', 'mallory', 'admin', created_at FROM people LIMIT 1",
+        "DELETE FROM people WHERE id = {id}",
+        "wrote or changed the row of Mallory",
+    ),
+    (
+        "a token's row put in",
+        "INSERT INTO devices (id, person_id, hash, kind, name, created_at, changed) \
+         SELECT {id}, person_id, (SELECT hash FROM events LIMIT 1), kind, name, created_at, 0 FROM devices LIMIT 1",
+        "DELETE FROM devices WHERE id = {id}",
+        ", dev_",
+    ),
+];
+
 pub(super) async fn tamper(
     tables: &Tables,
     auditor: &Auditor,
@@ -67,6 +91,13 @@ pub(super) async fn tamper(
     std::fs::write(&log, &whole)?;
     counted.untouched("all of it, put back", &auditor.verify(None).await?)?;
 
+    for (what, sql, back, wanted) in ROWS {
+        tables.run(session, sql).await?;
+        counted.touched(what, &auditor.verify(None).await?, wanted)?;
+        tables.run(session, back).await?;
+    }
+    counted.untouched("all of it, put back again", &auditor.verify(None).await?)?;
+
     version_before(tables, session).await?;
     std::fs::write(&log, rounds.iter().fold(whole.clone(), |text, line| without(&text, Some(line))))?;
     counted.untouched("a database of the version before", &auditor.verify(None).await?)?;
@@ -111,6 +142,6 @@ async fn put_back(tables: &Tables, session: SessionId) -> Result<()> {
 /// The tables as they were before there were rounds.
 async fn version_before(tables: &Tables, session: SessionId) -> Result<()> {
     let sql = "DROP INDEX checkpoints_by_round; ALTER TABLE checkpoints DROP COLUMN round; DROP TABLE rounds; \
-               DELETE FROM _sqlx_migrations WHERE version >= 4";
+               DELETE FROM _sqlx_migrations WHERE version = 4";
     tables.run(session, sql).await
 }

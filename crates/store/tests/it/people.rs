@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, Seq, SessionId};
-use holdstead_store::{DeviceRecord, Journal, LinkUse, LoginLinkRecord, PersonRecord, TicketRecord};
+use holdstead_store::{
+    DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PersonRecord, TicketRecord, Unmarked,
+};
 use tokio::task::JoinSet;
 
 use crate::commands::{answer, ask, from_now, open, owner, question};
@@ -36,6 +38,54 @@ async fn device(journal: &dyn Journal, person: PersonId, number: u8) -> DeviceRe
         expires_at: None,
         revoked_at: None,
     }
+}
+
+/// Whoever can write the database and has no key lets nobody in, and makes nobody more than they are.
+pub(crate) async fn a_row_without_the_key_lets_nobody_in(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    // Written before there was a key, and taken over with it.
+    let ada = journal.add_person(person(journal, "Ada", Role::Person).await).await.expect("added");
+    journal.add_device(device(journal, ada.id, 1).await).await.expect("added");
+    journal.guard_with(Guard::new([7; 32]), Unmarked::TakenOver).await.expect("guarded");
+    let ben = journal.add_person(person(journal, "Ben", Role::Viewer).await).await.expect("added");
+    let bens = device(journal, ben.id, 2).await;
+    journal.add_device(bens.clone()).await.expect("added");
+    let link = LoginLinkRecord { hash: [3; 32], person: ben.id, expires_at: from_now(journal, 60_000).await };
+    journal.add_login_link(link.clone()).await.expect("added");
+    let later = from_now(journal, 90_000).await;
+    journal.use_device(bens.id, Some(later)).await.expect("used");
+    assert!(journal.change_role(ben.id, Role::Person).await.expect("changed"));
+    for hash in [[1; 32], [2; 32]] {
+        assert!(journal.device_by_hash(&hash).await.expect("a look").is_some());
+    }
+    assert_eq!(journal.audit_people().await.expect("a look"), Vec::<String>::new());
+
+    let gets_in = async |hash: u8| journal.device_by_hash(&[hash; 32]).await.expect("a look").is_some();
+    let tamperings = [
+        "UPDATE people SET role = 'admin' WHERE name = 'Ben'",
+        "UPDATE people SET role = 'person', handle = 'ben2' WHERE name = 'Ben'",
+    ];
+    for sql in tamperings {
+        fixture.run(sql, sql).await;
+        assert!(!gets_in(2).await, "{sql}");
+        assert_eq!(journal.audit_people().await.expect("a look").len(), 1, "{sql}");
+        assert_eq!(journal.person(ben.id).await.expect("a look"), None, "{sql}");
+    }
+    let sql = "UPDATE people SET handle = 'ben' WHERE name = 'Ben'";
+    fixture.run(sql, sql).await;
+    assert!(gets_in(2).await, "as it was");
+    let sql = "UPDATE devices SET expires_at = NULL WHERE expires_at IS NOT NULL";
+    fixture.run(sql, sql).await;
+    assert!(!gets_in(2).await, "a longer life");
+    let sql = "UPDATE login_links SET expires_at = expires_at + 1";
+    fixture.run(sql, sql).await;
+    assert_eq!(journal.use_login_link(&[3; 32]).await.expect("a look"), LinkUse::Unknown);
+
+    let ada_device = journal.devices(ada.id).await.expect("a list").remove(0);
+    assert!(journal.revoke_device(ada_device.id).await.expect("revoked"));
+    let sql = "UPDATE devices SET revoked_at = NULL";
+    fixture.run(sql, sql).await;
+    assert!(!gets_in(1).await, "what was revoked stays so");
 }
 
 pub(crate) async fn a_name_is_one_persons_and_stays_theirs(fixture: &Fixture) {
@@ -232,7 +282,7 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
         token(6, "'agent', 'claude', NULL, 1000, NULL, NULL"),
         token(7, "'viewer', 'screen', NULL, 1000, NULL, 2000"),
         token(8, &format!("'person', {odd}, NULL, 1000, NULL, NULL")),
-        "DELETE FROM _sqlx_migrations WHERE version = 6;".to_owned(),
+        "ALTER TABLE tickets DROP COLUMN mac; DELETE FROM _sqlx_migrations WHERE version >= 6;".to_owned(),
     ]
     .concat()
 }
