@@ -120,6 +120,10 @@ show-flood: _shows
 show-doors *args: _shows
     {{ proof }} doors "$@"
 
+# Every attack that ever worked on the product, and those that did not, tried again; the browser's are in show-web-login.
+show-attacks: _shows
+    {{ proof }} attacks "$(scripts/agents claude)"
+
 # Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
 show-tools:
     scripts/show-tools
