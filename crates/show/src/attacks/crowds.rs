@@ -45,7 +45,7 @@ async fn answers(target: &Target) -> Result<String> {
         let ask = target.ask(&format!("race {number}")).await?;
         let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
         let tries = (0..RACERS).map(|racer| {
-            let action = if racer % 2 == 0 { "approve" } else { "deny" };
+            let action = if racer.is_multiple_of(2) { "approve" } else { "deny" };
             let body =
                 json!({"promptId": ask.request.prompt_id, "idempotencyKey": format!("k{racer}"), "action": action});
             let path = path.clone();
@@ -63,7 +63,7 @@ async fn streams(target: &Target) -> Result<String> {
     let ask = target.ask("long poll").await?;
     let poll = format!("/v1/interactions/{}?wait=30s", ask.request.interaction_id);
     let open = |number: usize| {
-        let path = if number % 2 == 0 { "/v1/me".to_owned() } else { poll.clone() };
+        let path = if number.is_multiple_of(2) { "/v1/me".to_owned() } else { poll.clone() };
         let request = target.http.get(format!("{}{path}", target.url())).bearer_auth(&target.agent);
         async move { request.timeout(Duration::from_secs(2)).send().await.map(|answer| answer.status().as_u16()) }
     };

@@ -31,6 +31,7 @@ pub(super) async fn run(stage: &Stage, name: &str, script: Script, cwd: &Path, p
         .env("TMPDIR", &home)
         .env("PATH", std::env::var("PATH")?)
         .env("LANG", "C.UTF-8")
+        .env("SHELL", "/bin/bash")
         .env("ANTHROPIC_BASE_URL", stage.model.base_url())
         .env("ANTHROPIC_API_KEY", "sk-fake")
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
