@@ -153,6 +153,7 @@ fn variables(home: &Path, model: &Model, program: &str, hold: &str) -> Result<Ve
         ("HOME", home.display().to_string()),
         ("PATH", std::env::var("PATH")?),
         ("LANG", "C.UTF-8".to_owned()),
+        ("SHELL", "/bin/bash".to_owned()),
         ("ANTHROPIC_BASE_URL", model.base_url()),
         ("ANTHROPIC_API_KEY", "sk-fake".to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),

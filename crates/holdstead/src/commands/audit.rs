@@ -48,7 +48,7 @@ pub(super) async fn run(common: &Common, command: Audit) -> Result<(), Failure> 
 }
 
 async fn open(common: &Common, places: &Places) -> Result<Arc<dyn Journal>, Failure> {
-    Ok(store::open(common, places, &Config::load(common, places)?).await?)
+    store::open(common, places, &Config::load(common, places)?).await
 }
 
 /// The one that these digits name, or all, a page at a time.
