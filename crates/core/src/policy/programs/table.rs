@@ -28,7 +28,7 @@ const TABLES: [&str; 6] = [
     include_str!("text.txt"),
     include_str!("shell.txt"),
     include_str!("build.txt"),
-    include_str!("services.txt"),
+    include_str!("remote.txt"),
 ];
 
 type Programs = HashMap<&'static str, Program>;

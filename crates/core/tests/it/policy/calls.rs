@@ -88,9 +88,9 @@ fn conditions_hold_for_the_session() {
         agent: "claude-code",
         mode: PermissionMode::Plan,
         depth: Some(1),
-        folder: "/home/u/code/shop",
+        folder: "/people/u/code/shop",
         cwd: None,
-        home: Some("/home/u"),
+        home: Some("/people/u"),
         trust: Trust::Untrusted,
         places: &places,
     };

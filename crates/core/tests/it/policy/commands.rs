@@ -127,7 +127,7 @@ fn rules_about_files_also_speak_of_commands() {
         ("touch gen/x", Effect::Deny),
         ("echo a > gen/x.log", Effect::Deny),
         ("cat gen/x", Effect::Allow),
-        ("cat /home/u/.ssh/id", Effect::Deny),
+        ("cat /people/u/.ssh/id", Effect::Deny),
         ("head .env", Effect::Deny),
     ] {
         assert_eq!(effect(line, text), expected, "{line}");

@@ -28,7 +28,7 @@ pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
         depth: Some(0),
         folder: FOLDER,
         cwd: Some(FOLDER),
-        home: Some("/home/u"),
+        home: Some("/people/u"),
         trust,
         places,
     };
