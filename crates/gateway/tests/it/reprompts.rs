@@ -95,10 +95,8 @@ async fn result(call: JoinHandle<Result<Value, InteractionError>>) -> Result<Val
 }
 
 fn fields(ask: &InteractionRequest) -> Vec<&str> {
-    match &ask.body {
-        AskBody::Form { form } => form.fields.iter().map(|field| field.id.as_str()).collect(),
-        AskBody::Approval { .. } | AskBody::Question { .. } => panic!("{ask:?}"),
-    }
+    let AskBody::Form { form } = &ask.body else { panic!("{ask:?}") };
+    form.fields.iter().map(|field| field.id.as_str()).collect()
 }
 
 fn city_then_done(response: &ToolResponse) -> Result<ToolOutcome, ToolFailure> {
