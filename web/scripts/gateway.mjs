@@ -23,6 +23,8 @@ export class Gateway {
   constructor(settings = "", env = {}) {
     this.env = env;
     this.dir = mkdtempSync(join(tmpdir(), "holdstead-web-"));
+    // Agents work elsewhere: the gateway's own folder is closed to them.
+    this.work = mkdtempSync(join(tmpdir(), "holdstead-work-"));
     if (settings) writeFileSync(join(this.dir, "config.toml"), settings);
   }
 
@@ -55,7 +57,7 @@ export class Gateway {
   async stop() {
     this.child.kill("SIGTERM");
     await this.gone;
-    rmSync(this.dir, { recursive: true, force: true });
+    for (const folder of [this.dir, this.work]) rmSync(folder, { recursive: true, force: true });
   }
 
   async call(method, path, body) {
@@ -87,7 +89,7 @@ export class Gateway {
   }
 
   async session(title, agent = "scripted") {
-    return (await this.call("POST", "/v1/sessions", { agent, title, cwd: this.dir })).sessionId;
+    return (await this.call("POST", "/v1/sessions", { agent, title, cwd: this.work })).sessionId;
   }
 
   say(session, text) {

@@ -16,7 +16,7 @@ try {
     return page;
   };
   const session = async (name) => {
-    const cwd = join(gateway.dir, name);
+    const cwd = join(gateway.work, name);
     mkdirSync(cwd);
     return (await gateway.call("POST", "/v1/sessions", { agent: "scripted", cwd })).sessionId;
   };

@@ -83,11 +83,11 @@ await run(
     );
     check(
       "the edited command ran, and only that",
-      existsSync(join(gateway.dir, "edited.txt")) && !existsSync(join(gateway.dir, "asked-for.txt")),
+      existsSync(join(gateway.work, "edited.txt")) && !existsSync(join(gateway.work, "asked-for.txt")),
     );
     check("the model was told the answer", told.includes("PostgreSQL"));
     check("the model was told the reason, word for word", told.includes("not that one, please"));
-    check("what was denied did not run", !existsSync(join(gateway.dir, "never.txt")));
+    check("what was denied did not run", !existsSync(join(gateway.work, "never.txt")));
     await page.context().close();
     return "The real Claude Code ran what was approved, and its model was told what was chosen.";
   },
