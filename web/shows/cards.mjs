@@ -123,7 +123,13 @@ async function states(stage, kind) {
   session = await asked(stage, page, kind);
   await card(page);
   await press("Stop");
-  await holds("cancelled", page.getByText(/Cancelled: .+ stopped it/).first().waitFor());
+  await holds(
+    "cancelled",
+    page
+      .getByText(/Cancelled: .+ stopped it/)
+      .first()
+      .waitFor(),
+  );
 
   // Parked: no process, and the answer starts it again.
   session = await asked(stage, page, kind, "[hold=300ms:park]");

@@ -112,7 +112,7 @@ fn conditions_hold_for_the_session() {
         ("folder ~/code", true),
         ("folder ~/code/*", true),
         ("folder ~/other", false),
-        ("folder /home/**", true),
+        ("folder /people/**", true),
         ("folder not ~/code", false),
     ] {
         assert_eq!(holds(when, &base), (expected, expected), "{when}");
