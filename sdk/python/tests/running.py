@@ -72,7 +72,7 @@ class Gateway:
         self._process.stdout.close()
 
     def token(self, name: str, role: str = "agent") -> str:
-        command = [binary(), "--dir", self.dir, "token", "--role", role, "--name", name]
+        command = [binary(), "--dir", self.dir, "token", "--role", role, "--name", name.rsplit(".", 1)[-1][:64]]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def send(self, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
