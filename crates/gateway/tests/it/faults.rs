@@ -17,7 +17,8 @@ use holdstead_gateway::{
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
-    AskState, Delivery, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, Seq, SessionId, ToolCallId,
+    AskState, Delivery, Event, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, Seq, SessionId,
+    ToolCallId,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
@@ -47,11 +48,13 @@ struct Play {
 }
 
 impl Play {
-    /// A session whose agent was given its first message. Unlike on the usual stage, time passes when nothing happens.
+    /// A session whose agent was given its first message. Unlike on the usual stage, time passes by itself when nothing
+    /// happens.
     async fn begin(faults: Faults, reasks: Reasks) -> (Self, Actor) {
         let clock = Arc::new(TestClock::new());
+        let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let sound: Arc<dyn Journal> =
-            Arc::new(SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap());
+            Arc::new(FaultyJournal::new(Arc::new(journal), |_| None).holding_time());
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
         let plan = move |call| {
@@ -92,14 +95,18 @@ impl Play {
 
     async fn say(&self, text: &str) {
         // A message has no key: who repeats it without looking says it twice.
-        let said = async || {
-            let head = self.sound.session(self.session).await.unwrap().unwrap().head;
-            match self.gateway.message(&ada(), self.session, text.to_owned()).await {
-                Err(_) if self.sound.session(self.session).await.unwrap().unwrap().head > head => Ok(()),
-                other => other.map(drop),
-            }
+        let before = self.times_said(text).await;
+        let said = async || match self.gateway.message(&ada(), self.session, text.to_owned()).await {
+            Err(_) if self.times_said(text).await > before => Ok(()),
+            other => other.map(drop),
         };
         persist(said).await;
+    }
+
+    async fn times_said(&self, text: &str) -> usize {
+        let events = self.sound.read(self.session, Seq(0), 100_000).await.unwrap();
+        let is_it = |event: &&Event| matches!(&event.body, EventBody::UserMessage(said) if said.text == text);
+        events.iter().filter(is_it).count()
     }
 
     async fn life(&mut self) -> Actor {
@@ -110,10 +117,12 @@ impl Play {
         if actor.side.events.send(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await.is_err() {
             return Box::pin(self.life()).await;
         }
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        if actor.side.events.is_closed() { Box::pin(self.life()).await } else { actor }
+        // Its first word is taken when its start is on record.
+        let events = actor.side.events.clone();
+        let is_settled =
+            async || (events.is_closed() || events.capacity() == events.max_capacity()).then_some(());
+        until("its first word is heard", is_settled).await;
+        if events.is_closed() { Box::pin(self.life()).await } else { actor }
     }
 
     /// The open ask of this call.
