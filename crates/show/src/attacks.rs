@@ -14,7 +14,7 @@ use holdstead_protocol::api::Interaction;
 use serde_json::{Value, json};
 
 use crate::claude::Stage;
-use crate::client::Client;
+use crate::client::{Client, refusal_words};
 use crate::gateway_process::TokenFor;
 use crate::{Result, closed, doors, ensure};
 
@@ -109,11 +109,7 @@ impl Target {
 /// Refused, in words of ours.
 fn refused((status, words): &Answer) -> Result<String> {
     ensure!((400..500).contains(status), "it got {status}: {words}");
-    let problem: Value =
-        serde_json::from_str(words).map_err(|_| format!("{status} without words: {words}"))?;
-    let said =
-        [&problem["detail"], &problem["error"]].into_iter().find_map(Value::as_str).unwrap_or_default();
-    ensure!(!said.is_empty(), "{status} without words: {words}");
+    let said = refusal_words(words).ok_or_else(|| format!("{status} without words: {words}"))?;
     Ok(format!("{status} {}", said.chars().take(90).collect::<String>()))
 }
 

@@ -27,6 +27,13 @@ pub(crate) struct Client {
     token: String,
 }
 
+/// What a refusal says, if it says anything. The short routes say it in `error`.
+pub(crate) fn refusal_words(body: &str) -> Option<String> {
+    let problem: Value = serde_json::from_str(body).ok()?;
+    let said = [&problem["detail"], &problem["error"]].into_iter().find_map(Value::as_str);
+    said.filter(|words| !words.is_empty()).map(str::to_owned)
+}
+
 /// What became of an answer that was well formed.
 #[derive(Debug)]
 pub(crate) enum Answered {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use crate::client::Client;
+use crate::client::{Client, refusal_words};
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
 use crate::latency::{Latencies, milliseconds};
 use crate::{Result, ensure};
@@ -236,16 +236,11 @@ async fn http(doors: &Doors, dice: &mut Dice, session: &str, number: usize) -> R
     let token = dice.one_of(&[&doors.agent, &doors.person_token]);
     let (status, words) = doors.send("POST", path, token, odd::body(dice, good)).await?;
     ensure!(status < 500, "{path} answered {status}: {words}");
-    ensure!(status < 400 || has_words(&words), "{path} answered {status} without words: {words}");
+    ensure!(
+        status < 400 || refusal_words(&words).is_some(),
+        "{path} answered {status} without words: {words}"
+    );
     Ok(status >= 400)
-}
-
-fn has_words(body: &str) -> bool {
-    let Ok(problem) = serde_json::from_str::<Value>(body) else { return false };
-    // The short routes say it in `error`.
-    [&problem["detail"], &problem["error"]]
-        .iter()
-        .any(|words| words.as_str().is_some_and(|words| !words.is_empty()))
 }
 
 /// A frame that is wrong: an error frame, or a close with a code.
@@ -313,7 +308,7 @@ async fn script(doors: &Doors, dice: &mut Dice) -> Result<bool> {
         )
         .await?;
     if status >= 400 {
-        ensure!(status < 500 && has_words(&words), "a script got {status}: {words}");
+        ensure!(status < 500 && refusal_words(&words).is_some(), "a script got {status}: {words}");
         return Ok(true);
     }
     ended(doors, &session)

@@ -4,7 +4,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::people::{kind_name, role_name};
+use crate::people_rows::{kind_name, role_name};
 use crate::{DeviceRecord, LoginLinkRecord, PersonRecord, TicketRecord};
 
 /// The key that marks rows. It is never shown.

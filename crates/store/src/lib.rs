@@ -31,6 +31,7 @@ mod journal;
 mod line;
 mod notary;
 mod people;
+mod people_rows;
 mod plan;
 mod postgres;
 mod postgres_write;

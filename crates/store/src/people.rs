@@ -4,11 +4,12 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Timestamp};
+use holdstead_protocol::{DeviceId, OwnerId, PersonId, SessionId, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::guard::{Guard, Mark, Unmarked};
+use crate::people_rows::{kind_name, role_name, to_device, to_link, to_person, to_ticket};
 use crate::store::Store;
 use crate::{DeviceRecord, LinkUse, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode, sql};
 
@@ -356,22 +357,6 @@ async fn take_over(db: &dyn Db, guard: &Guard) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn to_link(row: &Row) -> Result<LoginLinkRecord, StoreError> {
-    Ok(LoginLinkRecord {
-        hash: decode::hash(row, "hash")?,
-        person: PersonId::from_uuid(row.id("person_id")?),
-        expires_at: decode::moment(row, "expires_at")?,
-    })
-}
-
-fn to_ticket(row: &Row) -> Result<TicketRecord, StoreError> {
-    Ok(TicketRecord {
-        hash: decode::hash(row, "hash")?,
-        token: decode::hash(row, "token")?,
-        expires_at: decode::moment(row, "expires_at")?,
-    })
-}
-
 /// A change with its revision: both are written, or neither is. Changes are written one after the other, so whoever has
 /// seen a revision has seen all before it.
 struct Change {
@@ -409,57 +394,4 @@ impl Change {
 fn to_revision(rows: &[Row]) -> Result<i64, StoreError> {
     let row = rows.first().ok_or_else(|| StoreError::corrupt("the revision of who may do what is gone"))?;
     row.int("revision")
-}
-
-fn to_person(row: &Row) -> Result<PersonRecord, StoreError> {
-    Ok(PersonRecord {
-        id: PersonId::from_uuid(row.id("person_id")?),
-        owner: decode::owner(row)?,
-        name: row.text("person_name")?,
-        handle: row.text("handle")?,
-        role: named(&row.text("role")?, &ROLES, role_name)?,
-        created_at: decode::moment(row, "person_created_at")?,
-        removed_at: decode::maybe_moment(row, "removed_at")?,
-    })
-}
-
-fn to_device(row: &Row) -> Result<DeviceRecord, StoreError> {
-    Ok(DeviceRecord {
-        id: DeviceId::from_uuid(row.id("id")?),
-        person: PersonId::from_uuid(row.id("person_id")?),
-        hash: decode::hash(row, "hash")?,
-        kind: named(&row.text("kind")?, &KINDS, kind_name)?,
-        name: row.text("name")?,
-        session: row.maybe_id("session_id")?.map(SessionId::from_uuid),
-        created_at: decode::moment(row, "created_at")?,
-        last_used_at: decode::maybe_moment(row, "last_used_at")?,
-        expires_at: decode::maybe_moment(row, "expires_at")?,
-        revoked_at: decode::maybe_moment(row, "revoked_at")?,
-    })
-}
-
-fn named<T: Copy>(name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Result<T, StoreError> {
-    let found = all.iter().copied().find(|one| name_of(*one) == name);
-    found.ok_or_else(|| StoreError::corrupt(format!("`{name}` is neither a role nor a kind of device")))
-}
-
-const ROLES: [Role; 5] = [Role::Person, Role::Viewer, Role::Agent, Role::Runner, Role::Admin];
-const KINDS: [DeviceKind; 3] = [DeviceKind::Browser, DeviceKind::Terminal, DeviceKind::Token];
-
-pub(crate) const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Person => "person",
-        Role::Viewer => "viewer",
-        Role::Agent => "agent",
-        Role::Runner => "runner",
-        Role::Admin => "admin",
-    }
-}
-
-pub(crate) const fn kind_name(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Browser => "browser",
-        DeviceKind::Terminal => "terminal",
-        DeviceKind::Token => "token",
-    }
 }

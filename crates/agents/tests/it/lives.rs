@@ -1,9 +1,9 @@
 //! Parking, dying and coming back.
 
-use holdstead_agents::{AgentEvent, AgentExit, Driver as _, Outgoing, ResumeAt, ResumePoint};
+use holdstead_agents::{AgentEvent, AgentExit, Driver as _, Launch, Outgoing, ResumeAt, ResumePoint};
 use serde_json::json;
 
-use crate::{Life, call, driver};
+use crate::{Life, call, driver, launch};
 
 const SCRIPT: &str = "say Before.\napprove Bash {\"command\":\"npm run build\"}\nsay After.";
 
@@ -122,20 +122,7 @@ async fn its_own_deaths_are_told_apart() {
 async fn a_conversation_that_is_gone_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let resume = Some(ResumePoint { agent_ref: "conv_gone".into(), at: ResumeAt::OpenAsks });
-    let launch = holdstead_agents::Launch {
-        cwd: folder.path().to_owned(),
-        permission_mode: holdstead_protocol::PermissionMode::Default,
-        model: None,
-        system_prompt: None,
-        max_turns: None,
-        allowed_tools: Vec::new(),
-        mcp_servers: Default::default(),
-        tool_server: None,
-        project_files: holdstead_agents::ProjectFiles::Closed,
-        program: None,
-        resume,
-        life: "ses/1".to_owned(),
-    };
+    let launch = Launch { resume, ..launch(folder.path()) };
     let agent = driver(folder.path()).start(launch).await.unwrap();
     let mut life = Life { agent, agent_ref: String::new() };
     let AgentEvent::Exited(exit) = life.next().await else { panic!("it goes at once") };

@@ -104,15 +104,13 @@ pub(super) async fn journal(
         }
     }
     if session.is_none() {
-        let (rounds, found) = audit_rounds::verify(journal, keys, &places.checkpoints_file()).await?;
+        let (rounds, mut found) = audit_rounds::verify(journal, keys, &places.checkpoints_file()).await?;
+        let unmarked = journal.audit_people().await?.into_iter();
+        found.extend(
+            unmarked.map(|who| format!("somebody without the key wrote or changed {who}: it lets nobody in")),
+        );
         verified.rounds = Some(rounds);
         verified.findings.extend(found.into_iter().map(|words| Finding { session: None, words }));
-    }
-    if session.is_none() {
-        let let_in = journal.audit_people().await?.into_iter();
-        let words =
-            let_in.map(|who| format!("somebody without the key wrote or changed {who}: it lets nobody in"));
-        verified.findings.extend(words.map(|words| Finding { session: None, words }));
     }
     verified.print(common)
 }

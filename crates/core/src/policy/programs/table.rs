@@ -1,18 +1,20 @@
 //! Reads the tables of programs.
 //!
-//!     git log                      a program, or a program with its subcommand
-//!       like git diff              takes over what is known of another
-//!       runs repository            hooks, scripts, plugins or configuration of the repository run
-//!       before --no-pager          options between the program and its subcommand
-//!       options -n=NUMBER --stat[=WORD] --oneline
-//!       links -L                   options that follow the repository's symbolic links
-//!       operands REVISION*
-//!       after --check              options after `--`
-//!       after-operands TEXT*
-//!       needs -m --message         one of them must be there
-//!       counts                     `-20`
-//!       style find
-//!       named-operands 1           they belong to the name in a rule that is offered
+//! ```text
+//! git log                      a program, or a program with its subcommand
+//!   like git diff              takes over what is known of another
+//!   runs repository            hooks, scripts, plugins or configuration of the repository run
+//!   before --no-pager          options between the program and its subcommand
+//!   options -n=NUMBER --stat[=WORD] --oneline
+//!   links -L                   options that follow the repository's symbolic links
+//!   operands REVISION*
+//!   after --check              options after `--`
+//!   after-operands TEXT*
+//!   needs -m --message         one of them must be there
+//!   counts                     `-20`
+//!   style find
+//!   named-operands 1           they belong to the name in a rule that is offered
+//! ```
 //!
 //! An option is `-x` or `--long`, with `=KIND` if a value must follow, `[=KIND]` if one may stand in the same word, and
 //! `/KIND` if it takes the place of that operand.

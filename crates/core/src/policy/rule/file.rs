@@ -1,8 +1,10 @@
 //! A file of rules: one a line, comments, and examples that a rule carries on indented lines below it.
 //!
-//!     deny Bash(rm -rf:*) # Use git clean -n first
-//!       yes rm -rf build
-//!       no  rm notes.txt
+//! ```text
+//! deny Bash(rm -rf:*) # Use git clean -n first
+//!   yes rm -rf build
+//!   no  rm notes.txt
+//! ```
 
 use super::{Rule, examples, parse};
 

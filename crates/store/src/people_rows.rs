@@ -1,0 +1,76 @@
+//! Rows of people, devices, links and tickets, read.
+
+use holdstead_protocol::api::Role;
+use holdstead_protocol::{DeviceId, DeviceKind, PersonId, SessionId};
+
+use crate::db::Row;
+use crate::{DeviceRecord, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode};
+
+pub(crate) fn to_link(row: &Row) -> Result<LoginLinkRecord, StoreError> {
+    Ok(LoginLinkRecord {
+        hash: decode::hash(row, "hash")?,
+        person: PersonId::from_uuid(row.id("person_id")?),
+        expires_at: decode::moment(row, "expires_at")?,
+    })
+}
+
+pub(crate) fn to_ticket(row: &Row) -> Result<TicketRecord, StoreError> {
+    Ok(TicketRecord {
+        hash: decode::hash(row, "hash")?,
+        token: decode::hash(row, "token")?,
+        expires_at: decode::moment(row, "expires_at")?,
+    })
+}
+
+pub(crate) fn to_person(row: &Row) -> Result<PersonRecord, StoreError> {
+    Ok(PersonRecord {
+        id: PersonId::from_uuid(row.id("person_id")?),
+        owner: decode::owner(row)?,
+        name: row.text("person_name")?,
+        handle: row.text("handle")?,
+        role: named(&row.text("role")?, &ROLES, role_name)?,
+        created_at: decode::moment(row, "person_created_at")?,
+        removed_at: decode::maybe_moment(row, "removed_at")?,
+    })
+}
+
+pub(crate) fn to_device(row: &Row) -> Result<DeviceRecord, StoreError> {
+    Ok(DeviceRecord {
+        id: DeviceId::from_uuid(row.id("id")?),
+        person: PersonId::from_uuid(row.id("person_id")?),
+        hash: decode::hash(row, "hash")?,
+        kind: named(&row.text("kind")?, &KINDS, kind_name)?,
+        name: row.text("name")?,
+        session: row.maybe_id("session_id")?.map(SessionId::from_uuid),
+        created_at: decode::moment(row, "created_at")?,
+        last_used_at: decode::maybe_moment(row, "last_used_at")?,
+        expires_at: decode::maybe_moment(row, "expires_at")?,
+        revoked_at: decode::maybe_moment(row, "revoked_at")?,
+    })
+}
+
+fn named<T: Copy>(name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Result<T, StoreError> {
+    let found = all.iter().copied().find(|one| name_of(*one) == name);
+    found.ok_or_else(|| StoreError::corrupt(format!("`{name}` is neither a role nor a kind of device")))
+}
+
+const ROLES: [Role; 5] = [Role::Person, Role::Viewer, Role::Agent, Role::Runner, Role::Admin];
+const KINDS: [DeviceKind; 3] = [DeviceKind::Browser, DeviceKind::Terminal, DeviceKind::Token];
+
+pub(crate) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Person => "person",
+        Role::Viewer => "viewer",
+        Role::Agent => "agent",
+        Role::Runner => "runner",
+        Role::Admin => "admin",
+    }
+}
+
+pub(crate) const fn kind_name(kind: DeviceKind) -> &'static str {
+    match kind {
+        DeviceKind::Browser => "browser",
+        DeviceKind::Terminal => "terminal",
+        DeviceKind::Token => "token",
+    }
+}
