@@ -7,7 +7,7 @@ use holdstead_protocol::{
     AgentState, AskChange, AskState, Closing, EventBody, HoldThen, InteractionId, Origin, Timestamp, TurnId,
 };
 
-use crate::{Ask, Session};
+use crate::{Ask, Head, Session};
 
 /// How long a tool that handles its own timeout has before the ask is closed over its head.
 const HANDLER_GRACE: Duration = Duration::from_secs(60);
@@ -21,7 +21,9 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         EventBody::InteractionUpdate(update) => match update.change {
             AskChange::Queued { .. } => of_agent(&update.interaction_id),
             // Its tool knows, and the agent that called it is gone.
-            AskChange::Settled { .. } => session.orphaned_answers().any(|id| id == update.interaction_id),
+            AskChange::Settled { .. } => {
+                session.head.orphaned_answers().any(|id| id == update.interaction_id)
+            }
             AskChange::Delivery { .. } | AskChange::RanOtherThanApproved { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {
@@ -47,11 +49,10 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
 }
 
 /// Something must be looked after when a gateway starts. An ended session can still have a process to end.
-pub fn is_unfinished(session: &Session) -> bool {
-    let unended =
-        session.agent != AgentState::Ended && (session.turn.is_some() || !session.pending.is_empty());
-    let undelivered = !session.undelivered.is_empty() || session.orphaned_answers().next().is_some();
-    session.alive.is_some() || undelivered || !session.submitted.is_empty() || unended
+pub fn is_unfinished(head: &Head) -> bool {
+    let unended = head.agent != AgentState::Ended && (head.turn.is_some() || !head.pending.is_empty());
+    let undelivered = !head.undelivered.is_empty() || head.orphaned_answers().next().is_some();
+    head.alive.is_some() || undelivered || !head.submitted.is_empty() || unended
 }
 
 /// When somebody must close the ask. One that its tool is deciding on closes by that decision alone.

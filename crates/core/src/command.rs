@@ -40,7 +40,7 @@ use crate::{
     Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
     Retell, Verdict,
 };
-use crate::{Session, State};
+use crate::{Head, Session, State};
 
 /// Everything that can happen to a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,7 +157,7 @@ impl Command {
     }
 
     /// The asks that must be loaded to decide this command.
-    pub fn concerns(&self, session: &Session) -> Vec<InteractionId> {
+    pub fn concerns(&self, head: &Head) -> Vec<InteractionId> {
         match self {
             Self::Open(_)
             | Self::Message(_)
@@ -174,7 +174,7 @@ impl Command {
                 let own = std::iter::once(request.request.interaction_id);
                 if request.request.body.is_approval() {
                     // It may be the repeat of a call whose approval never arrived.
-                    own.chain(session.undelivered.iter().copied()).collect()
+                    own.chain(head.undelivered.iter().copied()).collect()
                 } else {
                     own.collect()
                 }
@@ -192,10 +192,10 @@ impl Command {
             Self::RanOther(ran) => vec![ran.interaction_id],
             Self::Cancel(cancel) => match cancel {
                 Cancel::Ask(interaction_id) => vec![*interaction_id],
-                Cancel::Turn { .. } => session.live.union(&session.undelivered).copied().collect(),
+                Cancel::Turn { .. } => head.live.union(&head.undelivered).copied().collect(),
             },
-            Self::Exit(_) => session.undelivered.iter().copied().collect(),
-            Self::Finish(_) | Self::End { .. } => session.live.union(&session.undelivered).copied().collect(),
+            Self::Exit(_) => head.undelivered.iter().copied().collect(),
+            Self::Finish(_) | Self::End { .. } => head.live.union(&head.undelivered).copied().collect(),
         }
     }
 }
@@ -210,9 +210,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
     };
     match command {
         Command::Open(_) => Err(Rejection::AlreadyOpen),
-        Command::Message(message) => message::decide(session, message),
-        Command::Begin { turn_id } => begin::decide(session, *turn_id),
-        Command::Record(outputs) => record::decide(session, outputs),
+        Command::Message(message) => message::decide(&session.head, message),
+        Command::Begin { turn_id } => begin::decide(&session.head, *turn_id),
+        Command::Record(outputs) => record::decide(&session.head, outputs),
         Command::Request(request) => request::decide(session, request, now),
         Command::Respond(respond) => respond::decide(session, respond, now),
         Command::Outcome(outcome) => outcome::decide(session, outcome, now),
@@ -220,9 +220,11 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Expire(expire) => expire::decide(session, expire, now),
         Command::Cancel(cancel) => cancel::decide(session, cancel),
         Command::Park { interaction_id, incarnation } => park::decide(session, *interaction_id, *incarnation),
-        Command::Stay { incarnation } => stay::decide(session, *incarnation),
-        Command::Resume(resume) => resume::decide(session, resume),
-        Command::Identify { incarnation, agent_ref } => identify::decide(session, *incarnation, agent_ref),
+        Command::Stay { incarnation } => stay::decide(&session.head, *incarnation),
+        Command::Resume(resume) => resume::decide(&session.head, resume),
+        Command::Identify { incarnation, agent_ref } => {
+            identify::decide(&session.head, *incarnation, agent_ref)
+        }
         Command::Exit(exit) => exit::decide(session, exit),
         Command::Finish(finish) => finish::decide(session, finish),
         Command::Delivering { interaction_id, incarnation } => {
@@ -235,10 +237,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::NotRun { interaction_id, because } => not_run::decide(session, *interaction_id, *because),
         Command::RanOther(ran) => ran_other::decide(session, ran),
         Command::Retell(retell) => retell::decide(session, retell),
-        Command::Grant(grant) => grant::decide(session, grant),
-        Command::Revoke { grant_id, name } => revoke::decide(session, *grant_id, name),
-        Command::Trust(trust) => trust::decide(session, trust),
-        Command::Distrust { trust_id, name } => trust::revoke(session, *trust_id, name),
+        Command::Grant(grant) => grant::decide(&session.head, grant),
+        Command::Revoke { grant_id, name } => revoke::decide(&session.head, *grant_id, name),
+        Command::Trust(trust) => trust::decide(&session.head, trust),
+        Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
         Command::End { name } => end::decide(session, name),
     }
 }
@@ -247,8 +249,8 @@ fn ask(session: &Session, id: InteractionId) -> Result<&Ask, Rejection> {
     session.asks.get(&id).ok_or(Rejection::UnknownAsk)
 }
 
-fn still_open(session: &Session) -> Result<(), Rejection> {
-    match session.agent {
+fn still_open(head: &Head) -> Result<(), Rejection> {
+    match head.agent {
         AgentState::Ended => Err(Rejection::Ended),
         AgentState::Idle
         | AgentState::Running

@@ -10,7 +10,7 @@ use holdstead_protocol::{
 use serde_json::Value;
 
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Session, State, UnconfirmedResult, shape};
+use crate::{Ask, AskSpec, Head, Session, State, UnconfirmedResult, shape};
 
 /// The agent of a session whose program only asks.
 pub const CALLER: &str = "caller";
@@ -31,7 +31,7 @@ pub fn fold(state: &mut State, event: &Event) {
     let (seq, at) = (event.seq, event.at);
     match &event.body {
         EventBody::UserMessage(message) => {
-            session.pending.push(PendingTurn { turn_id: message.turn_id, seq })
+            session.head.pending.push(PendingTurn { turn_id: message.turn_id, seq })
         }
         EventBody::InteractionRequest(request) => session.request(request, seq, at),
         EventBody::InteractionResponse(response) => session.response(response, seq, at),
@@ -50,18 +50,18 @@ pub fn fold(state: &mut State, event: &Event) {
         }),
         EventBody::LateAnswer(late) => session.late(late, seq, at),
         EventBody::GrantAdded(added) => {
-            session.grants.insert(added.grant.grant_id, added.grant.clone());
+            session.head.grants.insert(added.grant.grant_id, added.grant.clone());
         }
         EventBody::GrantRevoked(revoked) => {
-            session.grants.remove(&revoked.grant_id);
+            session.head.grants.remove(&revoked.grant_id);
         }
         EventBody::TrustAdded(added) => {
             let trust = &added.trust;
-            session.trusts.retain(|_, old| old.agent != trust.agent || old.folder != trust.folder);
-            session.trusts.insert(trust.trust_id, trust.clone());
+            session.head.trusts.retain(|_, old| old.agent != trust.agent || old.folder != trust.folder);
+            session.head.trusts.insert(trust.trust_id, trust.clone());
         }
         EventBody::TrustRevoked(revoked) => {
-            session.trusts.remove(&revoked.trust_id);
+            session.head.trusts.remove(&revoked.trust_id);
         }
         EventBody::SessionStatus(status) => session.status(status),
         EventBody::ToolCallEnd(end) => session.awaits(&end.tool_call_id, &end.input),
@@ -77,7 +77,7 @@ pub fn fold(state: &mut State, event: &Event) {
 }
 
 fn opened_session(opened: &SessionOpened) -> Session {
-    Session {
+    let head = Head {
         owner: opened.owner.clone(),
         hosted: opened.agent != CALLER,
         agent: AgentState::Idle,
@@ -100,16 +100,16 @@ fn opened_session(opened: &SessionOpened) -> Session {
         unconfirmed_results: BTreeMap::new(),
         awaiting: BTreeMap::new(),
         may_have_run: BTreeSet::new(),
-        asks: BTreeMap::new(),
-    }
+    };
+    Session { head, asks: BTreeMap::new() }
 }
 
 impl Session {
     fn request(&mut self, request: &InteractionRequest, seq: Seq, at: Timestamp) {
         let id = request.interaction_id;
         let earlier = self.asks.remove(&id);
-        if let Some(earlier) = earlier.as_ref().filter(|_| self.live.remove(&id)) {
-            self.live_bytes = self.live_bytes.saturating_sub(earlier.bytes);
+        if let Some(earlier) = earlier.as_ref().filter(|_| self.head.live.remove(&id)) {
+            self.head.live_bytes = self.head.live_bytes.saturating_sub(earlier.bytes);
         }
         let opened_at = earlier.as_ref().map_or(at, |ask| ask.opened_at);
         let asked = earlier.as_ref().map(|ask| ask.asked.clone());
@@ -121,7 +121,7 @@ impl Session {
                 prompt_id: request.prompt_id,
                 attempt: request.attempt,
                 origin: request.origin,
-                asked_in: self.alive,
+                asked_in: self.head.alive,
                 turn_id: request.turn_id,
                 tool_call_id: request.tool_call_id.clone(),
                 tool_name: request.tool_name.clone(),
@@ -183,7 +183,8 @@ impl Session {
         });
         let Some(ask) = self.asks.get(&id) else { return };
         if let Some((tool_call_id, asked_in)) = ask.awaits_confirmation() {
-            self.unconfirmed_results
+            self.head
+                .unconfirmed_results
                 .insert(id, UnconfirmedResult { tool_call_id, asked_in, turn_id: ask.turn_id });
         }
     }
@@ -191,20 +192,22 @@ impl Session {
     /// A call that names an ask of this session as what it waits for: its result may carry the answer.
     fn awaits(&mut self, call: &ToolCallId, input: &Value) {
         let named = input.get(AWAITED).and_then(Value::as_str).and_then(|id| id.parse().ok());
-        let known = |id: &InteractionId| self.live.contains(id) || self.unconfirmed_results.contains_key(id);
+        let known = |id: &InteractionId| {
+            self.head.live.contains(id) || self.head.unconfirmed_results.contains_key(id)
+        };
         if let Some(id) = named.filter(known) {
-            self.awaiting.insert(call.clone(), id);
+            self.head.awaiting.insert(call.clone(), id);
         }
     }
 
     /// The agent has a result: of the call that asked, or of one that waited for that ask. A result that names the ask
     /// only says that it still waits, and carries no answer.
     fn heard(&mut self, call: &ToolCallId, output: &Value) {
-        let awaited = self.awaiting.remove(call);
-        let asked = self.unconfirmed_results.iter().find(|(_, one)| one.tool_call_id == *call);
+        let awaited = self.head.awaiting.remove(call);
+        let asked = self.head.unconfirmed_results.iter().find(|(_, one)| one.tool_call_id == *call);
         let Some(id) = awaited.or(asked.map(|(id, _)| *id)) else { return };
-        if self.unconfirmed_results.contains_key(&id) && !output.to_string().contains(&id.to_string()) {
-            self.unconfirmed_results.remove(&id);
+        if self.head.unconfirmed_results.contains_key(&id) && !output.to_string().contains(&id.to_string()) {
+            self.head.unconfirmed_results.remove(&id);
         }
     }
 
@@ -213,10 +216,10 @@ impl Session {
         if let (Delivery::Unknown { .. }, Some(ask)) = (delivery, self.asks.get(&id))
             && ask.state == approved
         {
-            self.may_have_run.insert(ask.input_digest.clone());
+            self.head.may_have_run.insert(ask.input_digest.clone());
         }
         if let Delivery::Delivering { .. } = delivery {
-            self.resumes_at_call = false;
+            self.head.resumes_at_call = false;
         }
         self.change(id, seq, |ask| ask.delivery = Some(delivery.clone()));
     }
@@ -231,7 +234,7 @@ impl Session {
             seq,
             at,
         };
-        self.unconfirmed_results.remove(&late.interaction_id);
+        self.head.unconfirmed_results.remove(&late.interaction_id);
         self.change(late.interaction_id, seq, |ask| match ask.state {
             // Settled in time; this event only repeats it to the agent.
             AskState::Settled { .. } => {}
@@ -241,62 +244,62 @@ impl Session {
         });
         // A program reads it with its ask; only an agent is sent messages.
         let to_program = self.asks.get(&late.interaction_id).is_some_and(|ask| ask.origin == Origin::Caller);
-        if self.hosted && !to_program {
-            self.pending.push(PendingTurn { turn_id: late.turn_id, seq });
+        if self.head.hosted && !to_program {
+            self.head.pending.push(PendingTurn { turn_id: late.turn_id, seq });
         }
     }
 
     fn status(&mut self, status: &SessionStatus) {
-        self.agent = status.agent;
+        self.head.agent = status.agent;
         if status.agent == AgentState::Parked {
-            self.resumes_at_call = true;
+            self.head.resumes_at_call = true;
         }
         if status.agent == AgentState::Ended {
-            self.unconfirmed_results.clear();
-            self.awaiting.clear();
+            self.head.unconfirmed_results.clear();
+            self.head.awaiting.clear();
             self.forget_final_deliveries();
         } else if status.by.is_some() {
-            self.stopped_by.clone_from(&status.by);
+            self.head.stopped_by.clone_from(&status.by);
         }
         if let Some(agent_ref) = &status.agent_ref {
-            self.agent_ref = Some(agent_ref.clone());
+            self.head.agent_ref = Some(agent_ref.clone());
         }
         if let Some(turn) = status.turn_id {
-            self.turn = Some(turn);
-            self.pending.retain(|pending| pending.turn_id != turn);
+            self.head.turn = Some(turn);
+            self.head.pending.retain(|pending| pending.turn_id != turn);
         }
         if let Some(boxed) = &status.boxed {
-            self.boxed = Some(boxed.clone());
+            self.head.boxed = Some(boxed.clone());
         }
         match (status.incarnation, status.pid) {
             // With its process: it begins. Without: it ended.
             (Some(incarnation), Some(pid)) => {
-                self.alive = Some(incarnation);
-                self.pid = Some(pid);
-                self.incarnations = incarnation.0;
+                self.head.alive = Some(incarnation);
+                self.head.pid = Some(pid);
+                self.head.incarnations = incarnation.0;
             }
             (Some(_), None) => {
-                self.alive = None;
-                self.pid = None;
+                self.head.alive = None;
+                self.head.pid = None;
             }
             (None, _) => {}
         }
     }
 
     fn done(&mut self, done: &Done) {
-        if self.turn == Some(done.turn_id) {
-            self.turn = None;
-            self.stopped_by = None;
-            self.resumes_at_call = false;
+        if self.head.turn == Some(done.turn_id) {
+            self.head.turn = None;
+            self.head.stopped_by = None;
+            self.head.resumes_at_call = false;
         }
         match done.reason {
             // It went away, and may not have heard what its tools were told.
             StopReason::Failed => {}
-            StopReason::Completed | StopReason::Interrupted => self.unconfirmed_results.clear(),
+            StopReason::Completed | StopReason::Interrupted => self.head.unconfirmed_results.clear(),
         }
-        self.awaiting.clear();
+        self.head.awaiting.clear();
         self.forget_final_deliveries();
-        self.agent = match self.agent {
+        self.head.agent = match self.head.agent {
             AgentState::Ended => AgentState::Ended,
             AgentState::Idle
             | AgentState::Running
@@ -310,7 +313,7 @@ impl Session {
     /// Nobody waits for an answer that may not have arrived any more.
     fn forget_final_deliveries(&mut self) {
         let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
-        self.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
+        self.head.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
     }
 
     fn change(&mut self, id: InteractionId, seq: Seq, change: impl FnOnce(&mut Ask)) {
@@ -325,18 +328,18 @@ impl Session {
     fn refresh(&mut self, id: InteractionId) {
         let Some(ask) = self.asks.get(&id) else { return };
         let on_its_way = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
-        let again = ask.needs_delivery() && self.agent != AgentState::Ended;
+        let again = ask.needs_delivery() && self.head.agent != AgentState::Ended;
         let undelivered = ask.origin == Origin::Agent && (on_its_way || again);
-        match (self.live.contains(&id), ask.is_live()) {
-            (false, true) => self.live_bytes += ask.bytes,
-            (true, false) => self.live_bytes = self.live_bytes.saturating_sub(ask.bytes),
+        match (self.head.live.contains(&id), ask.is_live()) {
+            (false, true) => self.head.live_bytes += ask.bytes,
+            (true, false) => self.head.live_bytes = self.head.live_bytes.saturating_sub(ask.bytes),
             (true, true) | (false, false) => {}
         }
-        put(&mut self.live, id, ask.is_live());
-        put(&mut self.blocking, id, ask.is_blocking());
-        put(&mut self.undelivered, id, undelivered);
-        put(&mut self.submitted, id, matches!(ask.state, AskState::Submitted { .. }));
-        self.agent = match (self.agent, self.blocking.is_empty()) {
+        put(&mut self.head.live, id, ask.is_live());
+        put(&mut self.head.blocking, id, ask.is_blocking());
+        put(&mut self.head.undelivered, id, undelivered);
+        put(&mut self.head.submitted, id, matches!(ask.state, AskState::Submitted { .. }));
+        self.head.agent = match (self.head.agent, self.head.blocking.is_empty()) {
             (AgentState::Running, false) => AgentState::Waiting,
             (AgentState::Waiting, true) => AgentState::Running,
             (agent, _) => agent,

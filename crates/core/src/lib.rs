@@ -53,4 +53,6 @@ pub use schema::form_from_schema;
 pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
 pub use spec::AskSpec;
-pub use state::{Action, Ask, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, UnconfirmedResult};
+pub use state::{
+    Action, Ask, Head, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, UnconfirmedResult,
+};

@@ -2,7 +2,7 @@
 
 use holdstead_protocol::{AgentState, Delivery, Incarnation, TurnId};
 
-use crate::{Ask, PendingTurn, Session};
+use crate::{Ask, Head, PendingTurn};
 
 /// After how many starts in a row that came to nothing the agent is not started again until somebody acts.
 pub const MAX_FRUITLESS_STARTS: u32 = 3;
@@ -18,7 +18,7 @@ pub struct Hosting<'a> {
     pub fruitless_starts: u32,
     /// The message that its turn began with can be told again. Needed for an agent that has forgotten it.
     pub first_message: bool,
-    /// The asks among [`Session::undelivered`] that the agent must still be told about. Needed while there is a turn and no
+    /// The asks among [`Head::undelivered`] that the agent must still be told about. Needed while there is a turn and no
     /// process here.
     pub untold: &'a [Ask],
 }
@@ -109,7 +109,7 @@ impl FailedTurn {
     }
 }
 
-pub fn next_step(head: &Session, host: &Hosting<'_>) -> Step {
+pub fn next_step(head: &Head, host: &Hosting<'_>) -> Step {
     match host.process {
         ProcessHere::None => without_process(head, host),
         // Its end wakes us again.
@@ -132,13 +132,13 @@ pub fn next_step(head: &Session, host: &Hosting<'_>) -> Step {
 }
 
 /// Nothing is lost with the process: nobody is asked, nothing is on its way to it, and it can be resumed.
-fn is_dispensable(head: &Session) -> bool {
+fn is_dispensable(head: &Head) -> bool {
     let nothing_open = head.live.is_empty();
     let nothing_on_its_way = head.undelivered.is_empty() && head.unconfirmed_results.is_empty();
     nothing_open && nothing_on_its_way && head.agent_ref.is_some()
 }
 
-fn without_process(head: &Session, host: &Hosting<'_>) -> Step {
+fn without_process(head: &Head, host: &Hosting<'_>) -> Step {
     if host.agent == Hosted::Nobody {
         return Step::Nothing;
     }
@@ -177,7 +177,7 @@ enum Resumed {
 }
 
 /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
-fn lost_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
+fn lost_calls(head: &Head, host: &Hosting<'_>) -> Resumed {
     if !head.blocking.is_empty() {
         Resumed::Waits
     } else if host.untold.is_empty() && !(host.forgotten && host.first_message) {
@@ -190,7 +190,7 @@ fn lost_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
 }
 
 /// Whatever it waited for is told at the very same call.
-fn repeated_calls(head: &Session, host: &Hosting<'_>) -> Resumed {
+fn repeated_calls(head: &Head, host: &Hosting<'_>) -> Resumed {
     let answered = host.untold.iter().any(|ask| ask.delivery == Some(Delivery::Accepted));
     // All that it asked may have reached an agent that repeats whatever did not: it would ask nothing, and wait for ever.
     let reached =

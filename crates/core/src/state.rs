@@ -15,16 +15,24 @@ use crate::{AskSpec, Rejection};
 pub const STATE_VERSION: u32 = 11;
 
 /// A session's journal, folded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum State {
     /// No event yet.
     Unopened,
     Opened(Box<Session>),
 }
 
-/// An opened session. It holds ids and states, never text: it is read and written at every append.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An opened session with asks of it: all, after a fold of the whole journal, or those that a command concerns.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Session {
+    pub head: Head,
+    pub asks: BTreeMap<InteractionId, Ask>,
+}
+
+/// What there is of a session without its asks, always whole. It holds ids and states, never text: it is read and written
+/// at every append.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Head {
     pub owner: OwnerId,
     /// It has an agent that reads messages. A program that only asks has none.
     pub hosted: bool,
@@ -67,9 +75,6 @@ pub struct Session {
     pub awaiting: BTreeMap<ToolCallId, InteractionId>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
-    /// The asks that were loaded. A fold of the whole journal has them all; an append loads those it concerns.
-    #[serde(skip)]
-    pub asks: BTreeMap<InteractionId, Ask>,
 }
 
 /// A message that waits for its turn.
@@ -240,7 +245,7 @@ impl Ask {
     }
 }
 
-impl Session {
+impl Head {
     /// Answers of tools whose caller is gone, with its process or with its turn.
     pub fn orphaned_answers(&self) -> impl Iterator<Item = InteractionId> {
         let gone = |one: &UnconfirmedResult| self.alive != Some(one.asked_in) || self.turn != one.turn_id;

@@ -233,7 +233,7 @@ impl Gateway {
         // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
         let stopped = self.inner.tasks.spawn(async move {
             let cancelled = gateway.append(session, Command::Cancel(Cancel::Turn { by })).await?;
-            if let Some(turn) = cancelled.session.turn {
+            if let Some(turn) = cancelled.session.head.turn {
                 gateway.with_task(session, |task| task.interrupt(turn));
             }
             Ok(cancelled)

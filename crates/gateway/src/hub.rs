@@ -47,7 +47,7 @@ impl Hub {
                 && let Some(ask) = appended.session.asks.get(&interaction_id)
                 && ask.seq == event.seq
             {
-                self.owners.send(&appended.session.owner, || InboxUpsert {
+                self.owners.send(&appended.session.head.owner, || InboxUpsert {
                     interaction_id,
                     session_id: session,
                     seq: ask.seq,

@@ -1,6 +1,8 @@
 //! Appends, and tells screens, timers, tools and session tasks what is durable.
 
-use holdstead_core::{Command, Said, concerns_host, shape};
+use std::collections::BTreeMap;
+
+use holdstead_core::{Command, Said, Session, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
 use holdstead_store::{AppendError, Appended, StoreError};
 
@@ -42,7 +44,7 @@ impl Gateway {
     pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
         self.inner.hub.publish(session, appended);
         self.forget_secrets(session, appended);
-        if appended.session.agent == AgentState::Ended {
+        if appended.session.head.agent == AgentState::Ended {
             self.inner.masks().forget(session);
         }
         let deadline = |event: &Event| matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some());
@@ -57,7 +59,7 @@ impl Gateway {
                 && let Some(ask) = appended.session.asks.get(&response.interaction_id)
                 && matches!(ask.state, AskState::Submitted { .. })
             {
-                self.spawn_handler(response.interaction_id, appended.session.owner.clone());
+                self.spawn_handler(response.interaction_id, appended.session.head.owner.clone());
             }
         }
     }
@@ -82,12 +84,12 @@ impl Gateway {
         let Some(record) = journal.session(session).await? else { return Ok(None) };
         let after = Seq(record.head.0.saturating_sub(TAIL.into()));
         let events = journal.read(session, after, TAIL).await?;
-        let mut state = record.state;
+        let mut asks = BTreeMap::new();
         for id in events.iter().filter_map(|event| event.body.ask()) {
             if let Some(ask) = journal.ask(id).await? {
-                state.asks.insert(id, ask.ask);
+                asks.insert(id, ask.ask);
             }
         }
-        Ok(Some(Appended { events, head: record.head, session: state }))
+        Ok(Some(Appended { events, head: record.head, session: Session { head: record.state, asks } }))
     }
 }

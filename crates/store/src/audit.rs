@@ -7,7 +7,7 @@ use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpen
 
 use crate::chain;
 use crate::db::{Param, Row, Snapshot};
-use crate::plan::Head;
+use crate::plan::StoredHead;
 use crate::rows::{self, AskRow};
 use crate::walk::{Content, Walk};
 use crate::{ChainReport, Checkpoint, Fault, PublicKey, StoreError, decode, sql};
@@ -156,23 +156,21 @@ impl Audit<'_> {
     fn check_head(&self, row: &Row, erased: bool) -> Result<(), Fault> {
         let seq = self.walk.last;
         let Ok((_, head)) = decode::head(row) else { return Err(Fault::State { seq }) };
-        let Head { state, last_seq, last_at, hash, .. } = head;
+        let StoredHead { state, last_seq, last_at, hash, .. } = head;
         if last_seq != seq {
             return Err(Fault::Head { head: last_seq, last: seq });
         }
         if hash != self.walk.hash || Some(last_at) != self.walk.at {
             return Err(Fault::HeadChanged { seq });
         }
-        // The stored state has no asks: they have rows of their own.
-        let folded = self.state.session().map(|session| Session { asks: BTreeMap::new(), ..session.clone() });
-        let same = erased || folded.as_ref() == Some(&state);
+        let same = erased || self.state.session().is_some_and(|session| session.head == state);
         if same { Ok(()) } else { Err(Fault::State { seq }) }
     }
 
     /// What the lists are made from.
     fn is_opening(&self, row: &Row) -> bool {
         let expected = self.opened.as_ref().and_then(|(opened, at)| rows::opening_row(opened, *at).ok());
-        let unfinished = self.state.session().map(is_unfinished);
+        let unfinished = self.state.session().map(|session| is_unfinished(&session.head));
         expected.is_some()
             && decode::opening_row(row).ok() == expected
             && row.flag("unfinished").ok() == unfinished
@@ -208,10 +206,9 @@ impl Audit<'_> {
     }
 
     fn expected(&self, session: &Session) -> Result<BTreeMap<InteractionId, AskRow>, StoreError> {
-        let rows = session
-            .asks
-            .iter()
-            .map(|(id, ask)| rows::ask_row(self.walk.session, session, *id, ask).map(|row| (*id, row)));
+        let rows = session.asks.iter().map(|(id, ask)| {
+            rows::ask_row(self.walk.session, &session.head.owner, *id, ask).map(|row| (*id, row))
+        });
         rows.collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use holdstead_core::{Ask, STATE_VERSION, Session};
+use holdstead_core::{Ask, Head, STATE_VERSION};
 use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
     OwnerId, Seq, SessionError, SessionId, SessionOpened, Timestamp,
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::chain::{Hash, Line};
 use crate::db::Row;
-use crate::plan::Head;
+use crate::plan::StoredHead;
 use crate::rows::{self, AskRow, HeadRow, OpeningRow};
 use crate::{AskRecord, Checkpoint, Erasure, PublicKey, SessionRecord, StoreError, erase};
 
@@ -104,9 +104,9 @@ pub(crate) fn is_outdated(row: &Row) -> Result<bool, StoreError> {
     Ok(row.int("state_version")? < i64::from(STATE_VERSION))
 }
 
-pub(crate) fn head(row: &Row) -> Result<(SessionId, Head), StoreError> {
+pub(crate) fn head(row: &Row) -> Result<(SessionId, StoredHead), StoreError> {
     let id = SessionId::from_uuid(row.id("id")?);
-    let head = Head {
+    let head = StoredHead {
         state: state(id, row)?,
         last_seq: seq(row, "last_seq")?,
         last_at: moment(row, "last_at")?,
@@ -135,7 +135,7 @@ pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
     })
 }
 
-fn state(session: SessionId, row: &Row) -> Result<Session, StoreError> {
+fn state(session: SessionId, row: &Row) -> Result<Head, StoreError> {
     let found = row.int("state_version")?;
     match found.cmp(&i64::from(STATE_VERSION)) {
         Ordering::Equal => json(&row.bytes("state")?),

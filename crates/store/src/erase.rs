@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use holdstead_core::{Session, State, fold, is_unfinished};
+use holdstead_core::{Head, State, fold, is_unfinished};
 use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::db::{Db, Param, Snapshot};
@@ -170,13 +170,13 @@ async fn empty_head(
 }
 
 /// The state of a session of which nothing is left.
-pub(crate) fn erased(opened: &SessionOpened) -> Result<Session, StoreError> {
+pub(crate) fn erased(opened: &SessionOpened) -> Result<Head, StoreError> {
     let body = EventBody::SessionOpened(opened.clone());
     let at = Timestamp::from_micros(0);
     let mut state = State::Unopened;
     fold(&mut state, &Event { id: EventId::from_uuid(uuid::Uuid::nil()), seq: Seq(1), at, body });
     match state {
-        State::Opened(session) => Ok(Session { agent: AgentState::Ended, ..*session }),
+        State::Opened(session) => Ok(Head { agent: AgentState::Ended, ..session.head }),
         State::Unopened => Err(StoreError::corrupt("a session that nothing opens")),
     }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use holdstead_core::{Ask, Rejection, Session, State, decide, fold};
+use holdstead_core::{Ask, Head, Rejection, Session, State, decide, fold};
 use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::backend::Item;
@@ -14,8 +14,8 @@ use crate::{AppendError, Appended, EVENT_LIMIT, StoreError};
 
 /// A journal's head as it is stored.
 #[derive(Debug, Clone)]
-pub(crate) struct Head {
-    pub(crate) state: Session,
+pub(crate) struct StoredHead {
+    pub(crate) state: Head,
     pub(crate) last_seq: Seq,
     pub(crate) last_at: Timestamp,
     pub(crate) hash: Hash,
@@ -26,7 +26,7 @@ pub(crate) struct Head {
 /// Everything that a batch is decided on.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
-    pub(crate) heads: HashMap<SessionId, Head>,
+    pub(crate) heads: HashMap<SessionId, StoredHead>,
     pub(crate) asks: Vec<(SessionId, InteractionId, Ask)>,
     /// Items that a lost commit wrote after all, by their index, with their events.
     pub(crate) found: HashMap<usize, Vec<Event>>,
@@ -44,7 +44,7 @@ pub(crate) struct Plan {
 ///
 /// Those of the stored state are enough: what a command of the batch adds to a session's sets was loaded for that
 /// very command, or made by it.
-pub(crate) fn concerned(items: &[&Item], heads: &HashMap<SessionId, Head>) -> BTreeSet<InteractionId> {
+pub(crate) fn concerned(items: &[&Item], heads: &HashMap<SessionId, StoredHead>) -> BTreeSet<InteractionId> {
     items
         .iter()
         .filter_map(|item| {
@@ -94,15 +94,17 @@ fn plan_or_panic(
     mut salt: impl FnMut() -> Salt,
 ) -> Result<Plan, StoreError> {
     let Loaded { mut heads, asks, mut found } = loaded;
+    let mut asks_of: HashMap<SessionId, BTreeMap<InteractionId, Ask>> = HashMap::new();
     for (session, id, ask) in asks {
-        if let Some(head) = heads.get_mut(&session) {
-            head.state.asks.insert(id, ask);
-        }
+        asks_of.entry(session).or_default().insert(id, ask);
     }
     let mut drafts: BTreeMap<SessionId, Draft> = BTreeMap::new();
     let mut results = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let draft = drafts.entry(item.session).or_insert_with(|| Draft::of(heads.remove(&item.session)));
+        let draft = drafts.entry(item.session).or_insert_with(|| {
+            let asks = asks_of.remove(&item.session).unwrap_or_default();
+            Draft::of(heads.remove(&item.session), asks)
+        });
         results.push(match found.remove(&index) {
             Some(events) => draft.already(item, events),
             None => draft.append(item, now, &mut salt),
@@ -130,10 +132,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(head: Option<Head>) -> Self {
+    fn of(head: Option<StoredHead>, asks: BTreeMap<InteractionId, Ask>) -> Self {
         let (state, last_seq, last_at, hash) = match head {
             None => (State::Unopened, Seq::START, None, chain::START),
-            Some(head) => (State::Opened(Box::new(head.state)), head.last_seq, Some(head.last_at), head.hash),
+            Some(stored) => {
+                let session = Session { head: stored.state, asks };
+                (State::Opened(Box::new(session)), stored.last_seq, Some(stored.last_at), stored.hash)
+            }
         };
         Self {
             state,
@@ -156,7 +161,7 @@ impl Draft {
         // Time does not run backwards within a journal, whatever the clocks of its nodes do.
         let at = self.last_at.map_or(now, |last| last.max(now));
         let concerned =
-            self.state.session().map(|session| item.command.concerns(session)).unwrap_or_default();
+            self.state.session().map(|session| item.command.concerns(&session.head)).unwrap_or_default();
         let bodies = decide(&self.state, &item.command, at)?;
         // All bytes first: an item that does not fit changes nothing.
         let mut lines = Vec::with_capacity(bodies.len());
@@ -179,7 +184,7 @@ impl Draft {
     /// An item that was written by a commit whose reply was lost.
     fn already(&mut self, item: &Item, events: Vec<Event>) -> Result<Appended, AppendError> {
         let concerned =
-            self.state.session().map(|session| item.command.concerns(session)).unwrap_or_default();
+            self.state.session().map(|session| item.command.concerns(&session.head)).unwrap_or_default();
         self.result(events, concerned)
     }
 
@@ -212,13 +217,13 @@ impl Draft {
         mut concerned: Vec<InteractionId>,
     ) -> Result<Appended, AppendError> {
         concerned.extend(events.iter().filter_map(|event| event.body.ask()));
-        let session = match &mut self.state {
+        let session = match &self.state {
             State::Unopened => return Err(Rejection::NotOpened.into()),
             State::Opened(session) => session,
         };
         let asks =
             concerned.into_iter().filter_map(|id| Some((id, session.asks.get(&id)?.clone()))).collect();
-        Ok(Appended { events, head: self.last_seq, session: with_asks(session, asks) })
+        Ok(Appended { events, head: self.last_seq, session: Session { head: session.head.clone(), asks } })
     }
 
     fn into_rows(self, id: SessionId) -> Result<Option<SessionPlan>, StoreError> {
@@ -229,23 +234,15 @@ impl Draft {
         };
         let rows = |ids: BTreeSet<InteractionId>| {
             ids.into_iter()
-                .filter_map(|ask| Some(ask_row(id, &session, ask, session.asks.get(&ask)?)))
+                .filter_map(|ask| Some(ask_row(id, &session.head.owner, ask, session.asks.get(&ask)?)))
                 .collect::<Result<Vec<_>, _>>()
         };
         Ok(Some(SessionPlan {
-            head: head_row(id, &session, self.last_seq, last_at, self.hash)?,
+            head: head_row(id, &session.head, self.last_seq, last_at, self.hash)?,
             opening: self.opened.map(|(opened, at)| opening_row(&opened, at)).transpose()?,
             events: self.events,
             new_asks: rows(self.new_asks)?,
             changed_asks: rows(self.changed_asks)?,
         }))
     }
-}
-
-/// A copy of the session with these asks and no others.
-fn with_asks(session: &mut Session, asks: BTreeMap<InteractionId, Ask>) -> Session {
-    let all = std::mem::take(&mut session.asks);
-    let copy = Session { asks, ..session.clone() };
-    session.asks = all;
-    copy
 }

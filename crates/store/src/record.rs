@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Ask, Session};
+use holdstead_core::{Ask, Head, Session};
 use holdstead_protocol::{
     AgentState, DeviceId, DeviceKind, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId,
     PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
@@ -30,8 +30,7 @@ pub struct SessionRecord {
     pub permission_mode: PermissionMode,
     pub opened: SessionOpened,
     pub head: Seq,
-    /// Without its asks.
-    pub state: Session,
+    pub state: Head,
     pub opened_at: Timestamp,
     pub changed_at: Timestamp,
     /// Set if what was said is gone: there are no events and no asks to read any more.

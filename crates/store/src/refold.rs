@@ -121,9 +121,10 @@ impl Folded {
         let (State::Opened(session), Some((seq, at))) = (self.state, self.last) else {
             return Err(StoreError::corrupt(format!("session {} has a head and no events", self.session)));
         };
-        let asks = session.asks.iter().map(|(id, ask)| rows::ask_row(self.session, &session, *id, ask));
+        let asks =
+            session.asks.iter().map(|(id, ask)| rows::ask_row(self.session, &session.head.owner, *id, ask));
         let asks = asks.collect::<Result<_, _>>()?;
-        Ok((rows::head_row(self.session, &session, seq, at, decode::hash(head, "head_hash")?)?, asks))
+        Ok((rows::head_row(self.session, &session.head, seq, at, decode::hash(head, "head_hash")?)?, asks))
     }
 }
 

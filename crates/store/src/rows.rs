@@ -1,7 +1,7 @@
 //! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
 
-use holdstead_core::{Ask, STATE_VERSION, Session, closes_at, is_unfinished};
-use holdstead_protocol::{InteractionId, Seq, SessionId, SessionOpened, Timestamp};
+use holdstead_core::{Ask, Head, STATE_VERSION, closes_at, is_unfinished};
+use holdstead_protocol::{InteractionId, OwnerId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::StoreError;
 use crate::chain::{self, Hash, Salt};
@@ -66,7 +66,7 @@ pub(crate) struct AskRow {
 
 pub(crate) fn head_row(
     id: SessionId,
-    session: &Session,
+    state: &Head,
     last_seq: Seq,
     last_at: Timestamp,
     hash: Hash,
@@ -77,9 +77,9 @@ pub(crate) fn head_row(
         last_at,
         hash,
         state_version: STATE_VERSION,
-        state: bytes(session)?,
-        agent_state: bytes(&session.agent)?,
-        unfinished: is_unfinished(session),
+        state: bytes(state)?,
+        agent_state: bytes(&state.agent)?,
+        unfinished: is_unfinished(state),
     })
 }
 
@@ -96,15 +96,15 @@ pub(crate) fn opening_row(opened: &SessionOpened, opened_at: Timestamp) -> Resul
 
 /// The row that stands for an ask.
 pub(crate) fn ask_row(
-    session_id: SessionId,
-    session: &Session,
+    session: SessionId,
+    owner: &OwnerId,
     id: InteractionId,
     ask: &Ask,
 ) -> Result<AskRow, StoreError> {
     Ok(AskRow {
         id,
-        session: session_id,
-        owner: session.owner.as_str().to_owned(),
+        session,
+        owner: owner.as_str().to_owned(),
         live: ask.is_live(),
         opened_at: ask.opened_at,
         due_at: closes_at(ask),

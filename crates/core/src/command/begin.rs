@@ -3,15 +3,15 @@
 use holdstead_protocol::{AgentState, EventBody, SessionStatus, TurnId};
 
 use super::still_open;
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
-pub(crate) fn decide(session: &Session, turn_id: TurnId) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
-    if session.pending.first().map(|next| next.turn_id) != Some(turn_id) || session.turn.is_some() {
+pub(crate) fn decide(head: &Head, turn_id: TurnId) -> Result<Vec<EventBody>, Rejection> {
+    still_open(head)?;
+    if head.pending.first().map(|next| next.turn_id) != Some(turn_id) || head.turn.is_some() {
         return Err(Rejection::NoSuchTurn);
     }
-    if session.alive.is_none() {
-        return Err(Rejection::WrongAgentState { agent: session.agent });
+    if head.alive.is_none() {
+        return Err(Rejection::WrongAgentState { agent: head.agent });
     }
     Ok(vec![EventBody::SessionStatus(SessionStatus {
         turn_id: Some(turn_id),

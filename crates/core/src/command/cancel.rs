@@ -32,14 +32,14 @@ pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBod
 /// to do it.
 fn turn(session: &Session, by: &str) -> Vec<EventBody> {
     let mut events = all(session, by);
-    match (session.turn, session.alive) {
-        (Some(_), _) if session.agent == AgentState::Ended => {}
+    match (session.head.turn, session.head.alive) {
+        (Some(_), _) if session.head.agent == AgentState::Ended => {}
         (Some(turn_id), None) => {
             events.push(done(turn_id, StopReason::Interrupted, Some(by.to_owned()), None))
         }
         // Once is enough to know who.
-        (Some(_), Some(_)) if session.stopped_by.is_none() => {
-            let stopped = SessionStatus { by: Some(by.to_owned()), ..status(session.agent) };
+        (Some(_), Some(_)) if session.head.stopped_by.is_none() => {
+            let stopped = SessionStatus { by: Some(by.to_owned()), ..status(session.head.agent) };
             events.push(EventBody::SessionStatus(stopped));
         }
         (Some(_), Some(_)) | (None, _) => {}
@@ -61,7 +61,7 @@ pub(super) fn done(
 /// The same for a session that ends: what was being written to its agent is nobody's to confirm any more.
 pub(super) fn all_for_good(session: &Session, by: &str) -> Vec<EventBody> {
     let mut events = all(session, by);
-    events.extend(session.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?)));
+    events.extend(session.head.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?)));
     events
 }
 
@@ -81,9 +81,9 @@ pub(super) fn unknown(id: InteractionId, ask: &crate::Ask) -> Option<EventBody> 
 
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
 fn all(session: &Session, by: &str) -> Vec<EventBody> {
-    let live = session.live.iter().filter_map(|id| Some((*id, session.asks.get(id)?)));
+    let live = session.head.live.iter().filter_map(|id| Some((*id, session.asks.get(id)?)));
     let closed = live.map(|(id, ask)| cancelled(id, ask, Some(by)));
-    let dropped = session.undelivered.iter().filter_map(|id| {
+    let dropped = session.head.undelivered.iter().filter_map(|id| {
         let ask = session.asks.get(id)?;
         (ask.delivery == Some(Delivery::Accepted))
             .then(|| delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))

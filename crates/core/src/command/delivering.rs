@@ -11,13 +11,13 @@ pub(crate) fn decide(
     interaction_id: InteractionId,
     incarnation: Incarnation,
 ) -> Result<Vec<EventBody>, Rejection> {
-    if session.alive != Some(incarnation) {
+    if session.head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    match session.agent {
+    match session.head.agent {
         AgentState::Running | AgentState::Waiting | AgentState::Idle => {}
         AgentState::Parking | AgentState::Parked | AgentState::Detached | AgentState::Ended => {
-            return Err(Rejection::WrongAgentState { agent: session.agent });
+            return Err(Rejection::WrongAgentState { agent: session.head.agent });
         }
     }
     let ask = ask(session, interaction_id)?;

@@ -7,7 +7,7 @@ use super::resume::status;
 use crate::{Rejection, Session};
 
 pub(crate) fn decide(session: &Session, name: &str) -> Result<Vec<EventBody>, Rejection> {
-    match session.agent {
+    match session.head.agent {
         AgentState::Ended => Ok(Vec::new()),
         AgentState::Idle
         | AgentState::Running

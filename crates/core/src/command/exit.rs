@@ -27,11 +27,11 @@ pub struct TurnEnd {
 }
 
 pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>, Rejection> {
-    if session.alive != Some(command.incarnation) {
+    if session.head.alive != Some(command.incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    let unknown = session.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?));
-    let agent = match session.agent {
+    let unknown = session.head.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?));
+    let agent = match session.head.agent {
         AgentState::Parking if command.parked => AgentState::Parked,
         AgentState::Ended => AgentState::Ended,
         AgentState::Idle
@@ -39,7 +39,7 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
         | AgentState::Waiting
         | AgentState::Parking
         | AgentState::Parked
-        | AgentState::Detached => match (session.turn, session.resumes_at_call) {
+        | AgentState::Detached => match (session.head.turn, session.head.resumes_at_call) {
             (Some(_), true) => AgentState::Parked,
             (Some(_), false) => AgentState::Detached,
             (None, _) => AgentState::Idle,
@@ -56,17 +56,17 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
 /// A turn in which nothing is open ends with its process: nobody can say what it was doing. Both are one append, so
 /// that a gateway that dies in between does not leave a turn that nobody ends.
 fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
-    let (Some(turn_id), Some(end)) = (session.turn, &command.turn_end) else { return Vec::new() };
-    let answered = session.undelivered.iter().filter_map(|id| session.asks.get(id)).any(|ask| {
+    let (Some(turn_id), Some(end)) = (session.head.turn, &command.turn_end) else { return Vec::new() };
+    let answered = session.head.undelivered.iter().filter_map(|id| session.asks.get(id)).any(|ask| {
         ask.origin == Origin::Agent && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
     });
     // What it was parked at closed meanwhile: it comes back to be told.
     let resumes_at_call = agent == AgentState::Parked && end.reason == StopReason::Failed;
-    if agent == AgentState::Ended || !session.blocking.is_empty() || answered || resumes_at_call {
+    if agent == AgentState::Ended || !session.head.blocking.is_empty() || answered || resumes_at_call {
         return Vec::new();
     }
     let words = end.words.clone();
     let error = words.map(|message| EventBody::Error(SessionError { turn_id: Some(turn_id), message }));
-    let done = done(turn_id, end.reason, session.stopped_by.clone(), None);
+    let done = done(turn_id, end.reason, session.head.stopped_by.clone(), None);
     error.into_iter().chain([done]).collect()
 }

@@ -17,14 +17,14 @@ pub struct Finish {
 }
 
 pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
-    if session.turn != Some(command.turn_id) {
+    still_open(&session.head)?;
+    if session.head.turn != Some(command.turn_id) {
         return Err(Rejection::NoSuchTurn);
     }
     let asks = session.asks.iter().filter(|(_, ask)| ask.origin == Origin::Agent);
     let left = asks.filter_map(|(id, ask)| match (&ask.state, ask.delivery.as_ref()) {
         (AskState::Open | AskState::Submitted { .. }, _) => {
-            Some(cancelled(*id, ask, session.stopped_by.as_deref()))
+            Some(cancelled(*id, ask, session.head.stopped_by.as_deref()))
         }
         (AskState::Settled { .. }, Some(Delivery::Accepted)) => {
             Some(delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
@@ -49,7 +49,7 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
     let words = command.words.clone();
     let error =
         words.map(|message| EventBody::Error(SessionError { turn_id: Some(command.turn_id), message }));
-    let by = session.stopped_by.clone();
+    let by = session.head.stopped_by.clone();
     let done = done(command.turn_id, command.reason, by, command.usage.clone());
     Ok(left.chain(error).chain([done]).collect())
 }

@@ -3,11 +3,11 @@
 use holdstead_protocol::{EventBody, Grant, GrantAdded};
 
 use super::still_open;
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
-pub(crate) fn decide(session: &Session, grant: &Grant) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
-    match session.grants.get(&grant.grant_id) {
+pub(crate) fn decide(head: &Head, grant: &Grant) -> Result<Vec<EventBody>, Rejection> {
+    still_open(head)?;
+    match head.grants.get(&grant.grant_id) {
         // Saving it again after a lost reply is saving it once.
         Some(known) if known.rule == grant.rule && known.scope == grant.scope => Ok(Vec::new()),
         Some(_) => Err(Rejection::GrantExists),

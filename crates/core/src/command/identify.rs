@@ -3,22 +3,22 @@
 use holdstead_protocol::{EventBody, Incarnation, SessionStatus};
 
 use super::{resume::status, still_open};
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
 pub(crate) fn decide(
-    session: &Session,
+    head: &Head,
     incarnation: Incarnation,
     agent_ref: &str,
 ) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
-    if session.alive != Some(incarnation) {
+    still_open(head)?;
+    if head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    if session.agent_ref.as_deref() == Some(agent_ref) {
+    if head.agent_ref.as_deref() == Some(agent_ref) {
         return Ok(Vec::new());
     }
     Ok(vec![EventBody::SessionStatus(SessionStatus {
         agent_ref: Some(agent_ref.to_owned()),
-        ..status(session.agent)
+        ..status(head.agent)
     })])
 }

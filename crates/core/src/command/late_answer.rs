@@ -37,7 +37,7 @@ pub(super) fn expired(
     if ask.late.is_some() {
         return Err(lost(command.interaction_id, ask));
     }
-    if ask.is_approval() || session.agent == AgentState::Ended {
+    if ask.is_approval() || session.head.agent == AgentState::Ended {
         return Err(Rejection::Dead { closing: Closing::Expired });
     }
     Ok(vec![late_answer(ask, command, body_digest)?])
@@ -50,7 +50,7 @@ pub(super) fn queued(
     body_digest: Digest,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
-    if session.agent == AgentState::Ended {
+    if session.head.agent == AgentState::Ended {
         return Err(Rejection::Dead { closing: Closing::Cancelled });
     }
     let late = late_answer(ask, command, body_digest)?;

@@ -3,17 +3,17 @@
 use holdstead_protocol::{EventBody, UserMessage};
 
 use super::still_open;
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
 /// Each is part of the head, which is read and written at every append.
 const MOST_WAITING: usize = 1_000;
 
-pub(crate) fn decide(session: &Session, message: &UserMessage) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
+pub(crate) fn decide(head: &Head, message: &UserMessage) -> Result<Vec<EventBody>, Rejection> {
+    still_open(head)?;
     if message.text.trim().is_empty() {
         return Err(Rejection::EmptyMessage);
     }
-    let waiting = session.pending.len();
+    let waiting = head.pending.len();
     if waiting >= MOST_WAITING {
         return Err(Rejection::TooManyMessages { waiting });
     }

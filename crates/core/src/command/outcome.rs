@@ -47,7 +47,7 @@ pub(crate) fn decide(
     command: &Outcome,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
+    still_open(&session.head)?;
     let ask = ask(session, command.interaction_id)?;
     match (&ask.state, command.trigger) {
         (AskState::Submitted { prompt_id }, Trigger::Response) if *prompt_id == command.prompt_id => {}

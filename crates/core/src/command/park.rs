@@ -10,17 +10,17 @@ pub(crate) fn decide(
     interaction_id: InteractionId,
     incarnation: Incarnation,
 ) -> Result<Vec<EventBody>, Rejection> {
-    if session.alive != Some(incarnation) {
+    if session.head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    match session.agent {
+    match session.head.agent {
         AgentState::Waiting => {}
         AgentState::Parking => return Ok(Vec::new()),
         AgentState::Idle
         | AgentState::Running
         | AgentState::Parked
         | AgentState::Detached
-        | AgentState::Ended => return Err(Rejection::WrongAgentState { agent: session.agent }),
+        | AgentState::Ended => return Err(Rejection::WrongAgentState { agent: session.head.agent }),
     }
     let ask = ask(session, interaction_id)?;
     if ask.state != AskState::Open {
@@ -29,7 +29,7 @@ pub(crate) fn decide(
     if !ask.can_park {
         return Err(Rejection::CannotPark { why: "the agent cannot come back to this call" });
     }
-    if session.blocking.len() != 1 || !session.blocking.contains(&interaction_id) {
+    if session.head.blocking.len() != 1 || !session.head.blocking.contains(&interaction_id) {
         return Err(Rejection::CannotPark { why: "it waits for more than one answer" });
     }
     Ok(vec![EventBody::SessionStatus(status(AgentState::Parking))])

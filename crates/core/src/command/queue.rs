@@ -11,7 +11,7 @@ pub(crate) fn decide(
     interaction_id: InteractionId,
     message: &str,
 ) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
+    still_open(&session.head)?;
     let ask = ask(session, interaction_id)?;
     match ask.state {
         AskState::Open => {

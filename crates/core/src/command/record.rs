@@ -5,7 +5,7 @@ use holdstead_protocol::{
 };
 
 use super::still_open;
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
 /// What an agent may write into its journal by itself. Nothing here can allow anything.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ impl Output {
     }
 }
 
-pub(crate) fn decide(session: &Session, outputs: &[Output]) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
+pub(crate) fn decide(head: &Head, outputs: &[Output]) -> Result<Vec<EventBody>, Rejection> {
+    still_open(head)?;
     Ok(outputs.iter().map(Output::to_event).collect())
 }

@@ -31,7 +31,7 @@ pub(crate) fn decide(
     if let Some(ask) = session.asks.get(&request.interaction_id) {
         return asked_before(ask, request);
     }
-    still_open(session)?;
+    still_open(&session.head)?;
     if let Some(why) = flaw(request) {
         return Err(Rejection::BadAsk { why });
     }
@@ -43,7 +43,7 @@ pub(crate) fn decide(
         room(session, &request, command.quota)?;
         return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
     }
-    request.may_have_run = session.may_have_run.contains(&request.input_digest);
+    request.may_have_run = session.head.may_have_run.contains(&request.input_digest);
 
     // Who allows it without asking: first an answer to the very same call that never reached the agent, then a
     // grant, then a rule. A call that may have run already always goes to a person.
@@ -54,7 +54,7 @@ pub(crate) fn decide(
             let moved = delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id) });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
         }
-        let grants = &session.grants;
+        let grants = &session.head.grants;
         if let Some(grant) =
             policy::covering(grants, &command.owner_grants, &request.tool_name, &request.input_digest, now)
         {
@@ -79,11 +79,11 @@ pub(crate) fn decide(
 
 /// Whether one more may wait for a person.
 fn room(session: &Session, request: &InteractionRequest, quota: Quota) -> Result<(), Rejection> {
-    let open = session.live.len();
+    let open = session.head.live.len();
     if open >= quota.asks {
         return Err(Rejection::TooManyOpen { open });
     }
-    let bytes = session.live_bytes + shape::bytes(request);
+    let bytes = session.head.live_bytes + shape::bytes(request);
     if bytes > quota.bytes {
         return Err(Rejection::TooMuchOpen { open, bytes, limit: quota.bytes });
     }
@@ -99,10 +99,10 @@ fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody
 /// An approval of the same tool and input whose asking process died before it was written. One with edited input is
 /// left out: it answered another call.
 fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(InteractionId, &'a Ask)> {
-    session.undelivered.iter().filter_map(|id| Some((*id, session.asks.get(id)?))).find(|(_, ask)| {
+    session.head.undelivered.iter().filter_map(|id| Some((*id, session.asks.get(id)?))).find(|(_, ask)| {
         ask.delivery == Some(Delivery::Accepted)
             && ask.state == AskState::Settled { settlement: Settlement::Approved }
-            && ask.asked_in != session.alive
+            && ask.asked_in != session.head.alive
             && !ask.edited
             && ask.origin == request.origin
             && ask.tool_name == request.tool_name

@@ -3,7 +3,7 @@
 use holdstead_protocol::{AgentBox, AgentState, EventBody, Incarnation, LeftOut, SessionStatus};
 
 use super::still_open;
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resume {
@@ -15,12 +15,12 @@ pub struct Resume {
     pub boxed: AgentBox,
 }
 
-pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
-    if session.alive.is_some() {
+pub(crate) fn decide(head: &Head, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
+    still_open(head)?;
+    if head.alive.is_some() {
         return Err(Rejection::AlreadyAlive);
     }
-    if command.incarnation.0 != session.incarnations + 1 {
+    if command.incarnation.0 != head.incarnations + 1 {
         return Err(Rejection::StaleIncarnation);
     }
     Ok(vec![EventBody::SessionStatus(SessionStatus {
@@ -28,13 +28,13 @@ pub(crate) fn decide(session: &Session, command: &Resume) -> Result<Vec<EventBod
         pid: Some(command.pid),
         left_out: command.left_out.clone().map(Box::new),
         boxed: Some(command.boxed.clone()),
-        ..status(alive_state(session))
+        ..status(alive_state(head))
     })])
 }
 
 /// What an agent with a process is doing.
-pub(super) fn alive_state(session: &Session) -> AgentState {
-    match (session.turn, session.blocking.is_empty()) {
+pub(super) fn alive_state(head: &Head) -> AgentState {
+    match (head.turn, head.blocking.is_empty()) {
         (None, _) => AgentState::Idle,
         (Some(_), true) => AgentState::Running,
         (Some(_), false) => AgentState::Waiting,

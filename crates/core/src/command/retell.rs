@@ -18,9 +18,9 @@ pub struct Retell {
 }
 
 pub(crate) fn decide(session: &Session, command: &Retell) -> Result<Vec<EventBody>, Rejection> {
-    still_open(session)?;
+    still_open(&session.head)?;
     let ask = ask(session, command.interaction_id)?;
-    if !session.orphaned_answers().any(|id| id == command.interaction_id) {
+    if !session.head.orphaned_answers().any(|id| id == command.interaction_id) {
         return Ok(Vec::new());
     }
     let Some(ResponseRecord {

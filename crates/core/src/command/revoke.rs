@@ -2,10 +2,10 @@
 
 use holdstead_protocol::{EventBody, GrantId, GrantRevoked, RevokedWhy};
 
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
-pub(crate) fn decide(session: &Session, grant_id: GrantId, name: &str) -> Result<Vec<EventBody>, Rejection> {
-    if !session.grants.contains_key(&grant_id) {
+pub(crate) fn decide(head: &Head, grant_id: GrantId, name: &str) -> Result<Vec<EventBody>, Rejection> {
+    if !head.grants.contains_key(&grant_id) {
         return Err(Rejection::UnknownGrant);
     }
     Ok(vec![EventBody::GrantRevoked(GrantRevoked {

@@ -3,14 +3,14 @@
 use holdstead_protocol::{AgentState, EventBody, Incarnation};
 
 use super::resume::{alive_state, status};
-use crate::{Rejection, Session};
+use crate::{Head, Rejection};
 
-pub(crate) fn decide(session: &Session, incarnation: Incarnation) -> Result<Vec<EventBody>, Rejection> {
-    if session.alive != Some(incarnation) {
+pub(crate) fn decide(head: &Head, incarnation: Incarnation) -> Result<Vec<EventBody>, Rejection> {
+    if head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    match session.agent {
-        AgentState::Parking => Ok(vec![EventBody::SessionStatus(status(alive_state(session)))]),
+    match head.agent {
+        AgentState::Parking => Ok(vec![EventBody::SessionStatus(status(alive_state(head)))]),
         AgentState::Idle
         | AgentState::Running
         | AgentState::Waiting

@@ -53,22 +53,22 @@ fn the_answer_of_a_program_is_nothing_to_the_host() {
 fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
     let mut world = World::new();
     world.ok(open());
-    assert!(!is_unfinished(world.session()));
+    assert!(!is_unfinished(&world.session().head));
     world.ok(message(1));
-    assert!(is_unfinished(world.session()), "a message waits");
+    assert!(is_unfinished(&world.session().head), "a message waits");
     world.ok(resume(1));
     world.ok(Command::Begin { turn_id: turn(1) });
-    assert!(is_unfinished(world.session()), "a turn is under way");
+    assert!(is_unfinished(&world.session().head), "a turn is under way");
     world.ok(Command::Finish(Finish {
         turn_id: turn(1),
         reason: StopReason::Completed,
         usage: None,
         words: None,
     }));
-    assert!(is_unfinished(world.session()), "its process has to be seen gone");
+    assert!(is_unfinished(&world.session().head), "its process has to be seen gone");
     let exit = Exit { incarnation: Incarnation(1), parked: false, message: None, turn_end: None };
     world.ok(Command::Exit(exit));
-    assert!(!is_unfinished(world.session()));
+    assert!(!is_unfinished(&world.session().head));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn accepted_delivering_delivered_acknowledged() {
     world.ok(delivered(1, 1));
     world.ok(acknowledge(1));
     assert_eq!(world.ask(1).delivery, Some(Delivery::Acknowledged));
-    assert!(world.session().undelivered.is_empty());
+    assert!(world.session().head.undelivered.is_empty());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_approval_that_did_not_run_is_never_acknowledged() {
     assert!(world.ok(delivered(1, 1)).is_empty());
     assert!(world.ok(acknowledge(1)).is_empty());
     assert_eq!(world.ask(1).delivery, Some(Delivery::NotRun { because }));
-    assert!(world.session().undelivered.is_empty());
+    assert!(world.session().head.undelivered.is_empty());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_death_while_accepted_leaves_the_answer_for_the_next_life() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
     world.ok(exit(1, false));
-    assert_eq!(world.session().agent, AgentState::Detached);
+    assert_eq!(world.session().head.agent, AgentState::Detached);
     world.ok(respond(1, 1, "k", approve()));
     world.ok(resume(2));
     world.ok(delivering(1, 2));
@@ -162,15 +162,15 @@ fn parked_means_no_process_and_an_answer_waits_for_the_next_one() {
     let mut world = World::running();
     world.ok(ask(question(1)));
     world.ok(park(1, 1));
-    assert_eq!(world.session().agent, AgentState::Parking);
+    assert_eq!(world.session().head.agent, AgentState::Parking);
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert!(
         matches!(world.rejected(delivering(1, 1)), Rejection::WrongAgentState { .. }),
         "it is going away"
     );
     world.ok(exit(1, true));
-    assert_eq!(world.session().agent, AgentState::Parked);
-    assert_eq!(world.session().alive, None);
+    assert_eq!(world.session().head.agent, AgentState::Parked);
+    assert_eq!(world.session().head.alive, None);
     world.ok(resume(2));
     world.ok(delivering(1, 2));
 }
@@ -195,7 +195,7 @@ fn a_process_that_dies_while_it_is_being_parked_is_detached() {
     world.ok(ask(question(1)));
     world.ok(park(1, 1));
     world.ok(exit(1, false));
-    assert_eq!(world.session().agent, AgentState::Detached);
+    assert_eq!(world.session().head.agent, AgentState::Detached);
     assert_eq!(world.ask(1).state, AskState::Open);
 }
 
@@ -206,7 +206,7 @@ fn an_agent_that_will_not_go_keeps_waiting_and_gets_its_answer() {
     world.ok(park(1, 1));
     world.ok(respond(1, 1, "k", answer("SQLite")));
     world.ok(Command::Stay { incarnation: Incarnation(1) });
-    assert_eq!(world.session().agent, AgentState::Running);
+    assert_eq!(world.session().head.agent, AgentState::Running);
     world.ok(delivering(1, 1));
 }
 
@@ -219,7 +219,7 @@ fn a_turn_ends_with_its_process_in_the_same_append() {
     let events = world.ok(last_exit(1, false));
     assert!(matches!(events.last(), Some(EventBody::Done(done)) if done.reason == StopReason::Failed));
     assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
-    assert_eq!((world.session().turn, world.session().agent), (None, AgentState::Idle));
+    assert_eq!((world.session().head.turn, world.session().head.agent), (None, AgentState::Idle));
 }
 
 #[test]
@@ -228,13 +228,13 @@ fn a_turn_goes_on_where_another_life_can_be_told_something() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
     world.ok(last_exit(1, false));
-    assert_eq!(world.session().agent, AgentState::Detached);
+    assert_eq!(world.session().head.agent, AgentState::Detached);
     // An answer that no life was given.
     world.ok(resume(2));
     world.ok(respond(1, 1, "k", approve()));
     world.ok(last_exit(2, false));
-    assert_eq!(world.session().agent, AgentState::Detached);
-    assert!(world.session().turn.is_some());
+    assert_eq!(world.session().head.agent, AgentState::Detached);
+    assert!(world.session().head.turn.is_some());
 }
 
 #[test]
@@ -246,11 +246,11 @@ fn who_was_parked_and_dies_before_it_was_told_comes_back_to_the_same_call() {
     world.ok(respond(1, 1, "k", approve()));
     world.ok(resume(2));
     world.ok(exit(2, false));
-    assert_eq!(world.session().agent, AgentState::Parked, "its call is still there");
+    assert_eq!(world.session().head.agent, AgentState::Parked, "its call is still there");
     world.ok(resume(3));
     world.ok(delivering(1, 3));
     world.ok(exit(3, false));
-    assert_ne!(world.session().agent, AgentState::Parked, "it may have run");
+    assert_ne!(world.session().head.agent, AgentState::Parked, "it may have run");
 }
 
 /// A tool has asked for its agent, and knows the answer.
@@ -278,7 +278,7 @@ fn an_agent_that_went_before_its_tool_could_tell_it_is_told_as_a_message() {
         let [EventBody::LateAnswer(late)] = &events[..] else { panic!("one message: {events:?}") };
         assert_eq!(late.text, "Your call of Bash was cut off before you had its result: {\"ok\":true}");
         assert_eq!(late.name, "ana");
-        assert_eq!(world.session().pending.len(), 1);
+        assert_eq!(world.session().head.pending.len(), 1);
         assert_eq!(world.ask(1).state, AskState::Settled { settlement: Settlement::Answered });
         assert!(world.ask(1).late.is_none(), "it was in time");
         assert!(world.ok(retell(1)).is_empty(), "once");
@@ -317,7 +317,7 @@ fn a_session_that_ended_has_nobody_to_tell() {
     let mut world = answered_tool(question(1), answer("SQLite"));
     world.ok(Command::End { name: "ana".to_owned() });
     world.ok(last_exit(1, false));
-    assert_eq!(world.session().orphaned_answers().count(), 0);
+    assert_eq!(world.session().head.orphaned_answers().count(), 0);
     assert_eq!(world.rejected(retell(1)), Rejection::Ended);
 }
 
@@ -332,7 +332,7 @@ fn a_session_that_ends_settles_what_is_being_delivered() {
         world.ok(Command::End { name: "ana".to_owned() });
         assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
         world.ok(last_exit(1, false));
-        assert!(world.session().undelivered.is_empty(), "nobody is left to tell");
+        assert!(world.session().head.undelivered.is_empty(), "nobody is left to tell");
     }
 }
 
@@ -343,9 +343,9 @@ fn what_programs_fetch_is_not_held_by_the_session() {
         world.ok(ask(InteractionRequest { origin: Origin::Caller, tool_call_id: None, ..approval(n, n) }));
         world.ok(respond(n, 1, "k", approve()));
     }
-    assert!(world.session().undelivered.is_empty());
+    assert!(world.session().head.undelivered.is_empty());
     let next = ask(InteractionRequest { origin: Origin::Caller, ..approval(60, 60) });
-    assert_eq!(next.concerns(world.session()), [ask_id(60)], "an approval loads itself and no others");
+    assert_eq!(next.concerns(&world.session().head), [ask_id(60)], "an approval loads itself and no others");
     world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.ask(7).delivery, Some(Delivery::Accepted), "the agent's turn is not the program's");
     world.ok(acknowledge(7));

@@ -1,8 +1,8 @@
 //! What the host of a session does next, as a table.
 
 use holdstead_core::{
-    Ask, Command, Exit, FailedTurn, Finish, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn, ProcessHere,
-    Session, StartAt, Step, UnconfirmedResult, next_step,
+    Ask, Command, Exit, FailedTurn, Finish, Head, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn,
+    ProcessHere, StartAt, Step, UnconfirmedResult, next_step,
 };
 use holdstead_protocol::{Incarnation, InteractionRequest, Origin, Seq, StopReason, ToolCallId};
 
@@ -16,14 +16,14 @@ fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
 
 fn untold(world: &World) -> Vec<Ask> {
     let session = world.session();
-    let asks = session.undelivered.iter().map(|id| &session.asks[id]);
+    let asks = session.head.undelivered.iter().map(|id| &session.asks[id]);
     asks.filter(|ask| ask.needs_delivery()).cloned().collect()
 }
 
 /// The steps for an agent that repeats all its calls, and for one that repeats only the one it was parked at.
 fn steps(world: &World) -> (Step, Step) {
     let untold = untold(world);
-    let step = |agent| next_step(world.session(), &host(agent, &untold));
+    let step = |agent| next_step(&world.session().head, &host(agent, &untold));
     (step(Hosted::ReasksAll), step(Hosted::ReasksParked))
 }
 
@@ -48,9 +48,9 @@ fn without_a_turn_a_process_is_started_for_a_message_and_for_nothing_else() {
     assert_eq!(steps(&world), both(Step::Nothing));
     world.ok(message(1));
     assert_eq!(steps(&world), both(Step::Start(StartAt::NextMessage)));
-    assert_eq!(next_step(world.session(), &host(Hosted::Nobody, &[])), Step::Nothing, "it only asks");
+    assert_eq!(next_step(&world.session().head, &host(Hosted::Nobody, &[])), Step::Nothing, "it only asks");
     let tired = Hosting { fruitless_starts: MAX_FRUITLESS_STARTS, ..host(Hosted::ReasksAll, &[]) };
-    assert_eq!(next_step(world.session(), &tired), Step::GiveUpStarting);
+    assert_eq!(next_step(&world.session().head, &tired), Step::GiveUpStarting);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_process_that_is_there_is_attended_to_or_given_the_next_message() {
     world.ok(message(1));
     world.ok(resume(1));
     let with = |world: &World, process| {
-        next_step(world.session(), &Hosting { process, ..host(Hosted::ReasksParked, &[]) })
+        next_step(&world.session().head, &Hosting { process, ..host(Hosted::ReasksParked, &[]) })
     };
     let next = Step::Begin(PendingTurn { turn_id: turn(1), seq: Seq(2) });
     assert_eq!(with(&world, ProcessHere::Free), next);
@@ -104,7 +104,7 @@ fn an_agent_that_died_at_its_calls_is_started_when_it_can_be_told() {
     let untold = untold(&world);
     let tired = Hosting { fruitless_starts: MAX_FRUITLESS_STARTS, ..host(Hosted::ReasksParked, &untold) };
     let never = Step::FailTurn { turn_id: turn(1), why: FailedTurn::NeverTookIt };
-    assert_eq!(next_step(world.session(), &tired), never);
+    assert_eq!(next_step(&world.session().head, &tired), never);
 }
 
 #[test]
@@ -132,15 +132,18 @@ fn a_turn_with_nothing_to_tell_is_over() {
     world.ok(exit(false));
     assert_eq!(steps(&world), (Step::Start(StartAt::OpenAsks), WENT_AWAY));
     let forgetful = Hosting { forgotten: true, first_message: true, ..host(Hosted::ReasksParked, &[]) };
-    assert_eq!(next_step(world.session(), &forgetful), Step::Start(StartAt::Anew));
+    assert_eq!(next_step(&world.session().head, &forgetful), Step::Start(StartAt::Anew));
     let blank = Hosting { first_message: false, ..forgetful };
-    assert_eq!(next_step(world.session(), &blank), WENT_AWAY, "there is nothing it could begin with");
+    assert_eq!(next_step(&world.session().head, &blank), WENT_AWAY, "there is nothing it could begin with");
 }
 
 #[test]
 fn a_process_with_nothing_to_do_is_let_go_and_one_that_somebody_needs_is_kept() {
     let idle = |world: &World| {
-        next_step(world.session(), &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksParked, &[]) })
+        next_step(
+            &world.session().head,
+            &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksParked, &[]) },
+        )
     };
     let mut world = World::running();
     assert_eq!(idle(&world), Step::Nothing, "a turn is under way");
@@ -156,34 +159,38 @@ fn a_process_with_nothing_to_do_is_let_go_and_one_that_somebody_needs_is_kept() 
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert_eq!(idle(&world), Step::LetGo, "what programs fetch needs no process");
     world.ok(message(2));
-    let next = PendingTurn { turn_id: turn(2), seq: Seq(world.session().pending[0].seq.0) };
+    let next = PendingTurn { turn_id: turn(2), seq: Seq(world.session().head.pending[0].seq.0) };
     assert_eq!(idle(&world), Step::Begin(next));
     let leaving = Hosting { process: ProcessHere::Leaving, ..host(Hosted::ReasksParked, &[]) };
-    assert_eq!(next_step(world.session(), &leaving), Step::Nothing, "it would be lost with the process");
+    assert_eq!(
+        next_step(&world.session().head, &leaving),
+        Step::Nothing,
+        "it would be lost with the process"
+    );
     world.ok(Command::End { name: "ana".to_owned() });
     assert_eq!(idle(&world), Step::Kill);
 }
 
 #[test]
 fn a_process_is_kept_for_an_answer_on_its_way() {
-    let with = |change: fn(&mut Session)| {
+    let with = |change: fn(&mut Head)| {
         let mut world = World::running();
         let (turn_id, reason) = (turn(1), StopReason::Completed);
         world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
         world.ok(Command::Identify { incarnation: Incarnation(1), agent_ref: "ref".to_owned() });
-        let mut session = world.session().clone();
-        change(&mut session);
-        next_step(&session, &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksAll, &[]) })
+        let mut head = world.session().head.clone();
+        change(&mut head);
+        next_step(&head, &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksAll, &[]) })
     };
     assert_eq!(with(|_| {}), Step::LetGo);
-    let undelivered = |session: &mut Session| {
-        session.undelivered.insert(ask_id(1));
+    let undelivered = |head: &mut Head| {
+        head.undelivered.insert(ask_id(1));
     };
     assert_eq!(with(undelivered), Step::Nothing);
-    let result = |session: &mut Session| {
+    let result = |head: &mut Head| {
         let tool_call_id = ToolCallId::new("call").unwrap();
         let result = UnconfirmedResult { tool_call_id, asked_in: Incarnation(1), turn_id: None };
-        session.unconfirmed_results.insert(ask_id(1), result);
+        head.unconfirmed_results.insert(ask_id(1), result);
     };
     assert_eq!(with(result), Step::Nothing);
 }

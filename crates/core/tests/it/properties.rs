@@ -96,7 +96,7 @@ fn make_request(n: u8, what: u8, kind: u8) -> InteractionRequest {
 
 fn command(world: &World, step: &Step) -> Command {
     let session = world.state.session();
-    let lives = session.map_or(0, |session| session.incarnations);
+    let lives = session.map_or(0, |session| session.head.incarnations);
     let attempt =
         |n: u8| session.and_then(|session| session.asks.get(&ask_id(n))).map_or(1, |ask| ask.attempt);
     match *step {
@@ -182,14 +182,14 @@ fn command(world: &World, step: &Step) -> Command {
         Step::Acknowledge(n) => Command::Acknowledge { interaction_id: ask_id(n) },
         Step::Retell(n) => retell(n),
         Step::Revoke => {
-            let grant = session.and_then(|session| session.grants.keys().next().copied());
+            let grant = session.and_then(|session| session.head.grants.keys().next().copied());
             match grant {
                 Some(grant_id) => Command::Revoke { grant_id, name: "ana".to_owned() },
                 None => message(2),
             }
         }
         Step::Finish => Command::Finish(Finish {
-            turn_id: session.and_then(|session| session.turn).unwrap_or(turn(1)),
+            turn_id: session.and_then(|session| session.head.turn).unwrap_or(turn(1)),
             reason: StopReason::Completed,
             usage: None,
             words: None,
@@ -217,7 +217,7 @@ fn play(steps: &[Step]) -> World {
 fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
     let State::Opened(session) = &world.state else { return };
     let mut part = session.clone();
-    let concerned = command.concerns(session);
+    let concerned = command.concerns(&session.head);
     part.asks.retain(|id, _| concerned.contains(id));
     let mut part = State::Opened(part);
     let decided = decide(&part, command, world.now);
@@ -348,7 +348,7 @@ proptest! {
                 let session = state.session().expect("open");
                 let ask = &session.asks[&update.interaction_id];
                 prop_assert!(matches!(ask.state, AskState::Settled { .. }), "{:?} was written to the agent", ask.state);
-                prop_assert_eq!(session.alive, Some(*incarnation));
+                prop_assert_eq!(session.head.alive, Some(*incarnation));
                 prop_assert!(written.insert((update.interaction_id, *incarnation)), "written twice to one process");
                 if ask.is_approval() {
                     *approvals.entry(update.interaction_id).or_default() += 1;

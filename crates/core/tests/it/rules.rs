@@ -63,7 +63,7 @@ fn a_session_scope_is_remembered_for_the_exact_input_only() {
     ));
     let events = world.ok(ask(approval(3, 2)));
     assert_eq!(events.len(), 1, "another input asks");
-    let grant = *world.session().grants.keys().next().expect("a grant");
+    let grant = *world.session().head.grants.keys().next().expect("a grant");
     world.ok(Command::Revoke { grant_id: grant, name: "ana".to_owned() });
     assert_eq!(world.ok(ask(approval(4, 1))).len(), 1, "a revoked grant asks");
 }
@@ -246,7 +246,7 @@ fn a_late_answer_becomes_a_message_and_settles_nothing() {
     };
     assert_eq!(closed.closing, Closing::Expired);
     assert_eq!(late.text, "Late answer to your question:\n> Which store?\nSQLite");
-    assert_eq!(world.session().pending.len(), 1, "it waits for its turn like any message");
+    assert_eq!(world.session().head.pending.len(), 1, "it waits for its turn like any message");
     assert!(matches!(world.rejected(respond(1, 1, "k2", answer("SQLite"))), Rejection::Lost { .. }));
 }
 
@@ -258,7 +258,7 @@ fn a_late_answer_to_a_program_is_kept_for_it_and_is_no_message() {
     world.now = Timestamp::from_micros(3_000_000);
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert!(world.ask(1).late.is_some());
-    assert!(world.session().pending.is_empty(), "the agent did not ask");
+    assert!(world.session().head.pending.is_empty(), "the agent did not ask");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn approving_a_queued_call_is_good_for_one_identical_call() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
     world.ok(Command::Queue { interaction_id: ask_id(1), message: "queued".to_owned() });
-    assert_eq!(world.session().agent, AgentState::Running, "a queued ask keeps nobody waiting");
+    assert_eq!(world.session().head.agent, AgentState::Running, "a queued ask keeps nobody waiting");
     world.ok(respond(1, 1, "k", approve()));
     assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::AnsweredLate });
     assert_eq!(world.ok(ask(approval(2, 1))).len(), 3, "asked, granted, used up");
@@ -294,7 +294,7 @@ fn an_ordinary_message_touches_no_ask() {
     world.ok(ask(question(1)));
     world.ok(message(2));
     assert_eq!(world.ask(1).state, AskState::Open);
-    assert_eq!(world.session().agent, AgentState::Waiting);
+    assert_eq!(world.session().head.agent, AgentState::Waiting);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn the_end_of_a_turn_takes_its_open_asks_with_it() {
         words: None,
     }));
     assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::Cancelled });
-    assert_eq!(world.session().agent, AgentState::Idle);
+    assert_eq!(world.session().head.agent, AgentState::Idle);
 }
 
 #[test]
@@ -366,12 +366,12 @@ fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
     world.ok(respond(1, 1, "k", approve()));
     world.ok(asking(3, two));
 
-    let held = world.session().live_bytes;
+    let held = world.session().head.live_bytes;
     assert!(held > 0);
     let full = Quota { bytes: held, ..Quota::default() };
     assert!(matches!(world.rejected(asking(5, full)), Rejection::TooMuchOpen { open: 2, .. }));
     world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
-    assert_eq!(world.session().live_bytes, 0);
+    assert_eq!(world.session().head.live_bytes, 0);
     world.ok(asking(5, full));
 }
 

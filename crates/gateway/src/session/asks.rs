@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use holdstead_agents::{Ask, MayAllow, Resolution};
-use holdstead_core::{
-    Command, Output, Rejection, Request, Session, asking, digest, offered_scopes, waits_for,
-};
+use holdstead_core::{Command, Head, Output, Rejection, Request, asking, digest, offered_scopes, waits_for};
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, Incarnation, InteractionId,
     InteractionRequest, InteractionUpdate, Origin, PermissionMode, PromptId, Scope, Seq, SessionError,
@@ -135,9 +133,9 @@ impl SessionTask {
     }
 
     /// Tells the agent what became of the calls that it waits for.
-    pub(super) async fn resolve_asks(&mut self, state: &Session) -> Result<(), GatewayError> {
+    pub(super) async fn resolve_asks(&mut self, head: &Head) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
-        let decided = process.asked.iter().filter(|(_, id)| !state.blocking.contains(id));
+        let decided = process.asked.iter().filter(|(_, id)| !head.blocking.contains(id));
         let decided: Vec<_> = decided.map(|(call, id)| (call.clone(), *id)).collect();
         for (tool_call_id, interaction_id) in decided {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };

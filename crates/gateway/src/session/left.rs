@@ -3,7 +3,7 @@
 //! They stay open, and an answer reaches the agent as a message. So does one that its tool had already, if the agent went
 //! away before it had it from the tool.
 
-use holdstead_core::{Ask, Command, Retell, Session};
+use holdstead_core::{Ask, Command, Head, Retell};
 use holdstead_protocol::{AskState, Incarnation, MessageId, Origin, TurnId};
 
 use super::SessionTask;
@@ -42,8 +42,8 @@ impl SessionTask {
     }
 
     /// Answers that were on their way from a tool to an agent that is gone.
-    pub(super) async fn retell_orphaned_answers(&mut self, state: &Session) -> Result<(), GatewayError> {
-        for interaction_id in state.orphaned_answers() {
+    pub(super) async fn retell_orphaned_answers(&mut self, head: &Head) -> Result<(), GatewayError> {
+        for interaction_id in head.orphaned_answers() {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
             let result = self.gateway.tool_result(&record).await?.and_then(Result::ok);
             let Some(said) = record.response else { continue };

@@ -118,7 +118,7 @@ impl Process {
         // If this is refused, the agent is dropped, and its process with it.
         let resume =
             Command::Resume(Resume { incarnation, pid: agent.pid, left_out, boxed: agent.boxed.clone() });
-        let turn = gateway.append(record.id, resume).await?.session.turn;
+        let turn = gateway.append(record.id, resume).await?.session.head.turn;
         if turn != record.state.turn {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use holdstead_agents::{AgentExit, ResumeAt, host};
 use holdstead_core::{
-    AfterStartError, Ask, Command, EndedBy, FailedTurn, Finish, Gone, HeardEnd, Session, StartAt,
+    AfterStartError, Ask, Command, EndedBy, FailedTurn, Finish, Gone, Head, HeardEnd, StartAt,
     after_start_error, exit,
 };
 use holdstead_protocol::{EventBody, Incarnation, InteractionId, StopReason, TurnId};
@@ -24,15 +24,12 @@ pub(super) struct Untold {
 
 impl SessionTask {
     /// What was decided and the agent does not know. With a process here it is told as it asks.
-    pub(super) async fn untold(
-        &mut self,
-        state: &Session,
-    ) -> Result<Vec<(InteractionId, Ask)>, GatewayError> {
+    pub(super) async fn untold(&mut self, head: &Head) -> Result<Vec<(InteractionId, Ask)>, GatewayError> {
         let mut untold = Vec::new();
-        if self.process.is_some() || state.turn.is_none() {
+        if self.process.is_some() || head.turn.is_none() {
             return Ok(untold);
         }
-        for id in &state.undelivered {
+        for id in &head.undelivered {
             let record = self.gateway.inner.journal.ask(*id).await?;
             untold.extend(record.map(|record| record.ask).filter(Ask::needs_delivery).map(|ask| (*id, ask)));
         }
@@ -40,8 +37,8 @@ impl SessionTask {
     }
 
     /// The message that the turn began with, for an agent that has forgotten it.
-    pub(super) async fn first_message(&mut self, state: &Session) -> Result<Option<String>, GatewayError> {
-        match state.turn {
+    pub(super) async fn first_message(&mut self, head: &Head) -> Result<Option<String>, GatewayError> {
+        match head.turn {
             Some(turn) if self.forgotten && self.process.is_none() => self.said_in(turn).await,
             Some(_) | None => Ok(None),
         }
