@@ -24,6 +24,11 @@ async function reach(send: () => Promise<{ data?: Interaction; error?: unknown; 
 export async function approve<Input>(key: string, toolName: string, input: Input): Promise<Input> {
   const asked = await reach(() => ask({ body: { key, kind: "approval", toolName, input, editable: true } }));
   const id = asked.request.interactionId;
+  if (asked.state === "open") {
+    // The wait is silent: whoever started this program should know what it waits for.
+    const url = client.getConfig().baseUrl;
+    console.error(`Waiting for a person: ${toolName}. Answer at ${url}/sessions/${asked.sessionId}?ask=${id}`);
+  }
   for (;;) {
     const found = await reach(() => showInteraction({ path: { id }, query: { wait: "30s" } }));
     if (found.state === "closed") throw new Error(`Nobody approved it: ${found.closing}`);

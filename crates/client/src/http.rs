@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, FolderFiles, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted,
-    OpenSession, Receipt, Respond, SendMessage, Session, SessionPage, SetInteractionMode, TrustFolder,
-    TrustPage, WhoAmI,
+    OpenSession, Receipt, Respond, SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode,
+    TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -104,8 +104,10 @@ impl Http {
         self.get("/v1/agents").await
     }
 
-    pub async fn sessions(&self) -> Result<SessionPage, TransportError> {
-        self.get("/v1/sessions").await
+    /// One page of the newest.
+    pub async fn sessions(&self, which: SessionFilter) -> Result<SessionPage, TransportError> {
+        let which = serde_json::to_value(which).unwrap_or_default();
+        self.get(&format!("/v1/sessions?limit=200&state={}", which.as_str().unwrap_or("all"))).await
     }
 
     /// Every ask that can still be answered, oldest first.

@@ -50,7 +50,7 @@ impl Gateway {
         let always = of_owner(self, owner).await?.into_iter().filter(|grant| grant.scope == Scope::Always);
         let mut listed: Vec<_> =
             always.map(|grant| ListedGrant { grant, session_id: None, session_title: None }).collect();
-        let newest = SessionQuery { owner: owner.clone(), before: None, limit: SESSIONS };
+        let newest = SessionQuery { owner: owner.clone(), before: None, states: Vec::new(), limit: SESSIONS };
         for session in self.inner.journal.sessions(newest).await? {
             if session.state.agent == AgentState::Ended {
                 continue;

@@ -97,6 +97,46 @@ pub struct Erased {
     pub by: String,
 }
 
+/// Which sessions a list shows: all, those that have not ended, or those in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionFilter {
+    #[default]
+    All,
+    Open,
+    Idle,
+    Running,
+    Waiting,
+    Parking,
+    Parked,
+    Detached,
+    Ended,
+}
+
+impl SessionFilter {
+    /// The states it lets through; none for all.
+    pub fn states(self) -> Vec<AgentState> {
+        match self {
+            Self::All => Vec::new(),
+            Self::Open => vec![
+                AgentState::Idle,
+                AgentState::Running,
+                AgentState::Waiting,
+                AgentState::Parking,
+                AgentState::Parked,
+                AgentState::Detached,
+            ],
+            Self::Idle => vec![AgentState::Idle],
+            Self::Running => vec![AgentState::Running],
+            Self::Waiting => vec![AgentState::Waiting],
+            Self::Parking => vec![AgentState::Parking],
+            Self::Parked => vec![AgentState::Parked],
+            Self::Detached => vec![AgentState::Detached],
+            Self::Ended => vec![AgentState::Ended],
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPage {

@@ -3,7 +3,6 @@
 //! Only built with the feature `faults`: the product has no switch that leads here.
 
 use std::fmt::{self, Debug};
-use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,10 +12,10 @@ use holdstead_protocol::{DeviceId, Event, InteractionId, OwnerId, PersonId, Seq,
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList,
-    EraseError, Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend,
-    People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, StoreError, TicketRecord, Unmarked,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList, EraseError,
+    Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, People,
+    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf, SessionQuery,
+    SessionRecord, StoreError, TicketRecord, Unmarked,
 };
 
 /// A call of the journal.
@@ -42,49 +41,6 @@ pub enum Broken {
 pub struct FaultyJournal {
     inner: Arc<dyn Journal>,
     plan: Box<dyn Fn(Call) -> Option<Broken> + Send + Sync>,
-    time: Time,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Time {
-    GoesOn,
-    /// Paused time jumps to the next timer when no task can go on, and a database that works on another thread looks
-    /// like that.
-    StandsStillInCalls,
-}
-
-impl Time {
-    fn hold(self) -> Option<Still> {
-        match self {
-            Self::GoesOn => None,
-            Self::StandsStillInCalls => Some(Still::new()),
-        }
-    }
-}
-
-/// While a blocking task runs, paused time does not jump ahead. It runs until this is dropped.
-struct Still(#[expect(dead_code)] std::sync::mpsc::Sender<()>);
-
-impl Still {
-    fn new() -> Self {
-        let (held, ends) = std::sync::mpsc::channel();
-        tokio::task::spawn_blocking(move || ends.recv());
-        Self(held)
-    }
-}
-
-/// The journal, for one call.
-struct OneCall<'a> {
-    journal: &'a dyn Journal,
-    _still: Option<Still>,
-}
-
-impl<'a> Deref for OneCall<'a> {
-    type Target = dyn Journal + 'a;
-
-    fn deref(&self) -> &Self::Target {
-        self.journal
-    }
 }
 
 impl FaultyJournal {
@@ -92,18 +48,12 @@ impl FaultyJournal {
         inner: Arc<dyn Journal>,
         plan: impl Fn(Call) -> Option<Broken> + Send + Sync + 'static,
     ) -> Self {
-        Self { inner, plan: Box::new(plan), time: Time::GoesOn }
+        Self { inner, plan: Box::new(plan) }
     }
 
-    /// For tests with paused time: it passes only between the calls.
-    #[must_use]
-    pub fn holding_time(self) -> Self {
-        Self { time: Time::StandsStillInCalls, ..self }
-    }
-
-    fn may(&self, name: &'static str) -> Result<OneCall<'_>, StoreError> {
+    fn may(&self, name: &'static str) -> Result<&dyn Journal, StoreError> {
         match (self.plan)(Call::Read(name)) {
-            None => Ok(OneCall { journal: &*self.inner, _still: self.time.hold() }),
+            None => Ok(&*self.inner),
             Some(Broken::Before | Broken::After) => Err(StoreError::Unreachable { source: away() }),
             Some(Broken::Unreadable) => Err(unreadable()),
         }
@@ -118,21 +68,6 @@ fn away() -> Arc<sqlx::Error> {
     Arc::new(sqlx::Error::PoolTimedOut)
 }
 
-/// What the append came to, as `tell` tells it.
-fn replied(
-    written: PendingAppend,
-    still: Option<Still>,
-    tell: impl FnOnce(Result<Appended, AppendError>) -> Result<Appended, AppendError> + Send + 'static,
-) -> PendingAppend {
-    let (reply, result) = oneshot::channel();
-    tokio::spawn(async move {
-        // Whoever appended may have stopped waiting.
-        let _nobody = reply.send(tell(written.await));
-        drop(still);
-    });
-    PendingAppend::queued(result)
-}
-
 impl Debug for FaultyJournal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("FaultyJournal").field("inner", &self.inner).finish_non_exhaustive()
@@ -143,17 +78,21 @@ impl Debug for FaultyJournal {
 impl Journal for FaultyJournal {
     fn append(&self, session: SessionId, command: Command) -> PendingAppend {
         match (self.plan)(Call::Append) {
-            None => {
-                let still = self.time.hold();
-                replied(self.inner.append(session, command), still, |result| result)
-            }
+            None => self.inner.append(session, command),
             Some(Broken::Before) => PendingAppend::failed(StoreError::Unreachable { source: away() }.into()),
             Some(Broken::Unreadable) => PendingAppend::failed(unreadable().into()),
             Some(Broken::After) => {
-                let still = self.time.hold();
-                replied(self.inner.append(session, command), still, |result| {
-                    result.and_then(|_| Err(AppendError::Store(StoreError::Unknown { source: away() })))
-                })
+                let written = self.inner.append(session, command);
+                let (reply, result) = oneshot::channel();
+                tokio::spawn(async move {
+                    let lost = match written.await {
+                        Ok(_) => Err(AppendError::Store(StoreError::Unknown { source: away() })),
+                        refused @ Err(_) => refused,
+                    };
+                    // Whoever appended may have stopped waiting.
+                    let _nobody = reply.send(lost);
+                });
+                PendingAppend::queued(result)
             }
         }
     }

@@ -50,6 +50,8 @@ pub struct SessionQuery {
     pub owner: OwnerId,
     /// The last session of the page before: when it was opened, and its id.
     pub before: Option<(Timestamp, SessionId)>,
+    /// What their agents do. Empty: whatever they do.
+    pub states: Vec<AgentState>,
     pub limit: u32,
 }
 

@@ -114,6 +114,6 @@ pub(crate) fn ask_row(
     })
 }
 
-fn bytes(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn bytes(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(value).map_err(|error| StoreError::corrupt(error.to_string()))
 }

@@ -40,6 +40,10 @@ pub(crate) const SESSION: &str = sessions!("WHERE id = $1");
 pub(crate) const SESSIONS: &str = sessions!(
     "WHERE owner = $1 AND listed AND (opened_at, id) < ($2, $3) ORDER BY opened_at DESC, id DESC LIMIT $4"
 );
+pub(crate) const SESSIONS_IN_STATE: &str = sessions!(
+    "WHERE owner = $1 AND agent_state = $2 AND listed AND (opened_at, id) < ($3, $4) \
+     ORDER BY opened_at DESC, id DESC LIMIT $5"
+);
 pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished AND id > $1 ORDER BY id LIMIT $2");
 
 macro_rules! asks {
@@ -221,10 +225,13 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
     let id = || Param::Id(Uuid::nil());
     let owner = || Param::Text("nobody".to_owned());
     let page = |first: Param| vec![first, Param::Int(0), id(), Param::Int(50)];
+    let state = Param::Bytes(b"\"idle\"".to_vec());
+    let in_state = vec![owner(), state, Param::Int(0), id(), Param::Int(50)];
     vec![
         ("read", READ, vec![id(), Param::Int(0), Param::Int(50)]),
         ("session", SESSION, vec![id()]),
         ("sessions", SESSIONS, page(owner())),
+        ("sessions in state", SESSIONS_IN_STATE, in_state),
         ("unfinished", UNFINISHED, vec![id(), Param::Int(50)]),
         ("outdated", OUTDATED, vec![Param::Int(1), Param::Int(50)]),
         ("ask", ASK, vec![id()]),

@@ -159,6 +159,7 @@ fn migrations() -> Migrator {
     let fifth = include_str!("../migrations/sqlite/0005_tickets.sql").into_sql_str();
     let sixth = include_str!("../migrations/sqlite/0006_people.sql").into_sql_str();
     let seventh = include_str!("../migrations/sqlite/0007_guard.sql").into_sql_str();
+    let eighth = include_str!("../migrations/sqlite/0008_sessions_by_state.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
         Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
@@ -167,6 +168,7 @@ fn migrations() -> Migrator {
         Migration::new(5, "tickets".into(), MigrationType::Simple, fifth, false),
         Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
         Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
+        Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
     ])
 }
 

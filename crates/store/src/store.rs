@@ -1,5 +1,6 @@
 //! The journal over any of our databases: appends go to the batcher, reads are queries.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +17,7 @@ use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
     Fault, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, StoreError, audit, decode, erase, export, refold, rounds,
+    SecretsOf, SessionQuery, SessionRecord, StoreError, audit, decode, erase, export, refold, rounds, rows,
     secrets, sql,
 };
 
@@ -61,9 +62,25 @@ impl<D: Db + 'static> Journal for Store<D> {
         let (at, id) =
             query.before.map_or((i64::MAX, Uuid::max()), |(at, session)| (at.micros(), session.uuid()));
         let owner = Param::Text(query.owner.to_string());
-        let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
-        let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
-        page(&*self.db, sql::SESSIONS, from, behind, query.limit, decode::session).await
+        if query.states.is_empty() {
+            let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
+            let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
+            return page(&*self.db, sql::SESSIONS, from, behind, query.limit, decode::session).await;
+        }
+        // A page of each, so that what is found costs what is found, however many there are of the others.
+        let mut found = Vec::new();
+        for state in query.states {
+            let state = Param::Bytes(rows::bytes(&state)?);
+            let from = vec![owner.clone(), state.clone(), Param::Int(at), Param::Id(id)];
+            let behind = |row: &Row| {
+                Ok(vec![owner.clone(), state.clone(), Param::Int(row.int("opened_at")?), row_id(row)?])
+            };
+            let page = page(&*self.db, sql::SESSIONS_IN_STATE, from, behind, query.limit, decode::session);
+            found.extend(page.await?);
+        }
+        found.sort_by_key(|record: &SessionRecord| Reverse((record.opened_at, record.id)));
+        found.truncate(query.limit as usize);
+        Ok(found)
     }
 
     async fn unfinished(

@@ -9,8 +9,8 @@ from holdstead._steps import Came, Lost, Received, Send, Sleep, ask
 from holdstead.generated import AskCall
 
 CALL: AskCall = {"key": "k", "kind": "approval", "toolName": "t", "input": {}}
-OPEN = {"state": "open", "request": {"interactionId": "i"}}
-SETTLED = {"state": "settled", "settlement": "approved", "request": {"interactionId": "i"}}
+OPEN = {"state": "open", "sessionId": "s", "request": {"interactionId": "i"}}
+SETTLED = {"state": "settled", "sessionId": "s", "settlement": "approved", "request": {"interactionId": "i"}}
 
 
 def came(status: int, body: object = None, retry_after: float | None = None) -> Received:
@@ -72,7 +72,7 @@ class Steps(unittest.TestCase):
     def test_whoever_waits_is_told_once_what_for_and_where_to_answer(self) -> None:
         with self.assertLogs("holdstead", "WARNING") as told:
             self.play([came(201, OPEN), came(200, OPEN), came(200, OPEN), came(200, SETTLED)])
-        words = "Waiting for a person: t. Answer at http://x or with: holdstead answer i"
+        words = "Waiting for a person: t. Answer at http://x/sessions/s?ask=i or with: holdstead answer i"
         self.assertEqual([record.getMessage() for record in told.records], [words])
         with self.assertNoLogs("holdstead"):
             self.play([came(201, OPEN), came(200, SETTLED)])

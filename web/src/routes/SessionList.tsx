@@ -2,19 +2,19 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Session } from "../api/generated";
 import { AGENT, count, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
-import { mayAnswer, useLive, useSessions } from "../session/live";
+import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
 import { Button } from "../ui/Button";
 import { NewSession } from "./NewSession";
 
 /** The sessions, those that wait for a person marked. */
 export function SessionList() {
   const { me } = useLive();
-  const sessions = useSessions();
   const [opening, setOpening] = useState(false);
   const [withEnded, setWithEnded] = useState(false);
-  const names = namesApart(sessions);
-  const ended = sessions.filter((session) => session.state === "ended").length;
-  const listed = withEnded ? sessions : sessions.filter((session) => session.state !== "ended");
+  const open = useSessions();
+  const ended = useEndedSessions(withEnded);
+  const listed = [...open, ...ended];
+  const names = namesApart(listed);
   return (
     <section aria-labelledby="sessions-heading" className="flex min-h-0 flex-col">
       <div className="flex items-center justify-between py-1">
@@ -27,9 +27,7 @@ export function SessionList() {
           </Button>
         )}
       </div>
-      {listed.length === 0 && (
-        <p className="py-2 text-xs text-ink-2">{ended === 0 ? "No session yet." : "No session is open."}</p>
-      )}
+      {listed.length === 0 && <p className="py-2 text-xs text-ink-2">No session is open.</p>}
       <ul className="-mx-2 grid gap-px">
         {listed.map((session) => (
           <li key={session.sessionId}>
@@ -37,11 +35,9 @@ export function SessionList() {
           </li>
         ))}
       </ul>
-      {ended > 0 && (
-        <Button look="quiet" size="small" className="-ml-2 w-fit" onClick={() => setWithEnded(!withEnded)}>
-          {withEnded ? "Hide ended sessions" : `Show ${count(ended, "ended session")}`}
-        </Button>
-      )}
+      <Button look="quiet" size="small" className="-ml-2 w-fit" onClick={() => setWithEnded(!withEnded)}>
+        {withEnded ? "Hide ended sessions" : "Show ended sessions"}
+      </Button>
       <NewSession open={opening} onClose={() => setOpening(false)} />
     </section>
   );

@@ -29,14 +29,25 @@ export function useInbox(): Inbox {
 
 export const SESSIONS = ["sessions"] as const;
 
-/** The sessions, newest first. They are read again when the inbox changes, and now and then. */
+/** The sessions that have not ended, newest first. They are read again when the inbox changes, and now and then. */
 export function useSessions(): Session[] {
   const { data } = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions, refetchInterval: 5_000 });
   return data?.sessions ?? NONE;
 }
 const NONE: Session[] = [];
 
-/** One session: of the list, or, where it is too old for that, by itself. */
+/** Those that have, once somebody wants to see them. */
+export function useEndedSessions(wanted: boolean): Session[] {
+  const { data } = useQuery({
+    queryKey: [...SESSIONS, "ended"],
+    queryFn: gateway.endedSessions,
+    refetchInterval: 10_000,
+    enabled: wanted,
+  });
+  return (wanted && data?.sessions) || NONE;
+}
+
+/** One session: of the list, or, where it has ended or is too old for that, by itself. */
 export function useSession(id: string): Session | null {
   const list = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions, refetchInterval: 5_000 });
   const listed = list.data?.sessions.find((one) => one.sessionId === id);

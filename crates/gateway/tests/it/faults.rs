@@ -52,9 +52,8 @@ impl Play {
     /// happens.
     async fn begin(faults: Faults, reasks: Reasks) -> (Self, Actor) {
         let clock = Arc::new(TestClock::new());
-        let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let sound: Arc<dyn Journal> =
-            Arc::new(FaultyJournal::new(Arc::new(journal), |_| None).holding_time());
+            Arc::new(SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap());
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
         let plan = move |call| {

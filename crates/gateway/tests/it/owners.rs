@@ -40,7 +40,13 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
         AskQuery { owner: his.clone(), session: Some(session), only: AskFilter::All, after: None, limit: 9 };
     does_not_exist!(NoSession, gateway.page(query.clone()).await);
     assert!(gateway.page(AskQuery { session: None, ..query }).await.unwrap().interactions.is_empty());
-    assert!(gateway.sessions(SessionQuery { owner: his, before: None, limit: 9 }).await.unwrap().is_empty());
+    assert!(
+        gateway
+            .sessions(SessionQuery { owner: his, before: None, states: Vec::new(), limit: 9 })
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let asked = gateway.ask(&bob(), CallerAsk::In(session), serde_json::from_str(CALL).unwrap()).await;
     does_not_exist!(NoSession, asked);
     assert_eq!(gateway.open_ask_of_call(&owner("ada"), session, call).await.unwrap().request, ask);

@@ -97,7 +97,8 @@ async fn storage(common: &Common, places: &Places, config: &Config) -> Check {
 }
 
 async fn verify(journal: &dyn Journal, config: &Config) -> Result<(Health, String), Failure> {
-    let query = SessionQuery { owner: config.owner.clone(), before: None, limit: VERIFIED };
+    let query =
+        SessionQuery { owner: config.owner.clone(), before: None, states: Vec::new(), limit: VERIFIED };
     let sessions = journal.sessions(query).await?;
     let mut events = 0;
     for session in &sessions {

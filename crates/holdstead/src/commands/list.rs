@@ -1,6 +1,6 @@
 //! What waits, and what agents are doing.
 
-use holdstead_protocol::api::Interaction;
+use holdstead_protocol::api::{Interaction, SessionFilter};
 use holdstead_protocol::{AgentState, Timestamp};
 
 use super::print_json;
@@ -22,8 +22,7 @@ pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
         return print_json(&asks);
     }
     if asks.is_empty() {
-        let sessions = client.sessions().await?.sessions;
-        let working = sessions.iter().filter(|session| session.state == AgentState::Running).count();
+        let working = client.sessions(SessionFilter::Running).await?.sessions.len();
         println!("{}", nothing_waits(working));
         return Ok(());
     }
@@ -76,14 +75,14 @@ pub(super) fn row(ask: &Interaction, listed: &Listed, now: Timestamp) -> String 
 }
 
 pub(super) async fn sessions(common: &Common, all: bool) -> Result<(), Failure> {
-    let mut sessions = connect(common)?.sessions().await?.sessions;
-    let before = sessions.len();
-    sessions.retain(|session| all || session.state != AgentState::Ended);
-    let ended = before - sessions.len();
+    let client = connect(common)?;
+    let which = if all { SessionFilter::All } else { SessionFilter::Open };
+    let sessions = client.sessions(which).await?.sessions;
     if common.json {
         return print_json(&sessions);
     }
-    if before == 0 {
+    let have_ended = !all && !client.sessions(SessionFilter::Ended).await?.sessions.is_empty();
+    if sessions.is_empty() && !have_ended {
         println!("No sessions yet. Try: holdstead demo");
         return Ok(());
     }
@@ -100,10 +99,8 @@ pub(super) async fn sessions(common: &Common, all: bool) -> Result<(), Failure> 
             safe_line(session.title.as_deref().or(session.cwd.as_deref()).unwrap_or("")),
         );
     }
-    match ended {
-        0 => {}
-        1 => println!("1 more has ended: holdstead sessions --all"),
-        many => println!("{many} more have ended: holdstead sessions --all"),
+    if have_ended {
+        println!("Others have ended: holdstead sessions --all");
     }
     Ok(())
 }

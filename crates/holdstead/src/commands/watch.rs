@@ -1,7 +1,7 @@
 //! See asks and answers as they come.
 
 use holdstead_client::{Frame, Http};
-use holdstead_protocol::api::{InboxUpsert, Interaction};
+use holdstead_protocol::api::{InboxUpsert, Interaction, SessionFilter};
 use holdstead_protocol::transport::Transport as _;
 use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId, SessionStatus};
 use serde::Deserialize;
@@ -34,7 +34,7 @@ async fn find(client: &Http, given: &str) -> Result<SessionId, Failure> {
     if let Ok(id) = given.parse() {
         return Ok(id);
     }
-    let sessions = client.sessions().await?.sessions;
+    let sessions = client.sessions(SessionFilter::All).await?.sessions;
     let found = sessions.iter().find(|session| session.session_id.to_string().ends_with(given));
     found
         .map(|session| session.session_id)

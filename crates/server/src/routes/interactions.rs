@@ -5,7 +5,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{LINK, LOCATION};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use holdstead_gateway::{cursor, interaction_off};
 use holdstead_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
 use holdstead_protocol::transport::InteractionMode;
@@ -68,24 +69,32 @@ pub(super) async fn list(
 
 /// Ask a person, from any program. The same key finds the same ask.
 #[utoipa::path(post, path = "/v1/interactions", tag = "interactions", request_body = AskCall,
-    responses((status = 201, body = Interaction), (status = "default", body = Problem)))]
+    responses(
+        (status = 201, body = Interaction, headers(
+            ("Location" = String, description = "the ask; with `?wait=60s` its answer, as soon as there is one"),
+            ("Link" = String, description = "where a person answers it, as `rel=\"alternate\"`"))),
+        (status = "default", body = Problem)))]
 pub(super) async fn ask(
     State(app): State<App>,
     asker: Asker,
     body: Result<Whole, ApiError>,
-) -> Result<(StatusCode, Json<Interaction>), ApiError> {
+) -> Result<(StatusCode, [(HeaderName, String); 2], Json<Interaction>), ApiError> {
     let Whole(call) = body?;
     let call: AskCall = fitting(in_our_words(call)?)?;
     let place = asker.place(call.session_id)?;
     let interaction = app.gateway.ask(asker.now()?, place, call).await?;
-    Ok((StatusCode::CREATED, Json(interaction)))
+    // Whoever waits for the answer hears nothing until it comes: here they can say what for, and where to give it.
+    let (id, session) = (interaction.request.interaction_id, interaction.session_id);
+    let page = format!("</sessions/{session}?ask={id}>; rel=\"alternate\"; type=\"text/html\"");
+    let headers = [(LOCATION, format!("/v1/interactions/{id}")), (LINK, page)];
+    Ok((StatusCode::CREATED, headers, Json(interaction)))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Waiting {
     /// How long to wait until it is settled or closed, in seconds, like `30s`. Left out: not at all. More than `60s`
-    /// counts as a minute.
+    /// counts as a minute. Nothing is sent before the answer: tell whoever runs the program what it waits for.
     wait: Option<String>,
 }
 

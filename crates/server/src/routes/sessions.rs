@@ -5,7 +5,9 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holdstead_gateway::cursor;
-use holdstead_protocol::api::{Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionPage};
+use holdstead_protocol::api::{
+    Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionFilter, SessionPage,
+};
 use holdstead_protocol::{Problem, SessionId};
 use holdstead_store::SessionQuery;
 use serde::Deserialize;
@@ -32,6 +34,9 @@ pub(super) async fn open(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Listing {
+    /// `open` leaves out those that have ended; a state of the agent, like `parked`, leaves out all others. Left out: all.
+    #[param(inline)]
+    state: Option<SessionFilter>,
     /// `next` of the page before.
     before: Option<String>,
     limit: Option<u32>,
@@ -48,7 +53,8 @@ pub(super) async fn list(
     let Asked(listing) = query?;
     let limit = cursor::page_size(listing.limit);
     let before = listing.before.as_deref().map(cursor::parse).transpose()?;
-    let query = SessionQuery { owner: reader.owner()?.clone(), before, limit };
+    let states = listing.state.unwrap_or_default().states();
+    let query = SessionQuery { owner: reader.owner()?.clone(), before, states, limit };
     let sessions = app.gateway.sessions(query).await?;
     let full = sessions.len() == limit as usize;
     let next = sessions.last().filter(|_| full).map(|last| cursor::place(last.opened_at, last.session_id));

@@ -30,6 +30,49 @@ async fn a_program_asks_waits_and_gets_the_answer() {
 }
 
 #[tokio::test]
+async fn whoever_asked_can_say_where_to_answer_while_they_wait() {
+    let running = Running::start().await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let call = json!({"key": "k", "kind": "approval", "toolName": "deploy", "input": {"to": "production"}});
+    let asked = ci.request(reqwest::Method::POST, "/v1/interactions").json(&call).send().await.expect("201");
+    let header = |name: &str| asked.headers()[name].to_str().expect("a text").to_owned();
+    let (location, link) = (header("location"), header("link"));
+    let ask: serde_json::Value = asked.json().await.expect("an ask");
+    let id = ask["request"]["interactionId"].as_str().expect("an id");
+    assert_eq!(location, format!("/v1/interactions/{id}"));
+    let session = ask["sessionId"].as_str().expect("a session");
+    assert_eq!(link, format!("</sessions/{session}?ask={id}>; rel=\"alternate\"; type=\"text/html\""));
+    assert_eq!(ci.get(&location).await.1["request"]["interactionId"], id);
+}
+
+#[tokio::test]
+async fn a_list_of_sessions_can_leave_out_those_that_ended() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let gone = ana.session("say bye").await;
+    let waits = ana.session("ask Store: Which store? | SQLite").await;
+    ana.open_ask(&waits).await;
+    assert!(ana.delete(&format!("/v1/sessions/{gone}")).await.0 < 300);
+    let listed = async |state: &str| {
+        let (status, page) = ana.get(&format!("/v1/sessions{state}")).await;
+        assert_eq!(status, 200, "{page}");
+        let sessions = page["sessions"].as_array().expect("a list").clone();
+        sessions.iter().map(|one| one["sessionId"].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("").await, [waits.clone(), gone.clone()]);
+    assert_eq!(listed("?state=all").await, [waits.clone(), gone.clone()]);
+    assert_eq!(listed("?state=open").await, [waits.clone()]);
+    assert_eq!(listed("?state=waiting").await, [waits]);
+    assert_eq!(listed("?state=ended").await, [gone]);
+    let (status, problem) = ana.get("/v1/sessions?state=asleep").await;
+    assert_eq!(status, 422, "{problem}");
+    assert!(
+        problem["fieldErrors"]["state"].as_str().is_some_and(|why| why.contains("`parked`")),
+        "{problem}"
+    );
+}
+
+#[tokio::test]
 async fn an_agents_token_can_ask_and_never_answer() {
     let running = Running::start().await;
     let ana = running.client(Role::Person, "ana").await;

@@ -292,7 +292,7 @@ pub(super) async fn stalled(
         return Ok(());
     }
     let now = sound.now().await?;
-    let query = SessionQuery { owner: ada()?.owner, before: None, limit: 200 };
+    let query = SessionQuery { owner: ada()?.owner, before: None, states: Vec::new(), limit: 200 };
     for session in sound.sessions(query).await? {
         for id in session.state.undelivered {
             let Some(record) = sound.ask(id).await? else { continue };

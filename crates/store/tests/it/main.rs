@@ -57,6 +57,7 @@ conformance! {
     queries {
         the_inbox_comes_in_pages,
         an_ask_comes_with_its_prompt_and_its_answer,
+        sessions_are_found_by_what_their_agents_do,
         sessions_come_in_pages_without_the_owners_journal,
         deadlines_are_found_in_time,
         what_needs_looking_after_is_found,

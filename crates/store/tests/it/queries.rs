@@ -96,7 +96,8 @@ pub(crate) async fn sessions_come_in_pages_without_the_owners_journal(fixture: &
     }
     let (mut found, mut before) = (Vec::new(), None);
     loop {
-        let page = journal.sessions(SessionQuery { owner: owner(), before, limit: 3 }).await.expect("a page");
+        let query = SessionQuery { owner: owner(), before, states: Vec::new(), limit: 3 };
+        let page = journal.sessions(query).await.expect("a page");
         let Some(last) = page.last() else { break };
         before = Some((last.opened_at, last.id));
         found.extend(page);
@@ -105,6 +106,41 @@ pub(crate) async fn sessions_come_in_pages_without_the_owners_journal(fixture: &
     assert_eq!(found[0].title.as_deref(), Some("6"));
     assert_eq!(found[0].opened, opened("scripted", "6"));
     assert!(journal.session(own).await.expect("a look").is_some());
+}
+
+pub(crate) async fn sessions_are_found_by_what_their_agents_do(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let mut expected = Vec::new();
+    for number in 0..12 {
+        let session = open(journal, &number.to_string()).await;
+        match number % 3 {
+            0 => {
+                let end = Command::End { name: "ada".to_owned() };
+                journal.append(session, end).await.expect("ended");
+            }
+            1 => {
+                // Its agent waits.
+                let resume =
+                    Resume { incarnation: Incarnation(1), pid: 1, left_out: None, boxed: AgentBox::Landlock };
+                journal.append(session, message("go")).await.expect("a message");
+                journal.append(session, Command::Resume(resume)).await.expect("a process");
+                expected.insert(0, session);
+            }
+            _ => expected.insert(0, session),
+        }
+    }
+    let open = vec![AgentState::Idle, AgentState::Running, AgentState::Waiting];
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let query = SessionQuery { owner: owner(), before, states: open.clone(), limit: 3 };
+        let page = journal.sessions(query).await.expect("a page");
+        let Some(last) = page.last() else { break };
+        before = Some((last.opened_at, last.id));
+        found.extend(page.into_iter().map(|record| record.id));
+    }
+    assert_eq!(found, expected);
+    let ended = SessionQuery { owner: owner(), before: None, states: vec![AgentState::Ended], limit: 9 };
+    assert_eq!(journal.sessions(ended).await.expect("a page").len(), 4);
 }
 
 pub(crate) async fn deadlines_are_found_in_time(fixture: &Fixture) {
@@ -202,6 +238,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "changed devices" => "devices_by_change",
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",
+            "sessions in state" => "sessions_by_state",
             "unfinished" => "sessions_unfinished",
             "outdated" => "sessions_by_version",
             "live asks" | "live count" => "asks_live",

@@ -95,8 +95,10 @@ pub(crate) async fn a_session_is_left_out_of_lists(fixture: &Fixture) {
     for limit in [1, 2, 100] {
         let (mut found, mut before) = (Vec::new(), None);
         loop {
-            let page =
-                journal.sessions(SessionQuery { owner: owner(), before, limit }).await.expect("a page");
+            let page = journal
+                .sessions(SessionQuery { owner: owner(), before, states: Vec::new(), limit })
+                .await
+                .expect("a page");
             let full = page.len() == limit as usize;
             before = page.last().map(|last| (last.opened_at, last.id));
             found.extend(page.into_iter().map(|record| record.id));
@@ -131,7 +133,7 @@ pub(crate) async fn a_session_of_an_older_version_is_left_alone(fixture: &Fixtur
 
     let unfinished = journal.unfinished(None, 100).await.expect("a list");
     assert_eq!(unfinished.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
-    let page = SessionQuery { owner: owner(), before: None, limit: 10 };
+    let page = SessionQuery { owner: owner(), before: None, states: Vec::new(), limit: 10 };
     let listed = journal.sessions(page).await.expect("a page");
     assert_eq!(listed.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
     assert_eq!(journal.outdated(10).await.expect("a list"), [spoiled], "it is not tried again and again");

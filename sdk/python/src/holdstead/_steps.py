@@ -78,7 +78,7 @@ def ask(
         if is_over(found) or (end is not None and clock() >= end - 0.5):
             return found
         if longest == FIRST_LOOK:
-            where = f"at {page} or " if page else ""
+            where = f"at {page}/sessions/{opened['sessionId']}?ask={id} or " if page else ""
             _log.warning("Waiting for a person: %s. Answer %swith: holdstead answer %s", call["toolName"], where, id)
         longest = LONG_POLL
 

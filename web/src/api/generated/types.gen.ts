@@ -1948,7 +1948,7 @@ export type ShowInteractionData = {
     query?: {
         /**
          * How long to wait until it is settled or closed, in seconds, like `30s`. Left out: not at all. More than `60s`
-         * counts as a minute.
+         * counts as a minute. Nothing is sent before the answer: tell whoever runs the program what it waits for.
          */
         wait?: string;
     };
@@ -2066,6 +2066,10 @@ export type ListSessionsData = {
     body?: never;
     path?: never;
     query?: {
+        /**
+         * Which sessions a list shows: all, those that have not ended, or those in one state.
+         */
+        state?: 'all' | 'open' | 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended';
         /**
          * `next` of the page before.
          */
