@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{
     AgentState, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
-    InteractionRequest, InteractionResponse, LateAnswer, Origin, Response, Seq, SessionOpened, SessionStatus,
-    Settlement, StopReason, Timestamp, ToolCallId,
+    InteractionRequest, InteractionResponse, LateAnswer, Origin, ProcessChange, Response, Seq, SessionOpened,
+    SessionStatus, Settlement, StopReason, Timestamp, ToolCallId,
 };
 use serde_json::Value;
 
@@ -271,18 +271,17 @@ impl Session {
         if let Some(boxed) = &status.boxed {
             self.head.boxed = Some(boxed.clone());
         }
-        match (status.incarnation, status.pid) {
-            // With its process: it begins. Without: it ended.
-            (Some(incarnation), Some(pid)) => {
+        match status.process() {
+            Some(ProcessChange::Began { incarnation, pid }) => {
                 self.head.alive = Some(incarnation);
                 self.head.pid = Some(pid);
                 self.head.incarnations = incarnation.0;
             }
-            (Some(_), None) => {
+            Some(ProcessChange::Ended { .. }) => {
                 self.head.alive = None;
                 self.head.pid = None;
             }
-            (None, _) => {}
+            None => {}
         }
     }
 

@@ -427,6 +427,33 @@ pub struct SessionStatus {
     pub boxed: Option<AgentBox>,
 }
 
+/// What became of the agent's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessChange {
+    Began { incarnation: Incarnation, pid: u32 },
+    Ended { incarnation: Incarnation },
+}
+
+impl SessionStatus {
+    /// What this says of a process, if it speaks of one. On the wire, one that begins is one with a `pid`.
+    pub const fn process(&self) -> Option<ProcessChange> {
+        match (self.incarnation, self.pid) {
+            (Some(incarnation), Some(pid)) => Some(ProcessChange::Began { incarnation, pid }),
+            (Some(incarnation), None) => Some(ProcessChange::Ended { incarnation }),
+            (None, _) => None,
+        }
+    }
+
+    #[must_use]
+    pub fn with_process(self, change: ProcessChange) -> Self {
+        let (incarnation, pid) = match change {
+            ProcessChange::Began { incarnation, pid } => (incarnation, Some(pid)),
+            ProcessChange::Ended { incarnation } => (incarnation, None),
+        };
+        Self { incarnation: Some(incarnation), pid, ..self }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionError {

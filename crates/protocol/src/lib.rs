@@ -28,9 +28,9 @@ pub use ask::{
 };
 pub use event::{
     AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
-    InteractionResponse, InteractionUpdate, LateAnswer, RevokedWhy, SessionError, SessionOpened,
-    SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart,
-    ToolResult, TrustAdded, TrustRevoked, Usage, UserMessage,
+    InteractionResponse, InteractionUpdate, LateAnswer, ProcessChange, RevokedWhy, SessionError,
+    SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolResult, TrustAdded, TrustRevoked, Usage, UserMessage,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{

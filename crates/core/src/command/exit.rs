@@ -1,7 +1,8 @@
 //! A process is gone. What was being written to it when it died is unknown from now on.
 
 use holdstead_protocol::{
-    AgentState, Delivery, EventBody, Incarnation, Origin, SessionError, SessionStatus, StopReason,
+    AgentState, Delivery, EventBody, Incarnation, Origin, ProcessChange, SessionError, SessionStatus,
+    StopReason,
 };
 
 use super::cancel::{done, unknown};
@@ -45,12 +46,9 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
             (None, _) => AgentState::Idle,
         },
     };
-    let gone = EventBody::SessionStatus(SessionStatus {
-        incarnation: Some(command.incarnation),
-        message: command.message.clone(),
-        ..status(agent)
-    });
-    Ok(unknown.chain([gone]).chain(end_of_turn(session, command, agent)).collect())
+    let ended = ProcessChange::Ended { incarnation: command.incarnation };
+    let gone = SessionStatus { message: command.message.clone(), ..status(agent) }.with_process(ended);
+    Ok(unknown.chain([EventBody::SessionStatus(gone)]).chain(end_of_turn(session, command, agent)).collect())
 }
 
 /// A turn in which nothing is open ends with its process: nobody can say what it was doing. Both are one append, so

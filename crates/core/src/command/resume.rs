@@ -1,6 +1,8 @@
 //! A process was started: the first one, or one that goes on where another stopped.
 
-use holdstead_protocol::{AgentBox, AgentState, EventBody, Incarnation, LeftOut, SessionStatus};
+use holdstead_protocol::{
+    AgentBox, AgentState, EventBody, Incarnation, LeftOut, ProcessChange, SessionStatus,
+};
 
 use super::still_open;
 use crate::{Head, Rejection};
@@ -23,13 +25,13 @@ pub(crate) fn decide(head: &Head, command: &Resume) -> Result<Vec<EventBody>, Re
     if command.incarnation.0 != head.incarnations + 1 {
         return Err(Rejection::StaleIncarnation);
     }
-    Ok(vec![EventBody::SessionStatus(SessionStatus {
-        incarnation: Some(command.incarnation),
-        pid: Some(command.pid),
+    let began = ProcessChange::Began { incarnation: command.incarnation, pid: command.pid };
+    let status = SessionStatus {
         left_out: command.left_out.clone().map(Box::new),
         boxed: Some(command.boxed.clone()),
         ..status(alive_state(head))
-    })])
+    };
+    Ok(vec![EventBody::SessionStatus(status.with_process(began))])
 }
 
 /// What an agent with a process is doing.
