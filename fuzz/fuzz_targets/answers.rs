@@ -52,6 +52,7 @@ fuzz_target!(|bytes: &[u8]| {
         secrets_mac: None,
         name: "ana".to_owned(),
         surface: Surface::Api,
+        actor: None,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     };

@@ -227,7 +227,7 @@ impl Session {
     fn late(&mut self, late: &LateAnswer, seq: Seq, at: Timestamp) {
         let record = ResponseRecord {
             prompt_id: late.prompt_id,
-            decider: Decider::Person { name: late.name.clone(), surface: late.surface },
+            decider: Decider::Person { name: late.name.clone(), surface: late.surface, actor: late.actor },
             action: Action::of(&late.response),
             key: Some(late.idempotency_key.clone()),
             body_digest: Some(late.body_digest.clone()),

@@ -12,6 +12,7 @@ mod digest;
 mod fold;
 mod form;
 mod lives;
+mod manage;
 mod next_step;
 mod person_name;
 pub mod policy;
@@ -43,6 +44,7 @@ pub use command::{Command, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
 pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exit};
+pub use manage::{Manages, may_manage};
 pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
 };

@@ -33,6 +33,14 @@ pub enum Rejection {
          would allow nothing. Name each tool whole, like mcp__docs__search"
     )]
     NoToolName { name: String },
+    #[error(
+        "{}: to end or erase it, you need the role admin",
+        opened_by.as_ref().map_or_else(
+            || "it is not known who opened this session".to_owned(),
+            |name| format!("this session was opened by {name}")
+        )
+    )]
+    NotTheirs { opened_by: Option<String> },
     #[error("somebody else answered first")]
     Lost { winner: Box<Winner> },
     #[error("this ask was shown again since: answer the new prompt")]

@@ -64,7 +64,7 @@ impl Gateway {
         let (body, capabilities) = ask_body(call.body, &call.tool_name, &call.input)?;
         let errors = call.field_errors.into_iter().map(|(field, why)| (field, Value::from(why)));
         let interaction_id = InteractionId::derive(session, &format!("key\n{}", call.key));
-        let asked_by = Asker { name: caller.name.clone(), surface: caller.surface };
+        let asked_by = Asker { name: caller.name.clone(), surface: caller.surface, actor: caller.actor };
         let request = InteractionRequest {
             asked_by: Some(asked_by),
             agent_says: call.agent_says,
@@ -100,8 +100,13 @@ impl Gateway {
         interaction: Interaction,
     ) -> Result<Interaction, GatewayError> {
         let asker = interaction.request.asked_by.as_ref();
+        let is_same = |asker: &Asker| match (asker.actor, reader.actor) {
+            (Some(asker), Some(reader)) => asker.person_id == reader.person_id,
+            // Of before people had ids, or without them.
+            (None, _) | (_, None) => asker.name == reader.name,
+        };
         // The same person at another surface only looks: a script's answer is not used up by a glance at the page.
-        match asker.filter(|asker| asker.name == reader.name && asker.surface == reader.surface) {
+        match asker.filter(|asker| is_same(asker) && asker.surface == reader.surface) {
             Some(_) => self.fetched(interaction).await,
             None => Ok(interaction),
         }
@@ -156,6 +161,7 @@ impl Gateway {
         }
         let opened = SessionOpened {
             title: Some(title.to_owned()),
+            opened_by: Some(caller.opener()),
             ..SessionOpened::new(caller.owner.clone(), CALLER)
         };
         match self.append(session, Command::Open(opened)).await {

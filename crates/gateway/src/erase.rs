@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdstead_core::may_manage;
 use holdstead_protocol::{Code, Refusal, SessionId};
 use holdstead_store::EraseError;
 use tokio::time::sleep;
@@ -14,7 +15,12 @@ const LOOKS: u32 = 100;
 
 impl Gateway {
     pub async fn erase(&self, person: &Person, session: SessionId) -> Result<(), Refusal> {
-        self.record(&person.owner, session).await.map_err(|error| Refusal::from(&error))?;
+        let record = self.record(&person.owner, session).await.map_err(|error| Refusal::from(&error))?;
+        // Who opened it was erased, too. It is no more than done again.
+        if record.erased.is_none() {
+            may_manage(person.manages, person.actor, &record.opened)
+                .map_err(|rejection| Refusal::from(&GatewayError::from(rejection)))?;
+        }
         let (gateway, shutdown, by) = (self.clone(), self.shutdown_token(), person.name.clone());
         // To the end, even if whoever asked for it goes away.
         let erased = self.inner.tasks.spawn(async move {

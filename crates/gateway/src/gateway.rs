@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
-use holdstead_core::{Cancel, Command, Quota};
+use holdstead_core::{Cancel, Command, Manages, Quota, may_manage};
 use holdstead_protocol::api::{
     HostedAgent, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession,
     Session as SessionView,
 };
 use holdstead_protocol::{
-    Event, EventBody, Hold, HoldThen, InteractionId, MessageId, OwnerId, Seq, SessionId, SessionOpened,
-    Surface, TurnId, UserMessage,
+    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, Seq, SessionId,
+    SessionOpened, Surface, TurnId, UserMessage,
 };
 use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord, StoreError};
 use tokio::sync::Notify;
@@ -55,6 +55,21 @@ pub struct Person {
     pub owner: OwnerId,
     pub name: String,
     pub surface: Surface,
+    /// Their ids, where they came in with a token.
+    pub actor: Option<Actor>,
+    /// Which sessions they may end and erase.
+    pub manages: Manages,
+}
+
+impl Person {
+    /// Somebody who acts in this process: who they are and what they may do is its own business.
+    pub fn new(owner: OwnerId, name: impl Into<String>, surface: Surface) -> Self {
+        Self { owner, name: name.into(), surface, actor: None, manages: Manages::All }
+    }
+
+    pub(crate) fn opener(&self) -> Opener {
+        Opener { name: self.name.clone(), actor: self.actor }
+    }
 }
 
 /// A cheap handle: clone it wherever it is needed.
@@ -170,6 +185,7 @@ impl Gateway {
             allowed_tools: open.allowed_tools,
             mcp_servers: open.mcp_servers,
             program: open.program,
+            opened_by: Some(person.opener()),
         };
         self.append(id, Command::Open(opened)).await?;
         self.session(&person.owner, id).await
@@ -220,6 +236,7 @@ impl Gateway {
             message_id: MessageId::generate(),
             text,
             from: person.name.clone(),
+            actor: person.actor,
         };
         let (turn_id, message_id) = (message.turn_id, message.message_id);
         let appended = self.append(session, Command::Message(message)).await?;
@@ -250,7 +267,8 @@ impl Gateway {
 
     /// Ends a session: its asks are cancelled and its agent goes.
     pub async fn end(&self, person: &Person, session: SessionId) -> Result<(), GatewayError> {
-        self.record(&person.owner, session).await?;
+        let record = self.record(&person.owner, session).await?;
+        may_manage(person.manages, person.actor, &record.opened)?;
         self.append(session, Command::End { name: person.name.clone() }).await?;
         Ok(())
     }

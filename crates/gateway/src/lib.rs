@@ -38,7 +38,7 @@ pub use ask::{CallerAsk, callers_session};
 pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
-pub use holdstead_core::Quota;
+pub use holdstead_core::{Manages, Quota};
 pub use inbox::{InboxFrame, InboxStream};
 pub use mask::Masks;
 pub use presence::{Answering, Watch, Watching};

@@ -231,7 +231,7 @@ mod tests {
         }
 
         fn person(&self, name: &str) -> Person {
-            Person { owner: self.owner.clone(), name: name.to_owned(), surface: Surface::Web }
+            Person::new(self.owner.clone(), name, Surface::Web)
         }
 
         fn watch(&self, name: &str, client: &str, answering: Answering, watch: Watch) -> Watching {

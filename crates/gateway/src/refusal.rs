@@ -64,6 +64,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
+        Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
         Rejection::NoToolName { .. } => {
             let field = ("allowedTools".to_owned(), "must be names of tools, without patterns".to_owned());
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }

@@ -30,6 +30,7 @@ impl Gateway {
             secrets_mac: None,
             name: person.name.clone(),
             surface: person.surface,
+            actor: person.actor,
             turn_id: TurnId::generate(),
             message_id: MessageId::generate(),
         };
@@ -69,8 +70,8 @@ impl Gateway {
         let late = self.late_answer_of(record).await?;
         let at = record.ask.late.as_ref().map(|late| late.at);
         Ok(late.zip(at).map(|(late, at)| {
-            let LateAnswer { name, surface, response, .. } = late;
-            LateResponse { name, surface, response, at }
+            let LateAnswer { name, surface, actor, response, .. } = late;
+            LateResponse { name, surface, actor, response, at }
         }))
     }
 

@@ -48,6 +48,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         interactive_clients: audience.interactive,
         enabled_clients: audience.enabled,
         opened_at: record.opened_at,
+        opened_by: record.opened.opened_by,
         changed_at: record.changed_at,
         erased: record.erased.map(|erasure| Erased { at: erasure.at, by: erasure.by }),
     }

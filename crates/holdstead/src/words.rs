@@ -123,7 +123,7 @@ pub(crate) fn winner(winner: &Winner) -> String {
 
 pub(crate) fn decider(decider: &Decider) -> String {
     match decider {
-        Decider::Person { name, surface } => format!("{} {}", safe_line(name), on(*surface)),
+        Decider::Person { name, surface, .. } => format!("{} {}", safe_line(name), on(*surface)),
         Decider::Grant { .. } => "A remembered approval".to_owned(),
         Decider::Rule { name } => format!("The rule \"{}\"", safe_line(name)),
         Decider::Earlier { .. } => "An earlier answer to the same call".to_owned(),

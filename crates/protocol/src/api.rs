@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentBox, AgentState, AskState, CompletedView, Delivery, DeviceId, DeviceKind, Digest, Event, Field,
-    FieldErrors, Form, Grant, InteractionId, InteractionRequest, InteractionResponse, MessageId,
-    PermissionMode, PersonId, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId,
+    Actor, AgentBox, AgentState, AskState, CompletedView, Delivery, DeviceId, DeviceKind, Digest, Event,
+    Field, FieldErrors, Form, Grant, InteractionId, InteractionRequest, InteractionResponse, MessageId,
+    Opener, PermissionMode, PersonId, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId,
     Surface, Timestamp, Trust, TrustId, TurnId,
 };
 
@@ -83,6 +83,8 @@ pub struct Session {
     /// How many of them would answer.
     pub enabled_clients: u32,
     pub opened_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_by: Option<Opener>,
     pub changed_at: Timestamp,
     /// Set if what was said is gone: there are no events and no asks to read any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,6 +220,8 @@ pub struct Interaction {
 pub struct LateResponse {
     pub name: String,
     pub surface: Surface,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
     #[serde(flatten)]
     pub response: Response,
     pub at: Timestamp,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::{Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp, ToolCallId, TurnId};
+use crate::{Actor, Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp, ToolCallId, TurnId};
 
 /// One showing of an ask. Asking again is a new request with the same `interactionId` and `attempt` + 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -74,6 +74,8 @@ pub struct InteractionRequest {
 pub struct Asker {
     pub name: String,
     pub surface: Surface,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
 }
 
 /// Who waits for the settlement.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentBox, AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
+    Actor, AgentBox, AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
     InteractionId, InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq,
     Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
 };
@@ -160,6 +160,18 @@ pub struct SessionOpened {
     /// The agent's program, in place of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Missing where nobody wrote it down, and in an owner's own journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_by: Option<Opener>,
+}
+
+/// Who opened a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Opener {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
 }
 
 impl SessionOpened {
@@ -177,6 +189,7 @@ impl SessionOpened {
             allowed_tools: Vec::new(),
             mcp_servers: Map::new(),
             program: None,
+            opened_by: None,
         }
     }
 }
@@ -188,6 +201,8 @@ pub struct UserMessage {
     pub message_id: MessageId,
     pub text: String,
     pub from: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -347,6 +362,8 @@ pub struct LateAnswer {
     pub tool_call_id: Option<ToolCallId>,
     pub name: String,
     pub surface: Surface,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
     #[serde(flatten)]
     pub response: Response,
     pub idempotency_key: String,
@@ -489,4 +506,46 @@ pub enum StopReason {
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "_019a0000000070008000000000000001";
+
+    /// As they stand in journals of before people had ids: their chains are made of these bytes.
+    #[test]
+    fn events_without_ids_of_people_keep_their_bytes() {
+        let answer = r#""action":"approve","scope":"once","idempotencyKey":"k","bodyDigest":"00""#;
+        for (kind, written) in [
+            (EventType::SessionOpened, r#"{"owner":"local","agent":"claude","permissionMode":"default"}"#),
+            (EventType::UserMessage, r#"{"turnId":"trn_ID","messageId":"msg_ID","text":"go","from":"ana"}"#),
+            (
+                EventType::InteractionResponse,
+                r#"{"interactionId":"int_ID","promptId":"prm_ID","by":"person","name":"ana","surface":"web",ANSWER}"#,
+            ),
+            (
+                EventType::LateAnswer,
+                r#"{"interactionId":"int_ID","promptId":"prm_ID","name":"ana","surface":"api",ANSWER,"turnId":"trn_ID","messageId":"msg_ID","text":"yes"}"#,
+            ),
+        ] {
+            let written = written.replace("ANSWER", answer).replace("_ID", ID);
+            let event = EventBody::from_data(kind, written.as_bytes()).expect("it is read");
+            assert_eq!(String::from_utf8(event.data_bytes().unwrap()).unwrap(), written);
+        }
+        let asker = r#"{"name":"ci","surface":"api"}"#;
+        let read: crate::Asker = serde_json::from_str(asker).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), asker);
+    }
+
+    #[test]
+    fn ids_of_who_answered_stand_beside_the_name() {
+        let written = r#"{"interactionId":"int_ID","promptId":"prm_ID","by":"person","name":"ana","surface":"web","actor":{"personId":"per_ID","deviceId":"dev_ID"},"action":"approve","scope":"once"}"#;
+        let written = written.replace("_ID", ID);
+        let event = EventBody::from_data(EventType::InteractionResponse, written.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(event.data_bytes().unwrap()).unwrap(), written);
+        let EventBody::InteractionResponse(response) = event else { panic!("{event:?}") };
+        assert!(matches!(response.decider, Decider::Person { actor: Some(_), .. }), "{:?}", response.decider);
+    }
 }

@@ -28,7 +28,7 @@ pub use ask::{
 };
 pub use event::{
     AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
-    InteractionResponse, InteractionUpdate, LateAnswer, ProcessChange, RevokedWhy, SessionError,
+    InteractionResponse, InteractionUpdate, LateAnswer, Opener, ProcessChange, RevokedWhy, SessionError,
     SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
     ToolCallStart, ToolResult, TrustAdded, TrustRevoked, Usage, UserMessage,
 };

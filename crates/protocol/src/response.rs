@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::{GrantId, InteractionId, Scope};
+use crate::{Actor, GrantId, InteractionId, Scope};
 
 /// A response as it arrives. Answers may be keyed by question id, index or text; nothing is checked yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -156,15 +156,13 @@ pub enum Decider {
     Person {
         name: String,
         surface: Surface,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        actor: Option<Actor>,
     },
     /// A remembered approval.
-    Grant {
-        grant_id: GrantId,
-    },
+    Grant { grant_id: GrantId },
     /// A rule of this name, built in or configured.
-    Rule {
-        name: String,
-    },
+    Rule { name: String },
     /// A person's answer to an identical ask, which had not reached the agent yet.
     Earlier {
         /// It stands beside the id of the ask that it decides.

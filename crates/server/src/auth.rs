@@ -9,10 +9,10 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use holdstead_gateway::{Admitted, Answering, Lease, Person};
+use holdstead_gateway::{Admitted, Answering, Lease, Manages, Person};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
-use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Surface};
+use holdstead_protocol::{Actor, DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Surface};
 use holdstead_store::token_hash;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -232,7 +232,12 @@ impl Caller {
             DeviceKind::Browser => Surface::Web,
             DeviceKind::Terminal | DeviceKind::Token => said_surface(parts),
         };
-        let caller = Person { owner: person.owner, name: person.name, surface };
+        let manages = match person.role {
+            Role::Admin => Manages::All,
+            Role::Person | Role::Viewer | Role::Agent | Role::Runner => Manages::Own,
+        };
+        let actor = Some(Actor { person_id: person.id, device_id: device.id });
+        let caller = Person { owner: person.owner, name: person.name, surface, actor, manages };
         Ok(Self {
             person_id: person.id,
             device_id: device.id,

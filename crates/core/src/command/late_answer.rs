@@ -87,6 +87,7 @@ fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<Even
         tool_call_id: ask.tool_call_id.clone(),
         name: command.name.clone(),
         surface: command.surface,
+        actor: command.actor,
         text: message(ask, &response, "was queued"),
         response,
         idempotency_key: command.idempotency_key.clone(),

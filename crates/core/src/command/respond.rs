@@ -1,7 +1,7 @@
 //! A person answers. The first answer to a prompt wins; nothing else ever does.
 
 use holdstead_protocol::{
-    AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
+    Actor, AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
     InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
     Timestamp, TurnId, Winner,
 };
@@ -23,6 +23,7 @@ pub struct Respond {
     /// Who, by the token.
     pub name: String,
     pub surface: Surface,
+    pub actor: Option<Actor>,
     /// For an answer that turns out to be late: the turn and message it becomes.
     pub turn_id: TurnId,
     pub message_id: MessageId,
@@ -88,7 +89,11 @@ fn win(
         prompt_id: command.prompt_id,
         tool_call_id: ask.tool_call_id.clone(),
         turn_id: ask.turn_id,
-        decider: Decider::Person { name: command.name.clone(), surface: command.surface },
+        decider: Decider::Person {
+            name: command.name.clone(),
+            surface: command.surface,
+            actor: command.actor,
+        },
         settlement: (!ask.has_handler).then(|| settlement(Action::of(&response))),
         response,
         idempotency_key: Some(command.idempotency_key.clone()),

@@ -24,7 +24,7 @@ pub(crate) fn decide(session: &Session, command: &Retell) -> Result<Vec<EventBod
         return Ok(Vec::new());
     }
     let Some(ResponseRecord {
-        decider: Decider::Person { name, surface },
+        decider: Decider::Person { name, surface, actor },
         key: Some(key),
         body_digest: Some(body_digest),
         ..
@@ -43,6 +43,7 @@ pub(crate) fn decide(session: &Session, command: &Retell) -> Result<Vec<EventBod
         tool_call_id: ask.tool_call_id.clone(),
         name: name.clone(),
         surface: *surface,
+        actor: *actor,
         response: command.response.clone(),
         idempotency_key: key.clone(),
         body_digest: body_digest.clone(),

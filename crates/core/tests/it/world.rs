@@ -100,6 +100,7 @@ pub(crate) fn message(n: u8) -> Command {
         message_id: MessageId::from_uuid(id(4, n)),
         text: "hello".to_owned(),
         from: "ana".to_owned(),
+        actor: None,
     })
 }
 
@@ -185,6 +186,7 @@ pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -
         secrets_mac: None,
         name: "ana".to_owned(),
         surface: Surface::Web,
+        actor: None,
         turn_id: TurnId::from_uuid(id(5, n)),
         message_id: MessageId::from_uuid(id(6, n)),
     }))

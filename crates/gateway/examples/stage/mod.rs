@@ -30,7 +30,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
     };
     let gateway = Gateway::start(journal, Vec::new(), config).await?;
     let owner = OwnerId::new("ada")?;
-    let person = Person { owner: owner.clone(), name: "ada".to_owned(), surface: Surface::Terminal };
+    let person = Person::new(owner.clone(), "ada", Surface::Terminal);
     let session = gateway.own_session(&person).await?;
     let _watching = gateway.watching(&person, "terminal", Answering::On, Watch::Session(session));
     let answering = tokio::spawn(answer(gateway.clone(), person, session));

@@ -24,7 +24,7 @@ async fn a_question_reaches_the_agent_as_it_was_answered() {
     assert_eq!(result.output["received"], received);
     talk.completed().await;
     assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
-    let person = Decider::Person { name: "Ada".to_owned(), surface: Surface::Web };
+    let person = Decider::Person { name: "Ada".to_owned(), surface: Surface::Web, actor: None };
     let deciders: Vec<_> = talk.seen.iter().filter_map(|event| decider(&event.body)).collect();
     assert_eq!(deciders, [person]);
 }

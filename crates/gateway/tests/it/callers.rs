@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::world::{PATIENCE, World, ada, answer, approve, owner, respond};
 
 fn program() -> Person {
-    Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
+    Person::new(owner("ada"), "deployer", Surface::Api)
 }
 
 fn approval(key: &str, input: Value) -> AskCall {

@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// An agent that nobody hosts: it asks over MCP.
 async fn editor(gateway: &Gateway) -> SessionId {
-    let editor = Person { owner: owner("ada"), name: "editor".to_owned(), surface: Surface::Api };
+    let editor = Person::new(owner("ada"), "editor", Surface::Api);
     gateway.own_session(&editor).await.unwrap()
 }
 

@@ -18,7 +18,7 @@ use crate::world::{PATIENCE, approve, config, owner, respond};
 const MEANWHILE: usize = 100;
 
 fn program() -> Person {
-    Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
+    Person::new(owner("ada"), "deployer", Surface::Api)
 }
 
 async fn ask(gateway: &Gateway, key: &str) -> Interaction {

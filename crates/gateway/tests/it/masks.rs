@@ -20,7 +20,7 @@ use crate::world::{Talk, World, map, owner, respond, submit};
 const PLANTED: &str = "hunter2 \"friend\"";
 
 fn program() -> Person {
-    Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
+    Person::new(owner("ada"), "deployer", Surface::Api)
 }
 
 fn field(id: &str, label: &str, kind: FieldKind) -> Field {

@@ -8,7 +8,7 @@ use holdstead_store::{AskFilter, AskQuery, SessionQuery};
 use crate::world::{World, ada, approve, owner};
 
 fn bob() -> Person {
-    Person { owner: owner("bob"), name: "Bob".to_owned(), surface: Surface::Web }
+    Person::new(owner("bob"), "Bob", Surface::Web)
 }
 
 macro_rules! does_not_exist {

@@ -86,6 +86,7 @@ async fn left_behind(journal: &Arc<dyn Journal>) -> SessionId {
         message_id: MessageId::generate(),
         text: "go".to_owned(),
         from: "Ada".to_owned(),
+        actor: None,
     };
     let opened = SessionOpened::new(owner("ada"), "slow");
     for command in [Command::Open(opened), Command::Message(message)] {

@@ -193,7 +193,7 @@ async fn a_held_secret_closes_where_others_are_deferred_and_comes_late_to_nobody
 }
 
 fn program() -> Person {
-    Person { owner: owner("ada"), name: "deployer".to_owned(), surface: Surface::Api }
+    Person::new(owner("ada"), "deployer", Surface::Api)
 }
 
 async fn asked_by_program(gateway: &Gateway) -> holdstead_protocol::api::Interaction {

@@ -161,7 +161,7 @@ async fn a_tool_completes_with_what_it_makes_of_the_answer() {
         *handler.seen.lock().unwrap(),
         [ToolResponse {
             interaction_id: ask.interaction_id,
-            decider: Decider::Person { name: ada().name, surface: ada().surface },
+            decider: Decider::Person { name: ada().name, surface: ada().surface, actor: None },
             prompt_id: ask.prompt_id,
             attempt: 1,
             response

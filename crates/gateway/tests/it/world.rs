@@ -120,7 +120,7 @@ pub(crate) fn owner(name: &str) -> OwnerId {
 }
 
 pub(crate) fn ada() -> Person {
-    Person { owner: owner("ada"), name: "Ada".to_owned(), surface: Surface::Web }
+    Person::new(owner("ada"), "Ada", Surface::Web)
 }
 
 /// One session, as somebody who watches it from its first event sees it.

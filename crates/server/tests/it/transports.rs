@@ -32,7 +32,7 @@ impl Kind {
             Self::Socket => Box::new(Socket::connect(&running.url, &token, mode).await.expect("it connects")),
             Self::Direct => {
                 let owner = OwnerId::new("local").expect("a name");
-                let person = Person { owner, name: name.to_owned(), surface: Surface::Api };
+                let person = Person::new(owner, name, Surface::Api);
                 Box::new(Direct::new(running.gateway.clone(), person, name, mode))
             }
         }

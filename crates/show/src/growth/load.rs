@@ -146,6 +146,7 @@ pub(crate) fn approval(ask: OpenAsk) -> Command {
         secrets_mac: None,
         name: "Ada".to_owned(),
         surface: Surface::Api,
+        actor: None,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     }))

@@ -30,7 +30,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;
-    let person = Person { owner: owner.clone(), name: "form".to_owned(), surface: Surface::Api };
+    let person = Person::new(owner.clone(), "form", Surface::Api);
     let session = gateway.own_session(&person).await?;
     let token = holdstead_server::issue_token(journal.as_ref(), &owner, Role::Person, "ada", None).await?;
     let listener = Listener::bind("127.0.0.1:0".parse()?)?;

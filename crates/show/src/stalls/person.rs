@@ -71,7 +71,7 @@ pub(super) struct Tally {
 }
 
 fn ada() -> Result<Person> {
-    Ok(Person { owner: OwnerId::new("ada")?, name: "Ada".to_owned(), surface: Surface::Api })
+    Ok(Person::new(OwnerId::new("ada")?, "Ada", Surface::Api))
 }
 
 /// Did the store fail, so that the same may be tried again?

@@ -49,6 +49,7 @@ pub(crate) fn message(text: &str) -> Command {
         message_id: MessageId::generate(),
         text: text.to_owned(),
         from: "ada".to_owned(),
+        actor: None,
     })
 }
 
@@ -95,6 +96,7 @@ pub(crate) fn answer(request: &InteractionRequest, name: &str, key: &str, text: 
         secrets_mac: None,
         name: name.to_owned(),
         surface: Surface::Web,
+        actor: None,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     }))

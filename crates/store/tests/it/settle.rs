@@ -34,7 +34,7 @@ async fn hundred_answers(journals: [Arc<dyn Journal>; 2]) {
     assert_eq!(losers.len(), 99);
     for winner in losers {
         let name = format!("person {number}");
-        assert_eq!(winner.decider, Decider::Person { name, surface: Surface::Web });
+        assert_eq!(winner.decider, Decider::Person { name, surface: Surface::Web, actor: None });
         assert_eq!(winner.at, won.events[0].at);
     }
     let state = AskState::Settled { settlement: Settlement::Answered };

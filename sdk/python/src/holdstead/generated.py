@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 BTreeMap = dict[str, str]
 Closing = Literal["expired", "cancelled", "answered_late"]
 Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "too_many"]
+DeviceId = str
 Digest = str
 GrantId = str
 HoldThen = Literal["park", "wait", "deny", "defer"]
@@ -14,6 +15,7 @@ Incarnation = int
 InteractionId = str
 NotRun = Literal["blocked", "asked_anew"]
 Origin = Literal["agent", "tool", "caller"]
+PersonId = str
 Presentation = Literal["tool", "questionnaire"]
 PromptId = str
 Scope = Literal["once", "session", "always"]
@@ -25,6 +27,11 @@ TextFormat = Literal["email", "uri", "date-time"]
 Timestamp = str
 ToolCallId = str
 TurnId = str
+
+
+class Actor(TypedDict):
+    deviceId: DeviceId
+    personId: PersonId
 
 
 class _Answer(TypedDict):
@@ -93,9 +100,13 @@ class AskState(_AskState, total=False):
     submittedPromptId: PromptId
 
 
-class Asker(TypedDict):
+class _Asker(TypedDict):
     name: str
     surface: Surface
+
+
+class Asker(_Asker, total=False):
+    actor: Actor | None
 
 
 class Capabilities(TypedDict):
@@ -118,6 +129,7 @@ class _Decider(TypedDict):
 
 
 class Decider(_Decider, total=False):
+    actor: Actor | None
     earlierInteractionId: InteractionId
     grantId: GrantId
     name: str
@@ -264,6 +276,7 @@ class _InteractionResponse(TypedDict):
 
 
 class InteractionResponse(_InteractionResponse, total=False):
+    actor: Actor | None
     answers: list[Answer] | None
     bodyDigest: Digest | None
     earlierInteractionId: InteractionId
@@ -288,6 +301,7 @@ class _LateResponse(TypedDict):
 
 
 class LateResponse(_LateResponse, total=False):
+    actor: Actor | None
     answers: list[Answer] | None
     editedInput: Any
     input: dict[str, Any] | None
@@ -384,6 +398,7 @@ class _Winner(TypedDict):
 
 
 class Winner(_Winner, total=False):
+    actor: Actor | None
     earlierInteractionId: InteractionId
     grantId: GrantId
     name: str

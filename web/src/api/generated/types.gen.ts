@@ -5,6 +5,15 @@ export type ClientOptions = {
 };
 
 /**
+ * Who did something, by ids: these are compared, where a name is only read. Missing in events that were written before
+ * people had ids.
+ */
+export type Actor = {
+    deviceId: DeviceId;
+    personId: PersonId;
+};
+
+/**
  * The box that an agent's process runs in.
  */
 export type AgentBox = {
@@ -184,6 +193,7 @@ export type AskState = {
  * Who asked: derived from a token, never from a body.
  */
 export type Asker = {
+    actor?: Actor | null;
     name: string;
     surface: Surface;
 };
@@ -301,6 +311,7 @@ export type Cut = {
  * Who or what a response came from. Derived by the server, never taken from the body.
  */
 export type Decider = {
+    actor?: Actor | null;
     by: 'person';
     name: string;
     surface: Surface;
@@ -825,6 +836,7 @@ export type Interrupted = {
  * kept for the program that asked.
  */
 export type LateAnswer = Response & {
+    actor?: Actor | null;
     bodyDigest: Digest;
     idempotencyKey: string;
     interactionId: InteractionId;
@@ -847,6 +859,7 @@ export type LateAnswer = Response & {
  * An answer that came too late to settle its ask.
  */
 export type LateResponse = Response & {
+    actor?: Actor | null;
     at: Timestamp;
     name: string;
     surface: Surface;
@@ -944,6 +957,14 @@ export type OpenSession = {
     program?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
+};
+
+/**
+ * Who opened a session.
+ */
+export type Opener = {
+    actor?: Actor | null;
+    name: string;
 };
 
 /**
@@ -1209,6 +1230,7 @@ export type Session = {
      */
     openAsks: number;
     openedAt: Timestamp;
+    openedBy?: Opener | null;
     permissionMode: PermissionMode;
     /**
      * The last event: where a client that reads on from here will be complete.
@@ -1242,6 +1264,7 @@ export type SessionOpened = {
         [key: string]: unknown;
     };
     model?: string | null;
+    openedBy?: Opener | null;
     owner: OwnerId;
     permissionMode: PermissionMode;
     /**
@@ -1475,6 +1498,7 @@ export type UseLoginLink = {
 };
 
 export type UserMessage = {
+    actor?: Actor | null;
     from: string;
     messageId: MessageId;
     text: string;

@@ -44,6 +44,7 @@ impl World {
             message_id: MessageId::generate(),
             text: "x".into(),
             from: "Ada".into(),
+            actor: None,
         };
         world.push(EventBody::UserMessage(message));
         world
@@ -91,7 +92,7 @@ impl World {
             prompt_id: prompt,
             tool_call_id: None,
             turn_id: None,
-            decider: Decider::Person { name: "Ada".into(), surface: Surface::Api },
+            decider: Decider::Person { name: "Ada".into(), surface: Surface::Api, actor: None },
             response,
             idempotency_key: Some(key.clone()),
             body_digest: None,
