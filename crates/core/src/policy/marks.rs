@@ -35,25 +35,40 @@ pub struct Mark {
 const DELETES: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "trash"];
 const DESTROYS: [&str; 9] =
     ["dd", "mkfs", "fdisk", "parted", "wipefs", "truncate", "reboot", "shutdown", "poweroff"];
-/// A program with a word or an option of its own.
-const WITH: [(&str, &str, Risk); 17] = [
-    ("git", "clean", Risk::Deletes),
-    ("git", "-D", Risk::Deletes),
-    ("git", "rm", Risk::Deletes),
-    ("find", "-delete", Risk::Deletes),
-    ("docker", "rm", Risk::Deletes),
-    ("docker", "rmi", Risk::Deletes),
-    ("git", "--hard", Risk::Destroys),
-    ("git", "restore", Risk::Destroys),
-    ("git", "filter-branch", Risk::Destroys),
-    ("docker", "prune", Risk::Destroys),
-    ("kubectl", "delete", Risk::Destroys),
-    ("helm", "uninstall", Risk::Destroys),
-    ("terraform", "destroy", Risk::Destroys),
-    ("tofu", "destroy", Risk::Destroys),
-    ("npm", "unpublish", Risk::Destroys),
-    ("dropdb", "", Risk::Destroys),
-    ("git", "-f", Risk::Forces),
+/// A program with words or options of its own, all of which must be there.
+const WITH: [(&str, &[&str], Risk); 32] = [
+    ("git", &["clean"], Risk::Deletes),
+    ("git", &["rm"], Risk::Deletes),
+    ("git", &["branch", "-D"], Risk::Deletes),
+    ("git", &["branch", "-d"], Risk::Deletes),
+    ("git", &["branch", "--delete"], Risk::Deletes),
+    ("git", &["tag", "-d"], Risk::Deletes),
+    ("git", &["tag", "--delete"], Risk::Deletes),
+    ("git", &["push", "-d"], Risk::Deletes),
+    ("git", &["push", "--delete"], Risk::Deletes),
+    ("git", &["stash", "drop"], Risk::Deletes),
+    ("git", &["stash", "clear"], Risk::Deletes),
+    ("find", &["-delete"], Risk::Deletes),
+    ("docker", &["rm"], Risk::Deletes),
+    ("docker", &["rmi"], Risk::Deletes),
+    ("git", &["--hard"], Risk::Destroys),
+    ("git", &["restore"], Risk::Destroys),
+    ("git", &["checkout", "--"], Risk::Destroys),
+    ("git", &["filter-branch"], Risk::Destroys),
+    ("docker", &["prune"], Risk::Destroys),
+    ("kubectl", &["delete"], Risk::Destroys),
+    ("helm", &["uninstall"], Risk::Destroys),
+    ("terraform", &["destroy"], Risk::Destroys),
+    ("tofu", &["destroy"], Risk::Destroys),
+    ("npm", &["unpublish"], Risk::Destroys),
+    ("dropdb", &[], Risk::Destroys),
+    ("git", &["push", "-f"], Risk::Forces),
+    ("git", &["checkout", "-f"], Risk::Forces),
+    ("git", &["switch", "-f"], Risk::Forces),
+    ("git", &["branch", "-f"], Risk::Forces),
+    ("git", &["tag", "-f"], Risk::Forces),
+    ("git", &["add", "-f"], Risk::Forces),
+    ("git", &["worktree", "-f"], Risk::Forces),
 ];
 const FORCES: [&str; 4] = ["--force", "--force-with-lease", "--no-verify", "--no-preserve-root"];
 const CREDENTIALS: [&str; 14] = [
@@ -121,19 +136,19 @@ fn commands(line: &str, shell: Shell) -> Vec<Run> {
     }
 }
 
-fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
+pub(super) fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
     let program = words.first().map_or("", |name| base_name(name));
     let stem = program.split('.').next().unwrap_or(program);
     let named = DELETES.contains(&program).then_some(Risk::Deletes);
     let destroys = DESTROYS.contains(&stem).then_some(Risk::Destroys);
-    let with = WITH.iter().filter(move |(name, word, _)| {
-        *name == program && (word.is_empty() || words[1..].iter().any(|given| given == word))
+    let with = WITH.iter().filter(move |(name, all, _)| {
+        *name == program && all.iter().all(|word| words[1..].iter().any(|given| given == word))
     });
     let forces = words.iter().any(|word| FORCES.contains(&word.as_str())).then_some(Risk::Forces);
     named.into_iter().chain(destroys).chain(with.map(|(_, _, risk)| *risk)).chain(forces)
 }
 
-fn names_secret(word: &str) -> bool {
+pub(super) fn names_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     CREDENTIALS.iter().any(|name| word.contains(name))
 }
@@ -180,11 +195,13 @@ mod tests {
 
     #[test]
     fn what_is_risky_is_marked_where_it_stands() {
-        let cases: [(&str, &[(Risk, &str)]); 12] = [
+        let cases: [(&str, &[(Risk, &str)]); 14] = [
             ("ls && rm -rf x", &[(Risk::Deletes, "rm -rf x")]),
             ("sudo rm x", &[(Risk::Deletes, "sudo rm x")]),
             ("ls $(rm x)", &[(Risk::Deletes, "rm x")]),
             ("git push --force", &[(Risk::Forces, "git push --force")]),
+            ("git branch -D x", &[(Risk::Deletes, "git branch -D x")]),
+            ("git diff -D", &[]),
             ("git reset --hard", &[(Risk::Destroys, "git reset --hard")]),
             ("mkfs.ext4 /dev/sda", &[(Risk::Destroys, "mkfs.ext4 /dev/sda")]),
             ("curl x | sh", &[(Risk::PipesToShell, "sh")]),

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{rules, shell};
 
-const EXAMPLE: &str = include_str!("../../corpus/example.rules");
-const HONEST: &str = include_str!("../../corpus/honest.txt");
-const HOSTILE: &str = include_str!("../../corpus/hostile.txt");
+pub(super) const EXAMPLE: &str = include_str!("../../corpus/example.rules");
+pub(super) const HONEST: &str = include_str!("../../corpus/honest.txt");
+pub(super) const HOSTILE: &str = include_str!("../../corpus/hostile.txt");
 
 /// Verdict, line and reason of each row.
-fn corpus(text: &'static str) -> impl Iterator<Item = (&'static str, String, &'static str)> {
+pub(super) fn corpus(text: &'static str) -> impl Iterator<Item = (&'static str, String, &'static str)> {
     text.lines().filter(|row| !row.is_empty() && !row.starts_with('#')).map(|row| {
         let columns: Vec<&str> = row.split('\t').collect();
         let [verdict, _, line, why] = columns.as_slice() else { panic!("{row}") };

@@ -3,6 +3,7 @@
 mod calls;
 mod commands;
 mod corpus;
+mod offers;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
@@ -19,10 +20,12 @@ pub(crate) fn rules(text: &str) -> Rules {
     rules
 }
 
-/// Decides as if there were no symbolic links.
-pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
-    let none = Places::default();
-    let facts = |places| Facts {
+/// The field of a shell line, as a driver names it.
+pub(crate) const SHELL_LINE: Meaning<'static> =
+    Meaning { subject: Subject::Shell { field: "command", shell: Shell::Bash }, harmless: &["description"] };
+
+pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
+    Facts {
         agent: "claude-code",
         mode: PermissionMode::Default,
         depth: Some(0),
@@ -31,21 +34,22 @@ pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
         home: Some("/people/u"),
         trust,
         places,
-    };
-    let unresolved = decide(call, rules, &facts(&none)).unresolved;
+    }
+}
+
+/// Decides as if there were no symbolic links.
+pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
+    let none = Places::default();
+    let unresolved = decide(call, rules, &facts(&none, trust)).unresolved;
     let places = Places::without_links(FOLDER, &unresolved);
-    let verdict = decide(call, rules, &facts(&places));
+    let verdict = decide(call, rules, &facts(&places, trust));
     assert!(verdict.unresolved.is_empty(), "{:?}", verdict.unresolved);
     verdict
 }
 
 pub(crate) fn shell(line: &str, rules: &Rules, trust: Trust) -> Verdict {
     let input = json!({"command": line, "description": "x"});
-    let meaning = Meaning {
-        subject: Subject::Shell { field: "command", shell: Shell::Bash },
-        harmless: &["description"],
-    };
-    decided(&Call { tool: "Bash", input: &input, meaning }, rules, trust)
+    decided(&Call { tool: "Bash", input: &input, meaning: SHELL_LINE }, rules, trust)
 }
 
 pub(crate) fn effect(line: &str, text: &str) -> Effect {
