@@ -69,12 +69,14 @@ struct Scan<'a, 'b> {
     seen: Vec<&'a str>,
     /// A rule named an option of which nothing is known: what follows it may be written.
     vague: bool,
+    /// A word that no rule named was refused as an option's value.
+    refused: bool,
 }
 
 impl<'a, 'b> Scan<'a, 'b> {
     fn new(given: &'a Given<'a>, form: &'a Form, words: &'a Words, judged: &'b mut Judged) -> Self {
         let (operands, replaced, seen) = (Vec::new(), Vec::new(), Vec::new());
-        Self { given, form, words, judged, operands, replaced, seen, vague: false }
+        Self { given, form, words, judged, operands, replaced, seen, vague: false, refused: false }
     }
 
     fn options(&mut self, places: &'a [usize]) -> Result<(), String> {
@@ -85,7 +87,7 @@ impl<'a, 'b> Scan<'a, 'b> {
                 Word::Literal { text, .. } if !self.is_option(text) => self.operands.push(place),
                 Word::Literal { text, .. } => {
                     let known = self.option(text, &mut rest);
-                    if known.is_err() && self.given.named[place] {
+                    if known.is_err() && self.given.named[place] && !self.refused {
                         self.vague = true;
                     } else {
                         known?;
@@ -207,7 +209,9 @@ impl<'a, 'b> Scan<'a, 'b> {
             self.replaced.push(kind);
             return Ok(());
         }
-        self.value(kind, value)
+        let checked = self.value(kind, value);
+        self.refused = checked.is_err();
+        checked
     }
 
     fn value(&mut self, kind: Kind, value: &str) -> Result<(), String> {

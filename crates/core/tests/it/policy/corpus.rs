@@ -1,7 +1,11 @@
 //! Lines that agents write, and lines that attackers do.
 
+use std::collections::BTreeMap;
+
 use holdstead_core::policy::Trust;
+use holdstead_core::policy::programs::{Class, class_of, core_places, form_of};
 use holdstead_core::policy::rule::Effect;
+use holdstead_core::policy::shell::{Line, Shell, read};
 use serde_json::Value;
 
 use super::{rules, shell};
@@ -34,15 +38,33 @@ fn no_hostile_line_is_allowed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The program of a line's first command with its subcommand, and the script's name where that is what runs.
+fn what_runs(line: &str) -> String {
+    let Line::Plain(commands) = read(line, Shell::Bash) else { panic!("{line}") };
+    let argv = &commands[0].argv;
+    let length = form_of(argv).map_or(2, |form| form.head.len() + form.named_operands);
+    let core = core_places(argv).into_iter().map(|place| argv[place].text());
+    let words = core.filter(|word| !word.starts_with('-'));
+    let named = if class_of(argv[0].text()) == Class::Family { length } else { 1 };
+    words.take(named).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn honest_lines_are_mostly_decided_without_asking() {
     let rules = rules(EXAMPLE);
-    let mut asked = Vec::new();
+    let (mut asked, mut lines) = (Vec::new(), 0);
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for (_, line, _) in corpus(HONEST) {
+        lines += 1;
+        *kinds.entry(what_runs(&line)).or_default() += 1;
         let got = shell(&line, &rules, Trust::Trusted);
-        if got.effect != Effect::Allow {
+        if got.effect == Effect::Ask {
             asked.push(format!("{line:?}: {:?}", got.reason));
         }
     }
-    assert!(asked.is_empty(), "{asked:#?}");
+    assert!(asked.len() * 10 <= lines, "{} of {lines}: {asked:#?}", asked.len());
+    assert!(
+        lines >= 200 && kinds.len() >= 60 && kinds.values().all(|count| *count <= 3),
+        "{lines} {kinds:?}"
+    );
 }
