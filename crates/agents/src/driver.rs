@@ -35,6 +35,11 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether this folder is the gateway's own, or in it: no agent works there.
+    fn is_private(&self, _cwd: &Path) -> bool {
+        false
+    }
+
     /// Starts a process. It has said nothing yet when this returns.
     async fn start(&self, launch: Launch) -> Result<Agent, StartError>;
 }

@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::StartError;
 use crate::boxes::{Boxes, LANDLOCK, Needs, run_in_landlock};
+use crate::private::real;
 
 /// How long a group that was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
@@ -43,6 +44,12 @@ pub(crate) struct Hosted {
 impl Host {
     pub fn new(command: Vec<String>, boxes: Boxes) -> Self {
         Self { command, boxes }
+    }
+
+    /// Whether no agent may read or change what is here.
+    pub(crate) fn is_private(&self, path: &Path) -> bool {
+        let path = real(path);
+        self.boxes.private().iter().any(|private| path.starts_with(private))
     }
 
     /// What no agent may read or change.

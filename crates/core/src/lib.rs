@@ -44,7 +44,7 @@ pub use command::{Command, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
 pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exit};
-pub use manage::{Manages, may_manage};
+pub use manage::{Manages, RoleStays, may_change_role, may_manage};
 pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
 };

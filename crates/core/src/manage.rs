@@ -1,5 +1,6 @@
-//! Whose sessions somebody may end and erase.
+//! Whose sessions somebody may end and erase, and whose role may change.
 
+use holdstead_protocol::api::Role;
 use holdstead_protocol::{Actor, SessionOpened};
 
 use crate::Rejection;
@@ -25,6 +26,30 @@ pub fn may_manage(manages: Manages, who: Option<Actor>, opened: &SessionOpened) 
     }
 }
 
+/// Why somebody's role stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RoleStays {
+    #[error("cannot become that: programs stay programs, since tokens that agents hold must never answer")]
+    Program,
+    #[error("is the only admin. Make somebody else one first: holdstead people role NAME admin")]
+    OnlyAdmin,
+}
+
+/// Whether somebody may be given another role, or be removed (`None`), beside others with these roles.
+pub fn may_change_role(from: Role, to: Option<Role>, others: &[Role]) -> Result<(), RoleStays> {
+    let is_program = |role| match role {
+        Role::Agent | Role::Runner => true,
+        Role::Person | Role::Viewer | Role::Admin => false,
+    };
+    if to.is_some_and(|to| is_program(from) != is_program(to)) {
+        return Err(RoleStays::Program);
+    }
+    if from == Role::Admin && to != Some(Role::Admin) && !others.contains(&Role::Admin) {
+        return Err(RoleStays::OnlyAdmin);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use holdstead_protocol::{DeviceId, Opener, OwnerId, PersonId};
@@ -48,5 +73,22 @@ mod tests {
             assert_eq!(may_manage(Manages::Own, nobody, &session), Err(refused), "nobody knows whose it is");
             assert_eq!(may_manage(Manages::All, nobody, &hers), Ok(()));
         }
+    }
+
+    #[test]
+    fn programs_stay_programs_and_somebody_stays_admin() {
+        let may = may_change_role;
+        for (from, to) in
+            [(Role::Agent, Role::Person), (Role::Runner, Role::Admin), (Role::Viewer, Role::Agent)]
+        {
+            assert_eq!(may(from, Some(to), &[Role::Admin]), Err(RoleStays::Program));
+        }
+        for to in [None, Some(Role::Person), Some(Role::Viewer)] {
+            assert_eq!(may(Role::Admin, to, &[Role::Person]), Err(RoleStays::OnlyAdmin));
+            assert_eq!(may(Role::Admin, to, &[Role::Admin]), Ok(()));
+            assert_eq!(may(Role::Person, to, &[]), Ok(()));
+        }
+        assert_eq!(may(Role::Admin, Some(Role::Admin), &[]), Ok(()));
+        assert_eq!(may(Role::Agent, None, &[]), Ok(()));
     }
 }

@@ -18,6 +18,10 @@ pub enum GatewayError {
     NoTool { name: String },
     #[error("the folder `{cwd}` does not exist: name one that does")]
     NoFolder { cwd: String },
+    #[error(
+        "the folder `{cwd}` is the gateway's own, with its tokens and keys: no agent works there, name another one"
+    )]
+    OwnFolder { cwd: String },
     #[error("the files of `{folder}` are not those that you were shown: look at them again")]
     FilesChanged { folder: String },
     #[error("`{folder}` has no files of its own that an agent would run: there is nothing to trust")]
@@ -72,6 +76,7 @@ impl GatewayError {
             | Self::NoAgent { .. }
             | Self::NoTool { .. }
             | Self::NoFolder { .. }
+            | Self::OwnFolder { .. }
             | Self::FilesChanged { .. }
             | Self::NothingToTrust { .. }
             | Self::CannotTrust { .. }

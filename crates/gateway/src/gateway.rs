@@ -28,6 +28,10 @@ use crate::tools::{Followed, Tool, builtin};
 use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, grants, summary, view};
 
 /// What the gateway needs to be told.
+///
+/// Rows of people and devices are checked for the mark of a key only if the journal was told which one, before the gateway
+/// starts: `journal.guard_with(secrets_key.guard(), …)`. `holdstead serve` does it. A program of your own that does not lets
+/// in whoever can write to its database.
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
     /// How long an agent is kept waiting where its ask does not say, and what then.
@@ -168,9 +172,13 @@ impl Gateway {
         person: &Person,
         open: OpenSession,
     ) -> Result<SessionView, GatewayError> {
-        self.driver(&open.agent)?;
+        let driver = self.driver(&open.agent)?;
         if let Some(cwd) = open.cwd.as_deref().filter(|cwd| !Path::new(cwd).is_dir()) {
             return Err(GatewayError::NoFolder { cwd: cwd.to_owned() });
+        }
+        let cwd = open.cwd.as_deref().unwrap_or(".");
+        if driver.is_private(Path::new(cwd)) {
+            return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() });
         }
         let id = SessionId::generate(&person.owner);
         let opened = SessionOpened {

@@ -17,6 +17,7 @@ impl From<&GatewayError> for Refusal {
             }
             GatewayError::NoAgent { .. }
             | GatewayError::NoFolder { .. }
+            | GatewayError::OwnFolder { .. }
             | GatewayError::NothingToTrust { .. }
             | GatewayError::CannotTrust { .. }
             | GatewayError::Start(_) => Self::new(Code::Invalid, words),

@@ -65,16 +65,24 @@ pub(crate) enum Command {
         /// A session
         session: Option<String>,
     },
-    /// Make a token for a screen, a program or an agent
+    /// Make a token for a screen, a program or an agent; list and revoke them
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Token {
-        #[arg(long, value_enum)]
-        role: RoleFlag,
-        /// Whose it is: this name stands behind its answers and asks
+        #[command(flatten)]
+        new: Option<NewToken>,
+        #[command(subcommand)]
+        command: Option<TokenCommand>,
+    },
+    /// Who may do what: list people, add one, change a role, remove one
+    #[command(subcommand)]
+    People(People),
+    /// Log in again: a link for a browser, and a new token for this terminal if its own was revoked
+    Login {
+        /// Somebody else, who is then logged in where the link is opened
+        name: Option<String>,
+        /// Print the link only
         #[arg(long)]
-        name: String,
-        /// The one session an agent's token belongs to
-        #[arg(long)]
-        session: Option<String>,
+        no_open: bool,
     },
     /// Let a folder's own settings, hooks and servers work, exactly as they are now
     Trust(TrustFlags),
@@ -103,6 +111,77 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewToken {
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleFlag,
+    /// Whose it is: this name stands behind its answers and asks
+    #[arg(long)]
+    pub(crate) name: String,
+    /// The one session an agent's token belongs to
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// How long it is good, like 12h or 30d. Left out: until it is revoked
+    #[arg(long)]
+    pub(crate) expires: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Every browser, terminal and token that lets somebody in, and when it was used
+    List,
+    /// Revoke one: it sees and decides nothing more, also where it is connected
+    Revoke {
+        /// By its id or the end of it
+        #[arg(required_unless_present = "name")]
+        id: Option<String>,
+        /// All of this person or program
+        #[arg(long, conflicts_with = "id")]
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum People {
+    /// Everybody, programs too, with a role
+    List,
+    /// Add a person. Then let them in: holdstead login NAME
+    Add {
+        name: String,
+        #[arg(long, value_enum, default_value_t = PersonRole::Person)]
+        role: PersonRole,
+    },
+    /// Give a person another role
+    Role {
+        name: String,
+        #[arg(value_enum)]
+        role: PersonRole,
+    },
+    /// Remove a person or a program, with all browsers and tokens
+    Remove { name: String },
+}
+
+/// The roles of people. Programs get theirs with a token.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PersonRole {
+    /// May answer
+    Person,
+    /// May look
+    Viewer,
+    /// Manages everything
+    Admin,
+}
+
+impl From<PersonRole> for Role {
+    fn from(role: PersonRole) -> Self {
+        match role {
+            PersonRole::Person => Self::Person,
+            PersonRole::Viewer => Self::Viewer,
+            PersonRole::Admin => Self::Admin,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -152,7 +152,7 @@ fn from_environment(
     Ok(())
 }
 
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let split = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(split);

@@ -36,9 +36,14 @@ pub(crate) fn url(common: &Common) -> Result<String, Failure> {
     })
 }
 
-/// A refusal because of the token says where the token came from, if that was the environment.
+/// A refusal because of the token says where the token came from, if that was the environment, and else the way back in.
 pub(crate) async fn explain(common: &Common, mut refusal: Box<Refusal>) -> Box<Refusal> {
     if std::env::var_os(VARIABLE).is_none() {
+        if refusal.code == Code::Unauthenticated {
+            refusal
+                .detail
+                .push_str(" If this terminal was logged out: holdstead login, on the gateway's machine.");
+        }
         return refusal;
     }
     let whose = match refusal.code {

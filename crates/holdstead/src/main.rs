@@ -33,7 +33,7 @@ Agents stop here and wait for you.
   inbox           what waits for you
   answer <id>     approve, deny or reply
   watch           see asks and answers as they come
-  open sessions serve token mcp audit doctor config
+  open login sessions serve people token mcp audit doctor config
 All take --json. More: holdstead help <command>";
 
 fn main() -> ExitCode {

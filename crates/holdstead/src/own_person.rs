@@ -22,13 +22,37 @@ pub(crate) async fn ensure(
         return Ok(managing(journal, person).await?);
     }
     let person = by_name(journal, &config.owner, &config.name).await?;
-    let device = terminal();
-    let device = NewDevice { kind: DeviceKind::Terminal, name: &device, ..NewDevice::TOKEN };
+    let name = terminal();
     match secret {
-        Some(secret) => drop(register(journal, &secret, person.id, device).await?),
-        None => places.write_token(&add_device(journal, person.id, device).await?.1)?,
+        Some(secret) => drop(register(journal, &secret, person.id, device(&name)).await?),
+        None => places.write_token(&add_device(journal, person.id, device(&name)).await?.1)?,
     }
     Ok(managing(journal, person).await?)
+}
+
+/// Finds them again, and replaces a token that is good no longer. Says whether it did. Only where somebody asks for it:
+/// what was revoked stays so otherwise.
+pub(crate) async fn log_in(
+    places: &Places,
+    config: &Config,
+    journal: &dyn Journal,
+) -> Result<(PersonRecord, bool), Failure> {
+    let known = match places.read_token() {
+        Some(secret) => journal.device_by_hash(&token_hash(&secret)).await?,
+        None => None,
+    };
+    let now = journal.now().await?;
+    let person = match known {
+        Some((device, person)) if person.removed_at.is_none() => {
+            if device.revoked_at.is_none() && device.expires_at.is_none_or(|at| now < at) {
+                return Ok((person, false));
+            }
+            person
+        }
+        Some(_) | None => by_name(journal, &config.owner, &config.name).await?,
+    };
+    places.write_token(&add_device(journal, person.id, device(&terminal())).await?.1)?;
+    Ok((person, true))
 }
 
 /// The person whom the settings name.
@@ -53,6 +77,10 @@ async fn managing(journal: &dyn Journal, person: PersonRecord) -> Result<PersonI
         journal.change_role(person.id, Role::Admin).await?;
     }
     Ok(person.id)
+}
+
+const fn device(name: &str) -> NewDevice<'_> {
+    NewDevice { kind: DeviceKind::Terminal, name, ..NewDevice::TOKEN }
 }
 
 fn terminal() -> String {

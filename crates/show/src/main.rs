@@ -25,6 +25,7 @@ mod mcp;
 mod processes;
 mod reconnect;
 mod reprompt;
+mod revoke;
 mod routes;
 mod stalls;
 
@@ -52,6 +53,7 @@ async fn main() -> ExitCode {
         "attacks" => attacks::show().await,
         "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
+        "revoke" => revoke::show().await,
         "routes" => routes::show().await,
         "growth" => growth::show().await,
         "kill" => kill::show().await,

@@ -3,6 +3,7 @@
 import { parseExact } from "./exact";
 import {
   type Agents,
+  type DevicePage,
   endSession,
   type GrantPage,
   type Interaction,
@@ -12,10 +13,13 @@ import {
   interruptSession,
   type LoggedIn,
   listAgents,
+  listDevices,
   listGrants,
   listInteractions,
   listSessions,
+  logDeviceOut,
   login,
+  logOutEverywhere,
   type MessageAccepted,
   me,
   type OpenSession,
@@ -91,6 +95,9 @@ export const gateway = {
   grants: () => take<GrantPage>(listGrants()),
   revokeGrant: (id: string, session?: string | null) =>
     take<void>(revokeGrant({ path: { id }, query: session ? { session } : {} })),
+  devices: () => take<DevicePage>(listDevices()),
+  logDeviceOut: (id: string) => take<void>(logDeviceOut({ path: { id } })),
+  logOutEverywhere: () => take<void>(logOutEverywhere()),
   trustFolder: (body: TrustFolder) => take<Trust>(trustFolder({ body })),
 };
 

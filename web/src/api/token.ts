@@ -22,6 +22,14 @@ export function keepToken(secret: string): boolean {
   return token() === secret;
 }
 
+export function dropToken(): void {
+  try {
+    localStorage.removeItem(KEY);
+  } catch {
+    // Nothing was kept.
+  }
+}
+
 export function authorization(): Record<string, string> {
   const secret = token();
   return secret === null ? {} : { Authorization: `Bearer ${secret}` };

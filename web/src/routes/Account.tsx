@@ -6,6 +6,7 @@ import { change, useSettings } from "../session/settings";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
+import { Devices } from "./Devices";
 import { Keys } from "./Keys";
 import { askToNotify } from "./notify";
 
@@ -49,6 +50,7 @@ function Settings() {
         Notify me when something new waits
       </Toggle>
       <p className="text-xs text-ink-2">Holdstead {me.version}. These settings belong to this browser.</p>
+      <Devices />
     </div>
   );
 }

@@ -86,6 +86,10 @@ impl Driver for ClaudeCodeDriver {
         Some(Program { product: "Claude Code", name: self.program.clone(), install: INSTALL })
     }
 
+    fn is_private(&self, cwd: &Path) -> bool {
+        self.host.is_private(cwd)
+    }
+
     fn capabilities(&self) -> DriverCapabilities {
         DriverCapabilities {
             ask: Capabilities { reason: true, edit_input: true, scopes: true },

@@ -46,6 +46,10 @@ impl Driver for ScriptedDriver {
         "scripted"
     }
 
+    fn is_private(&self, cwd: &Path) -> bool {
+        self.host.is_private(cwd)
+    }
+
     fn capabilities(&self) -> DriverCapabilities {
         DriverCapabilities {
             ask: Capabilities { reason: true, edit_input: true, scopes: true },

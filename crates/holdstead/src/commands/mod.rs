@@ -9,8 +9,10 @@ mod converse;
 mod demo;
 mod doctor;
 mod list;
+mod login;
 mod mcp;
 mod open;
+mod people;
 mod run;
 mod serve;
 mod token;
@@ -52,9 +54,14 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Inbox => list::inbox(common).await,
         Command::Answer(flags) => answer::run(common, &flags).await,
         Command::Watch { session } => watch::run(common, session.as_deref()).await,
-        Command::Token { role, name, session } => {
-            token::run(common, role.into(), &name, session.as_deref()).await
+        Command::Token { command: Some(command), .. } => token::run(common, command).await,
+        Command::Token { new: Some(new), command: None } => token::make(common, new).await,
+        // clap asks for one of the two.
+        Command::Token { new: None, command: None } => {
+            Err(Failure::Usage("Say what: holdstead help token".to_owned()))
         }
+        Command::People(command) => people::run(common, command).await,
+        Command::Login { name, no_open } => login::run(common, name.as_deref(), no_open).await,
         Command::Trust(flags) => trust::run(common, &flags).await,
         Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(common, command).await,

@@ -6,6 +6,7 @@ mod boxes;
 mod cli;
 mod listed;
 mod mcp;
+mod people;
 mod store;
 mod structure;
 #[cfg(unix)]
