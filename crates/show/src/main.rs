@@ -6,6 +6,7 @@ mod answer_latency;
 mod attacks;
 mod audit;
 mod boxes;
+mod bypass;
 mod claude;
 mod claude_asks;
 mod claude_park;
@@ -22,6 +23,7 @@ mod growth;
 mod kill;
 mod latency;
 mod mcp;
+mod policy_lines;
 mod processes;
 mod reconnect;
 mod reprompt;
@@ -69,6 +71,7 @@ async fn main() -> ExitCode {
         "mcp" => mcp::show().await,
         "claude-asks" => claude_asks::show().await,
         "boxes" => boxes::show().await,
+        "bypass" => bypass::show(),
         "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");

@@ -1,0 +1,125 @@
+//! No rule and no grant allows what nobody meant: lines that attackers write, lines made by a generator, and what the
+//! shells themselves do with lines that we allow.
+
+mod dice;
+mod joined;
+mod oracle;
+mod plain;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use holdstead_core::policy::shell::Shell;
+use holdstead_core::policy::{Rules, Trust};
+
+use crate::policy_lines::{Asked, EXAMPLE, honest, hostile, rules};
+use crate::{Result, ensure};
+use dice::Dice;
+
+/// Lines of the generator, where no time is given.
+const GENERATED: usize = 100_000;
+/// Lines that each shell is asked about, where no time is given.
+const ASKED: [(Shell, &str, usize); 3] =
+    [(Shell::Bash, "bash", 5_000), (Shell::Sh, "dash", 1_000), (Shell::Zsh, "zsh", 1_000)];
+
+/// `bypass [SECONDS]`: with seconds the generator and the shells get about so many.
+pub(crate) fn show() -> Result<String> {
+    let seconds: Option<u64> = std::env::args().nth(2).map(|seconds| seconds.parse()).transpose()?;
+    let example = rules(EXAMPLE)?;
+    let hostile = hostile()?;
+    let honest = honest()?;
+
+    let granted = with_every_grant(&honest)?;
+    for (name, rules) in [("the example rules", &example), ("every grant that is offered", &granted.rules)] {
+        let allowed: Vec<&String> =
+            hostile.iter().filter(|line| Asked::trusted(line).is_allowed(rules)).collect();
+        println!("{} hostile lines, {} allowed by {name}", hostile.len(), allowed.len());
+        ensure!(allowed.is_empty(), "{name} allow {allowed:?}");
+    }
+    let trusted = share(&honest, &example, Trust::Trusted);
+    let untrusted = share(&honest, &example, Trust::Untrusted);
+    println!(
+        "{} honest lines: {trusted:.1} % decided in a trusted folder, {untrusted:.1} % otherwise",
+        honest.len()
+    );
+    ensure!(trusted >= 90.0, "only {trusted:.1} % of the honest lines are decided without asking");
+
+    let seed = commit()?;
+    println!("seed {seed}");
+    let patience = seconds.map(|seconds| Duration::from_secs(seconds.div_ceil(4)));
+    let joined = generated(&mut Dice::new(&seed, "joined"), &honest, &hostile, &example, patience)?;
+    println!("{joined} generated lines, 0 allowed");
+
+    let mut asked = Vec::new();
+    for (shell, name, count) in ASKED {
+        let lines = plain::lines(&mut Dice::new(&seed, name), shell, &honest, &example, count);
+        let count = oracle::check(name, shell, &lines, patience)?;
+        println!("{name}: {count} allowed lines, no other command, file or variable");
+        asked.push(format!("{count} {name}"));
+    }
+    Ok(format!(
+        "{} hostile and {joined} generated lines, 0 allowed, also with {} offered rules; {} lines ran nothing else; \
+         {trusted:.1} % of {} honest lines decided ({untrusted:.1} % untrusted)",
+        hostile.len(),
+        granted.count,
+        asked.join(", "),
+        honest.len()
+    ))
+}
+
+struct Granted {
+    rules: Rules,
+    count: usize,
+}
+
+/// The example rules, and all that a card offers for any honest line. More allows never allow less, so all at once is
+/// as good as one after the other.
+fn with_every_grant(honest: &[String]) -> Result<Granted> {
+    let nothing = Rules::default();
+    let mut texts: Vec<String> =
+        honest.iter().flat_map(|line| Asked::trusted(line).offered(&nothing)).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    ensure!(texts.len() >= honest.len(), "only {} rules are offered", texts.len());
+    Ok(Granted { rules: rules(&format!("{EXAMPLE}\n{}", texts.join("\n")))?, count: texts.len() })
+}
+
+/// How many of a hundred lines are decided without asking.
+#[expect(clippy::cast_precision_loss, reason = "hundreds of lines")]
+fn share(lines: &[String], rules: &Rules, trust: Trust) -> f64 {
+    use holdstead_core::policy::rule::Effect;
+    let decided =
+        |line: &&String| Asked { line, shell: Shell::Bash, trust }.verdict(rules).effect != Effect::Ask;
+    lines.iter().filter(decided).count() as f64 * 100.0 / lines.len() as f64
+}
+
+/// The commit's hash: another commit tries other lines, and the same one the same.
+fn commit() -> Result<String> {
+    let printed =
+        Command::new("git").args(["rev-parse", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR")).output()?;
+    ensure!(printed.status.success(), "git does not tell the commit");
+    Ok(String::from_utf8(printed.stdout)?.trim().to_owned())
+}
+
+/// How many lines were tried. None may be allowed.
+fn generated(
+    dice: &mut Dice,
+    honest: &[String],
+    hostile: &[String],
+    rules: &Rules,
+    patience: Option<Duration>,
+) -> Result<usize> {
+    let makes = joined::Joined::new(honest, hostile, rules);
+    let begin = Instant::now();
+    for tried in 0..GENERATED {
+        if patience.is_some_and(|patience| begin.elapsed() > patience) {
+            return Ok(tried);
+        }
+        let (line, shell) = makes.line(dice);
+        ensure!(
+            !Asked { line: &line, shell, trust: Trust::Trusted }.is_allowed(rules),
+            "{shell:?} allows {line:?}"
+        );
+    }
+    Ok(GENERATED)
+}

@@ -1,0 +1,95 @@
+//! Shell lines against rules, as if the folder had no symbolic links: what the shows of rules share.
+
+use holdstead_core::policy::rule::{Effect, RuleFile};
+use holdstead_core::policy::shell::Shell;
+use holdstead_core::policy::{
+    Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide, offers,
+};
+use holdstead_protocol::PermissionMode;
+use serde_json::json;
+
+use crate::Result;
+
+pub(crate) const EXAMPLE: &str = include_str!("../../core/tests/corpus/example.rules");
+const HONEST: &str = include_str!("../../core/tests/corpus/honest.txt");
+const HOSTILE: &str = include_str!("../../core/tests/corpus/hostile.txt");
+pub(crate) const FOLDER: &str = "/project";
+
+pub(crate) fn honest() -> Result<Vec<String>> {
+    lines(HONEST)
+}
+
+pub(crate) fn hostile() -> Result<Vec<String>> {
+    lines(HOSTILE)
+}
+
+/// The lines of a corpus: verdict, layer, the line as JSON, why.
+fn lines(corpus: &str) -> Result<Vec<String>> {
+    let line = |row: &str| Ok(serde_json::from_str(row.split('\t').nth(2).ok_or("a row without its line")?)?);
+    corpus.lines().map(line).collect()
+}
+
+pub(crate) fn rules(text: &str) -> Result<Rules> {
+    let file = RuleFile::parse(text).map_err(|wrong| format!("{wrong:?}"))?;
+    let mut rules = Rules::default();
+    rules.add(Source::Person, file);
+    Ok(rules)
+}
+
+fn facts(places: &Places, trust: Trust) -> Facts<'_> {
+    Facts {
+        agent: "claude-code",
+        mode: PermissionMode::Default,
+        depth: Some(0),
+        folder: FOLDER,
+        cwd: Some(FOLDER),
+        home: Some("/home/u"),
+        trust,
+        places,
+    }
+}
+
+/// One line for one shell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) line: &'a str,
+    pub(crate) shell: Shell,
+    pub(crate) trust: Trust,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn trusted(line: &'a str) -> Self {
+        Self { line, shell: Shell::Bash, trust: Trust::Trusted }
+    }
+
+    fn with<T>(&self, decided: impl FnOnce(&Call<'_>) -> T) -> T {
+        let input = json!({"command": self.line});
+        let subject = Subject::Shell { field: "command", shell: self.shell };
+        decided(&Call { tool: "Bash", input: &input, meaning: Meaning { subject, harmless: &[] } })
+    }
+
+    pub(crate) fn verdict(&self, rules: &Rules) -> Verdict {
+        self.with(|call| {
+            let verdict = decide(call, rules, &facts(&Places::default(), self.trust));
+            if verdict.unresolved.is_empty() {
+                return verdict;
+            }
+            let places = Places::without_links(FOLDER, &verdict.unresolved);
+            decide(call, rules, &facts(&places, self.trust))
+        })
+    }
+
+    pub(crate) fn is_allowed(&self, rules: &Rules) -> bool {
+        self.verdict(rules).effect == Effect::Allow
+    }
+
+    /// The texts of all rules that a card would offer.
+    pub(crate) fn offered(&self, rules: &Rules) -> Vec<String> {
+        self.with(|call| {
+            let none = offers(call, rules, &facts(&Places::default(), self.trust), &[]);
+            let places = Places::without_links(FOLDER, &none.unresolved);
+            let found = offers(call, rules, &facts(&places, self.trust), &[]);
+            found.offers.into_iter().flat_map(|offer| offer.rules).map(|rule| rule.text).collect()
+        })
+    }
+}
