@@ -17,6 +17,7 @@ await run(
     await links(stage);
     await tabs(stage);
     await sockets(stage);
+    await devices(stage);
     await otherPorts(stage);
     await oldCookie(stage);
     await loopbacks(stage);
@@ -94,6 +95,31 @@ async function sockets({ open }) {
     return [await connect(`?ticket=${ticket}`), await connect(`?ticket=${ticket}`), await connect("")];
   });
   check("a ticket opens one socket, once; nothing opens none", `${heard}` === "welcome,refused,refused", heard);
+}
+
+async function devices({ gateway, browser }) {
+  heading("Where you are logged in:");
+  const enter = async () => {
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(await gateway.newLink());
+    await page.waitForURL(`${gateway.url}/`);
+    return page;
+  };
+  const [one, other] = [await enter(), await enter()];
+  const token = await one.evaluate(() => localStorage.getItem("holdstead:token"));
+  await one.getByRole("button", { name: "Settings" }).first().click();
+  const rows = one.getByRole("dialog").getByRole("listitem");
+  const own = rows.filter({ hasText: "(this browser)" });
+  await own.waitFor();
+  check("the page lists this browser and the others, with their last use", (await rows.count()) > 2);
+  await rows.last().filter({ hasNotText: "(this browser)" }).getByRole("button", { name: "Log out" }).click();
+  await text(other, "This page needs your link");
+  check("another browser is logged out, and its page says so", true);
+  await own.getByRole("button", { name: "Log out" }).click();
+  await text(one, "This page needs your link");
+  const kept = await one.evaluate(() => localStorage.getItem("holdstead:token"));
+  const me = await fetch(`${gateway.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
+  check("this browser logs out: nothing is kept, and its token is worthless", kept === null && me.status === 401);
 }
 
 /** A server that writes down what it is sent, and whose page tries what a page can. */

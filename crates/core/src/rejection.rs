@@ -37,7 +37,7 @@ pub enum Rejection {
         "{}: to end or erase it, you need the role admin",
         opened_by.as_ref().map_or_else(
             || "it is not known who opened this session".to_owned(),
-            |name| format!("this session was opened by {name}")
+            |name| format!("this session was opened by somebody else, named {name}")
         )
     )]
     NotTheirs { opened_by: Option<String> },

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { gateway } from "./gateway";
 import { client } from "./generated/client.gen";
 import { follow } from "./stream";
-import { keepToken, onTokenChange, token } from "./token";
+import { dropToken, keepToken, onTokenChange, token } from "./token";
 
 const sent: Request[] = [];
 
@@ -35,6 +35,12 @@ describe("the token of this browser", () => {
     });
     expect(sent.slice(1).map((request) => request.headers.get("Authorization"))).toEqual(Array(3).fill("Bearer hs_1"));
     expect(sent.every((request) => !new URL(request.url).search.includes("hs_1"))).toBe(true);
+  });
+
+  it("is gone when this browser logs out", () => {
+    keepToken("hs_1");
+    dropToken();
+    expect(token()).toBeNull();
   });
 
   it("is not kept where the browser keeps nothing", () => {

@@ -44,7 +44,7 @@ async fn somebody_elses_session_is_ended_and_erased_by_an_admin_only() {
     let (status, problem) = ben.delete(&path).await;
     assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{problem}");
     let words = problem["detail"].as_str().expect("words");
-    assert!(words.contains("opened by ana") && words.contains("admin"), "{words}");
+    assert!(words.contains("named ana") && words.contains("admin"), "{words}");
     assert_ne!(ana.get(&path).await.1["state"], "ended");
 
     // Another device of hers is hers, too.

@@ -16,6 +16,9 @@ pub(super) fn all(target: &Target) -> Vec<Attempt<'_>> {
         attempt("D6", "an agent fetches another one's answer", fetches_elsewhere(target)),
         attempt("held", "a viewer decides", viewer(target)),
         attempt("D9", "a person's token for one session, in another", bound_person(target)),
+        attempt("D9", "a token that was revoked", revoked(target)),
+        attempt("D9", "a program is made a person", promoted(target)),
+        attempt("D10", "an agent in the gateway's own folder", own_folder(target)),
         attempt("D16", "a token's row written by hand", planted(target)),
         attempt("D16", "somebody ends and erases another person's session", not_admin(target)),
     ]
@@ -119,6 +122,55 @@ async fn bound_person(target: &Target) -> Result<String> {
     let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
     let words = refused(&target.post(&path, &token, &body).await?)?;
     target.still_open(&ask).await?;
+    Ok(words)
+}
+
+async fn revoked(target: &Target) -> Result<String> {
+    let gateway = &target.stage.gateway;
+    let ask = target.ask("revoked").await?;
+    let token = gateway.token("Dora", TokenFor::Person).await?;
+    let (status, words) = target.send("GET", "/v1/me", &token, "").await?;
+    ensure!(status == 200, "it was never good, so this shows nothing: {words}");
+    let done = gateway.holdstead(&["token", "revoke", "--name", "Dora"]).await?;
+    ensure!(done.status.success(), "it was not revoked: {}", String::from_utf8_lossy(&done.stderr));
+    let answer = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let calls = [
+        format!("/v1/interactions/{}/respond", ask.request.interaction_id),
+        "/v1/sessions".to_owned(),
+        "/v1/tickets".to_owned(),
+        "/v1/login-links".to_owned(),
+    ];
+    for path in &calls {
+        let refusal = target.post(path, &token, &answer).await?;
+        refused(&refusal).map_err(|error| format!("{path}: {error}"))?;
+        ensure!(refusal.0 == 401, "{path} knew it: {}", refusal.0);
+    }
+    target.still_open(&ask).await?;
+    Ok(format!("{} calls, all refused", calls.len()))
+}
+
+/// The token that an agent holds would answer.
+async fn promoted(target: &Target) -> Result<String> {
+    let ask = target.ask("promoted").await?;
+    let done = target.stage.gateway.holdstead(&["people", "role", "attacker", "person"]).await?;
+    ensure!(!done.status.success(), "an agent became a person");
+    let body = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
+    let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
+    refused(&target.post(&path, &target.agent, &body).await?)?;
+    target.still_open(&ask).await?;
+    Ok(String::from_utf8_lossy(&done.stderr).trim().chars().take(90).collect())
+}
+
+async fn own_folder(target: &Target) -> Result<String> {
+    let folder = target.stage.gateway.folder();
+    let elsewhere = tempfile::TempDir::new()?;
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(folder, &link)?;
+    let mut words = String::new();
+    for cwd in [folder, &folder.join("launches/.."), &link] {
+        let open = json!({"agent": "scripted", "cwd": cwd});
+        words = refused(&target.post("/v1/sessions", &target.person_token, &open).await?)?;
+    }
     Ok(words)
 }
 
