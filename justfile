@@ -165,6 +165,15 @@ show-boxes: _shows
 show-bypass *seconds: _shows
     {{ proof }} bypass "$@"
 
+# A decision by 1,000 rules about a line of ten commands.
+show-policy-speed: _shows
+    {{ proof }} policy-speed
+
+# The reader of shell lines, the rules' parser, the matcher and the answers take any input, in time that grows with it.
+show-fuzz seconds="600": _shows
+    scripts/fuzz {{ seconds }} shell_lines rule_lines verdicts answers
+    {{ proof }} policy-growth
+
 # 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
 show-claude-park: _shows
     {{ proof }} claude-park "$(scripts/agents claude)"

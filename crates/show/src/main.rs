@@ -23,7 +23,9 @@ mod growth;
 mod kill;
 mod latency;
 mod mcp;
+mod policy_growth;
 mod policy_lines;
+mod policy_speed;
 mod processes;
 mod reconnect;
 mod reprompt;
@@ -72,6 +74,8 @@ async fn main() -> ExitCode {
         "claude-asks" => claude_asks::show().await,
         "boxes" => boxes::show().await,
         "bypass" => bypass::show(),
+        "policy-growth" => policy_growth::show(),
+        "policy-speed" => policy_speed::show(),
         "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");

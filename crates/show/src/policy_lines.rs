@@ -1,5 +1,7 @@
 //! Shell lines against rules, as if the folder had no symbolic links: what the shows of rules share.
 
+use std::time::{Duration, Instant};
+
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
@@ -77,6 +79,21 @@ impl<'a> Asked<'a> {
             let places = Places::without_links(FOLDER, &verdict.unresolved);
             decide(call, rules, &facts(&places, self.trust))
         })
+    }
+
+    /// A decision, again and again, once every path was looked up.
+    pub(crate) fn repeated(&self, rules: &Rules, rounds: usize, mut each: impl FnMut(Duration)) {
+        self.with(|call| {
+            let unresolved = decide(call, rules, &facts(&Places::default(), self.trust)).unresolved;
+            let places = Places::without_links(FOLDER, &unresolved);
+            let facts = facts(&places, self.trust);
+            for _ in 0..rounds {
+                let begin = Instant::now();
+                let verdict = std::hint::black_box(decide(call, rules, &facts));
+                each(begin.elapsed());
+                drop(verdict);
+            }
+        });
     }
 
     pub(crate) fn is_allowed(&self, rules: &Rules) -> bool {

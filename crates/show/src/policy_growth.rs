@@ -1,0 +1,175 @@
+//! Time in proportion to what an agent sends: from 1 KB to 1 MB it takes at most two and a half times as long per
+//! doubling, in the reader, the rules' parser, the decision and the answers.
+
+use std::time::{Duration, Instant};
+
+use holdstead_core::policy::rule::RuleFile;
+use holdstead_core::policy::shell::{self, Shell};
+use holdstead_core::policy::{Rules, marks};
+use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
+use holdstead_protocol::{
+    AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId,
+    ResponseDraft, Seq, SessionId, SessionOpened, Surface, Timestamp, TurnId,
+};
+use serde_json::{Value, json};
+
+use crate::latency::milliseconds;
+use crate::policy_lines::{Asked, EXAMPLE, FOLDER, rules};
+use crate::{Result, ensure};
+
+const SMALLEST: usize = 1024;
+const LARGEST: usize = 1024 * 1024;
+const LIMIT: f64 = 2.5;
+/// Below this the clock is what is measured.
+const FLOOR: Duration = Duration::from_micros(50);
+const TRIES: usize = 5;
+const ATTEMPTS: usize = 40;
+
+/// What is repeated until the line is long enough.
+const SHAPES: [(&str, &str); 16] = [
+    ("ls ", "a"),
+    ("ls ", "a "),
+    ("", "ls\n"),
+    ("", "ls | "),
+    ("ls '", "a'b'"),
+    ("ls ", "\"a\" "),
+    ("ls ", "\\' "),
+    ("ls ", "$("),
+    ("", "(("),
+    ("ls ", "{a,"),
+    ("", "sudo "),
+    ("sudo ", "sh -c 'a;b' "),
+    ("find . ", "-exec rm {} ; "),
+    ("git commit -m \"", "$(cat <<'EOF'\na\nEOF\n)"),
+    ("cat <<EOF\n", "`a` "),
+    ("cat ", "../"),
+];
+
+fn grown(start: &str, repeated: &str, size: usize) -> String {
+    start.to_owned() + &repeated.repeat(size.saturating_sub(start.len()) / repeated.len())
+}
+
+pub(crate) fn show() -> Result<String> {
+    let rules = rules(EXAMPLE)?;
+    let mut worst: f64 = 0.0;
+    for (start, repeated) in SHAPES {
+        let line = |size| grown(start, repeated, size);
+        let reads = |line: &String| drop(std::hint::black_box(shell::read(line, Shell::Bash)));
+        let decides = |line: &String| drop(std::hint::black_box(Asked::trusted(line).verdict(&rules)));
+        let marks = |line: &String| drop(marks(line, Shell::Bash, FOLDER, Some(FOLDER), &[]));
+        worst = worst.max(growth(&format!("reader, {repeated:?}"), line, reads)?);
+        worst = worst.max(growth(&format!("decision, {repeated:?}"), line, decides)?);
+        worst = worst.max(growth(&format!("marks, {repeated:?}"), line, marks)?);
+    }
+    for repeated in [
+        "allow Bash(ls:*)\n",
+        "deny Bash(rm:*) # a\n  yes rm x\n",
+        "allow Edit(a/**)\n",
+        "x\n",
+        "a",
+        "#\n",
+        " yes x\n",
+    ] {
+        let text = |size| grown("", repeated, size - 1);
+        worst = worst.max(growth(&format!("rules, {repeated:?}"), text, |text| drop(RuleFile::parse(text)))?);
+        let file = |size| RuleFile::parse(&text(size)).unwrap_or(RuleFile { rules: Vec::new() });
+        let matches = |file: &RuleFile| {
+            let mut rules = Rules::default();
+            rules.add(holdstead_core::policy::Source::Person, file.clone());
+            drop(std::hint::black_box(Asked::trusted("ls a && rm x").verdict(&rules)));
+        };
+        worst = worst.max(growth(&format!("matcher, {repeated:?}"), file, matches)?);
+    }
+    let one = |size| json!({"q": "a".repeat(size)});
+    let many = |size| json!({"q": vec!["a"; size / 4]});
+    worst = worst.max(growth("answer, one text", |size| Answered::new(one(size)), Answered::decide)?);
+    worst = worst.max(growth("answer, many choices", |size| Answered::new(many(size)), Answered::decide)?);
+    Ok(format!("from 1 KB to 1 MB at most {worst:.2} times as long per doubling"))
+}
+
+/// The worst of all doublings. A machine that does other work only makes it slower, so the best of several tries counts.
+fn growth<T>(name: &str, input: impl Fn(usize) -> T, run: impl Fn(&T)) -> Result<f64> {
+    let sizes: Vec<usize> = std::iter::successors(Some(SMALLEST), |size| Some(size * 2))
+        .take_while(|size| *size <= LARGEST)
+        .collect();
+    let mut best = vec![Duration::MAX; sizes.len()];
+    let mut worst = f64::MAX;
+    for _ in 0..ATTEMPTS {
+        for (size, best) in sizes.iter().zip(&mut best) {
+            let given = input(*size);
+            for _ in 0..TRIES {
+                let begin = Instant::now();
+                run(&given);
+                *best = begin.elapsed().clamp(FLOOR, *best);
+            }
+        }
+        // Over three doublings each: a single one may be where memory comes from elsewhere.
+        let per_doubling = |times: &[Duration]| (times[3].as_secs_f64() / times[0].as_secs_f64()).cbrt();
+        worst = best.windows(4).map(per_doubling).fold(0.0, f64::max);
+        if worst <= LIMIT {
+            break;
+        }
+    }
+    let largest = best.last().copied().unwrap_or_default();
+    println!("{name}: {} for 1 MB, at most {worst:.2} per doubling", milliseconds(largest));
+    ensure!(worst <= LIMIT, "{name}: {worst:.2} times as long per doubling");
+    Ok(worst)
+}
+
+/// A session that asked a question, and an answer to it.
+struct Answered {
+    state: State,
+    respond: Command,
+}
+
+impl Answered {
+    #[expect(clippy::expect_used, reason = "what is asked is written above")]
+    fn new(answers: Value) -> Self {
+        let owner = OwnerId::new("ada").expect("a name");
+        let session = SessionId::derive(&owner, "s");
+        let question = json!({"kind": "question", "questions": [{
+            "id": "q", "header": "Q", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}], "multiSelect": true,
+        }]});
+        let body: AskBody = serde_json::from_value(question).expect("a question");
+        let response: ResponseDraft =
+            serde_json::from_value(json!({"action": "submit", "answers": answers})).expect("an answer");
+        let request = asking(
+            InteractionId::derive(session, "a"),
+            PromptId::generate(),
+            Origin::Caller,
+            "t",
+            Value::from("x"),
+            body,
+            Capabilities { reason: true, edit_input: true, scopes: true },
+        );
+        let respond = Respond {
+            interaction_id: request.interaction_id,
+            prompt_id: request.prompt_id,
+            idempotency_key: "k".to_owned(),
+            response,
+            secrets_mac: None,
+            name: "ana".to_owned(),
+            surface: Surface::Api,
+            actor: None,
+            turn_id: TurnId::generate(),
+            message_id: MessageId::generate(),
+        };
+        let asked = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };
+        let mut state = State::Unopened;
+        let commands =
+            [Command::Open(SessionOpened::new(owner, "caller")), Command::Request(Box::new(asked))];
+        for (seq, command) in (1..).zip(commands) {
+            for body in decide(&state, &command, Timestamp::from_micros(1)).expect("it is asked") {
+                fold(
+                    &mut state,
+                    &Event { id: EventId::generate(), seq: Seq(seq), at: Timestamp::from_micros(1), body },
+                );
+            }
+        }
+        Self { state, respond: Command::Respond(Box::new(respond)) }
+    }
+
+    fn decide(&self) {
+        drop(std::hint::black_box(decide(&self.state, &self.respond, Timestamp::from_micros(1))));
+    }
+}
