@@ -53,6 +53,10 @@ api: _web-packages
     export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && npm run api) && \
         cd sdk/python && PYTHONPATH=src python3 -m scripts.types
 
+# Write the table of what rules decide into docs/guides/rules.md.
+rules-guide:
+    WRITE_RULES_GUIDE=1 cargo nextest run --workspace -E 'test(the_guides_table)'
+
 # Run each fuzz target so many seconds, and print how often it ran. Needs `cargo install --locked cargo-fuzz`.
 fuzz seconds="10":
     scripts/fuzz {{ seconds }}

@@ -48,12 +48,26 @@ pub fn offers(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>, listed: &[Strin
         let Ok(saved) = texts.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>() else { continue };
         let tried = decide(call, &with(rules, &saved), facts);
         found.unresolved.extend(tried.unresolved);
-        let offer = Offer { rules: saved };
-        if tried.effect == Effect::Allow && !found.offers.contains(&offer) {
-            found.offers.push(offer);
+        if tried.effect == Effect::Allow {
+            let offer = Offer { rules: needed(call, rules, facts, saved) };
+            if !found.offers.contains(&offer) {
+                found.offers.push(offer);
+            }
         }
     }
     found
+}
+
+/// Without the rules that another of them makes needless.
+fn needed(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>, mut saved: Vec<Rule>) -> Vec<Rule> {
+    for index in (0..saved.len()).rev() {
+        let mut fewer = saved.clone();
+        fewer.remove(index);
+        if decide(call, &with(rules, &fewer), facts).effect == Effect::Allow {
+            saved = fewer;
+        }
+    }
+    saved
 }
 
 fn with(rules: &Rules, saved: &[Rule]) -> Rules {

@@ -3,6 +3,7 @@
 mod calls;
 mod commands;
 mod corpus;
+mod guide;
 mod offers;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};

@@ -26,7 +26,7 @@ fn offered(line: &str, rules: &Rules) -> Vec<Vec<String>> {
 #[test]
 fn the_narrowest_rule_stands_first() {
     let some = rules("allow Bash(tail:*)\nallow Bash(cd:*)");
-    let cases: [(&str, &[&[&str]]); 14] = [
+    let cases: [(&str, &[&[&str]]); 15] = [
         ("cargo test -p auth", &[&["cargo test -p auth"], &["cargo test:*"]]),
         ("cargo test", &[&["cargo test"], &["cargo test:*"]]),
         ("cd web && npm run build 2>&1 | tail -5", &[&["npm run build"], &["npm run build:*"]]),
@@ -34,6 +34,7 @@ fn the_narrowest_rule_stands_first() {
         ("git add -A && git status", &[&["git add -A", "git status"], &["git add:*", "git status:*"]]),
         ("git commit -m 'a (b) it'\\''s'", &[&["git commit -m 'a (b) it'\\''s'"], &["git commit:*"]]),
         ("wc -l src/*.rs", &[&["wc:*"]]),
+        ("wc -l src/*.rs && wc f", &[&["wc:*"]]),
         ("make test", &[&["make test"], &["make test:*"]]),
         ("make -j4 test", &[&["make -j4 test"]]),
         ("date +%F", &[&["date +%F"]]),
