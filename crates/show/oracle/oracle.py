@@ -28,7 +28,7 @@ import tempfile
 SHELL = sys.argv[1]
 STUB = os.path.abspath(sys.argv[2])
 ROOT = os.environ.setdefault("ORACLE_ROOT", tempfile.mkdtemp(prefix="oracle-"))
-WATCHED = ("project", "home", "etc", "tmp")
+WATCHED = ("project", "people", "etc", "tmp")
 NOBODY = 65534
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
@@ -43,8 +43,8 @@ FILES = {
     "project/web/index.js": "1\n",
     "project/crates/core/a.rs": "//\n",
     "project/-R": "an option?\n",
-    "home/u/.bashrc": "# rc\n",
-    "etc/passwd": "u:x:0:0::/home/u:/bin/bash\n",
+    "people/u/.bashrc": "# rc\n",
+    "etc/passwd": "u:x:0:0::/people/u:/bin/bash\n",
 }
 
 
@@ -190,7 +190,7 @@ def once(line, code):
     with open(f"{ROOT}/log/rc", "w") as file:
         file.write(str(code))
     before = snapshot()
-    environment = {"PATH": "/stubs", "HOME": "/home/u", "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": "/stubs", "HOME": "/people/u", "LC_ALL": "C.UTF-8"}
     if SHELL == "bash":
         environment["BASH_ENV"] = "/etc/trace"
     options = [b"-f"] if SHELL == "zsh" else []

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 extern char **environ;
-static const char *ours[] = {"_=", "PWD=", "OLDPWD=", "SHLVL=", "PATH=/stubs", "HOME=/home/u", "LC_ALL=", "LOGNAME=", 0};
+static const char *ours[] = {"_=", "PWD=", "OLDPWD=", "SHLVL=", "PATH=/stubs", "HOME=/people/u", "LC_ALL=", "LOGNAME=", 0};
 static char record[1 << 17];
 static size_t length;
 

@@ -45,7 +45,7 @@ fn facts(places: &Places, trust: Trust) -> Facts<'_> {
         depth: Some(0),
         folder: FOLDER,
         cwd: Some(FOLDER),
-        home: Some("/home/u"),
+        home: Some("/people/u"),
         trust,
         places,
     }

@@ -4,7 +4,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::people_rows::{kind_name, role_name};
+use crate::people_rows::kind_name;
 use crate::{DeviceRecord, LoginLinkRecord, PersonRecord, TicketRecord};
 
 /// The key that marks rows. It is never shown.
@@ -40,7 +40,7 @@ impl Guard {
             person.owner.to_string().as_bytes(),
             person.name.as_bytes(),
             person.handle.as_bytes(),
-            role_name(person.role).as_bytes(),
+            person.role.as_str().as_bytes(),
         ])
     }
 

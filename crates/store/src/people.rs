@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::guard::{Guard, Mark, Unmarked};
-use crate::people_rows::{kind_name, role_name, to_device, to_link, to_person, to_ticket};
+use crate::people_rows::{kind_name, to_device, to_link, to_person, to_ticket};
 use crate::store::Store;
 use crate::{DeviceRecord, LinkUse, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode, sql};
 
@@ -93,7 +93,7 @@ impl<D: Db + 'static> People for Store<D> {
             Param::Text(person.owner.to_string()),
             Param::Text(person.name.clone()),
             Param::Text(person.handle.clone()),
-            Param::Text(role_name(person.role).to_owned()),
+            Param::Text(person.role.as_str().to_owned()),
             Param::Int(person.created_at.micros()),
             self.mark(|guard| guard.person(&person)),
         ];
@@ -122,7 +122,7 @@ impl<D: Db + 'static> People for Store<D> {
         let Some(person) = self.person(id).await? else { return Ok(false) };
         let mark = self.mark(|guard| guard.person(&PersonRecord { role, ..person }));
         let mut change = Change::begin(&*self.db).await?;
-        let params = vec![Param::Id(id.uuid()), Param::Text(role_name(role).to_owned()), mark];
+        let params = vec![Param::Id(id.uuid()), Param::Text(role.as_str().to_owned()), mark];
         if change.run(sql::CHANGE_ROLE, params).await? == 0 {
             return Ok(false);
         }
@@ -291,7 +291,7 @@ impl<D: Db + 'static> People for Store<D> {
         for row in self.db.query(sql::ALL_PEOPLE, Vec::new()).await? {
             let person = to_person(&row)?;
             if !self.is_marked(&row, "person_mac", |guard| guard.person(&person))? {
-                found.push(format!("the row of {}, with the role `{}`", person.name, role_name(person.role)));
+                found.push(format!("the row of {}, with the role `{}`", person.name, person.role.as_str()));
             }
         }
         for row in self.db.query(sql::ALL_DEVICES, Vec::new()).await? {

@@ -28,7 +28,7 @@ pub(crate) fn to_person(row: &Row) -> Result<PersonRecord, StoreError> {
         owner: decode::owner(row)?,
         name: row.text("person_name")?,
         handle: row.text("handle")?,
-        role: named(&row.text("role")?, &ROLES, role_name)?,
+        role: named(&row.text("role")?, &Role::ALL, Role::as_str)?,
         created_at: decode::moment(row, "person_created_at")?,
         removed_at: decode::maybe_moment(row, "removed_at")?,
     })
@@ -54,18 +54,7 @@ fn named<T: Copy>(name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Resu
     found.ok_or_else(|| StoreError::corrupt(format!("`{name}` is neither a role nor a kind of device")))
 }
 
-const ROLES: [Role; 5] = [Role::Person, Role::Viewer, Role::Agent, Role::Runner, Role::Admin];
 const KINDS: [DeviceKind; 3] = [DeviceKind::Browser, DeviceKind::Terminal, DeviceKind::Token];
-
-pub(crate) const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Person => "person",
-        Role::Viewer => "viewer",
-        Role::Agent => "agent",
-        Role::Runner => "runner",
-        Role::Admin => "admin",
-    }
-}
 
 pub(crate) const fn kind_name(kind: DeviceKind) -> &'static str {
     match kind {

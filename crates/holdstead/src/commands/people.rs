@@ -82,7 +82,7 @@ fn told(common: &Common, person: &PersonRecord, words: &str) -> Result<(), Failu
     if common.json {
         return print_json(&json!({ "personId": person.id, "name": person.name, "role": person.role }));
     }
-    println!("✓ {} ({}). {words}", safe_line(&person.name), role_word(person.role));
+    println!("✓ {} ({}). {words}", safe_line(&person.name), person.role.as_str());
     Ok(())
 }
 
@@ -104,17 +104,7 @@ async fn list(common: &Common, journal: &dyn Journal, people: &[PersonRecord]) -
     println!("{:<24} {:<7} {:<8} USED", "NAME", "ROLE", "DEVICES");
     for (person, good, used) in rows {
         let used = used.map_or("never".to_owned(), |at| format!("{} ago", words::age(at, now)));
-        println!("{:<24} {:<7} {good:<8} {used}", safe_line(&person.name), role_word(person.role));
+        println!("{:<24} {:<7} {good:<8} {used}", safe_line(&person.name), person.role.as_str());
     }
     Ok(())
-}
-
-pub(super) const fn role_word(role: Role) -> &'static str {
-    match role {
-        Role::Person => "person",
-        Role::Viewer => "viewer",
-        Role::Agent => "agent",
-        Role::Runner => "runner",
-        Role::Admin => "admin",
-    }
 }

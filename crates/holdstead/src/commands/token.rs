@@ -5,7 +5,7 @@ use holdstead_server::{NewDevice, add_device, named};
 use holdstead_store::{DeviceRecord, Journal, PersonRecord};
 use serde_json::json;
 
-use super::people::{self, is_good, role_word};
+use super::people::{self, is_good};
 use super::print_json;
 use crate::cli::{Common, NewToken, TokenCommand};
 use crate::config::{self, Config};
@@ -95,7 +95,7 @@ async fn list(common: &Common, journal: &dyn Journal, people: &[PersonRecord]) -
             "{:<5} {:<20} {:<7} {:<9} {used:<9} {expires:<8} {}",
             device.id.short(),
             safe_line(&person.name),
-            role_word(person.role),
+            person.role.as_str(),
             kind_word(device.kind),
             safe_line(&device.name),
         );

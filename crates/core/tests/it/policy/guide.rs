@@ -64,9 +64,9 @@ const CASES: [(&str, &[&str]); 19] = [
         ],
     ),
     ("ask Bash(git push:*)", &["git push", "git -C web push", "git pull"]),
-    ("allow Edit(src/**)", &["src/a.rs", "src/a/b.rs", "docs/a.md", "src/../docs/a.md", "src/.git/config"]),
-    ("allow Read(docs/*.md)", &["docs/a.md", "docs/a/b.md", "/etc/passwd"]),
-    ("deny Read(.env)", &[".env", "web/.env", ".ENV", "env"]),
+    ("allow Edit(src/**)", &["src/a.rs", "src/a/b.rs", "notes/a.md", "src/../notes/a.md", "src/.git/config"]),
+    ("allow Read(notes/*.md)", &["notes/a.md", "notes/a/b.md", "/etc/passwd"]),
+    ("deny Read(.env)", &[".env", "app/.env", ".ENV", "env"]),
     (
         "allow WebFetch(domain:docs.rs)",
         &[

@@ -1,0 +1,21 @@
+//! Bodies of the HTTP API.
+
+mod asks;
+mod people;
+mod remembered;
+mod sessions;
+mod short;
+
+pub use asks::{
+    AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse, Receipt,
+    Respond,
+};
+pub use people::{
+    Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,
+};
+pub use remembered::{FolderFiles, GrantPage, ListedGrant, TrustFolder, TrustPage};
+pub use sessions::{
+    Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage, Session,
+    SessionFilter, SessionPage, SetInteractionMode,
+};
+pub use short::{ShortAnswers, ShortApproval, ShortDenial, ShortError};

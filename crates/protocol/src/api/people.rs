@@ -1,0 +1,123 @@
+//! Who is there: people's ways in, their devices, and the agents that can be hosted.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{DeviceId, DeviceKind, PersonId, Timestamp};
+
+/// What one person may open from a terminal: a link that works once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginLink {
+    /// The part after `/login#`: never sent in a query string.
+    pub code: String,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UseLoginLink {
+    pub code: String,
+}
+
+/// What a browser is given for the code of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedIn {
+    /// Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
+    pub token: String,
+}
+
+/// Opens one socket in place of a token: `/v1/ws?ticket=…`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticket {
+    pub ticket: String,
+    pub expires_at: Timestamp,
+}
+
+/// Who the token speaks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WhoAmI {
+    pub person_id: PersonId,
+    pub device_id: DeviceId,
+    pub name: String,
+    pub role: Role,
+    pub version: String,
+}
+
+/// The devices of one person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DevicePage {
+    pub devices: Vec<Device>,
+}
+
+/// A browser, a terminal or a token that can act for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    pub device_id: DeviceId,
+    pub kind: DeviceKind,
+    pub name: String,
+    /// The one that asks.
+    pub current: bool,
+    pub created_at: Timestamp,
+    /// To the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Timestamp>,
+    /// A browser's moves on while it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The agents that a gateway can host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Agents {
+    pub agents: Vec<HostedAgent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostedAgent {
+    /// The name a session is opened with.
+    pub name: String,
+    /// Its program was found where the gateway runs.
+    pub installed: bool,
+    /// What to do where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// May answer.
+    Person,
+    /// May look.
+    Viewer,
+    /// May open asks in its own session, never answer.
+    Agent,
+    /// Hosts agents elsewhere, never answers.
+    Runner,
+    /// Manages tokens and sessions; may answer.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Self; 5] = [Self::Person, Self::Viewer, Self::Agent, Self::Runner, Self::Admin];
+
+    /// As it is written, in JSON, in rows and on screens.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Viewer => "viewer",
+            Self::Agent => "agent",
+            Self::Runner => "runner",
+            Self::Admin => "admin",
+        }
+    }
+}

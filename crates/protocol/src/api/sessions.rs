@@ -1,0 +1,205 @@
+//! Sessions, what is said in them, and their events.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{
+    AgentBox, AgentState, Event, InteractionId, MessageId, Opener, PermissionMode, Seq, SessionId, Timestamp,
+    TurnId,
+};
+
+/// Open a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenSession {
+    /// Which agent to host.
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub permission_mode: PermissionMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+    /// MCP servers by name, as the agent's own settings would have them. They stand in the journal: name a variable
+    /// in place of a secret.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub mcp_servers: Map<String, Value>,
+    /// The agent's program, in place of the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+}
+
+impl OpenSession {
+    /// With nothing said but which agent: it asks before whatever is not read-only.
+    pub fn new(agent: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            cwd: None,
+            permission_mode: PermissionMode::Default,
+            model: None,
+            title: None,
+            system_prompt: None,
+            max_turns: None,
+            allowed_tools: Vec::new(),
+            mcp_servers: Map::new(),
+            program: None,
+        }
+    }
+}
+
+/// A session as the list shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    pub session_id: SessionId,
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    pub permission_mode: PermissionMode,
+    /// The last event: where a client that reads on from here will be complete.
+    pub seq: Seq,
+    pub state: AgentState,
+    /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
+    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    pub boxed: Option<AgentBox>,
+    /// How many asks wait for a person.
+    pub open_asks: u32,
+    /// How many clients watch it now that can show asks, with a token that may answer.
+    pub interactive_clients: u32,
+    /// How many of them would answer.
+    pub enabled_clients: u32,
+    pub opened_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_by: Option<Opener>,
+    pub changed_at: Timestamp,
+    /// Set if what was said is gone: there are no events and no asks to read any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<Erased>,
+}
+
+/// Who erased a session, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Erased {
+    pub at: Timestamp,
+    pub by: String,
+}
+
+/// Which sessions a list shows: all, those that have not ended, or those in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionFilter {
+    #[default]
+    All,
+    Open,
+    Idle,
+    Running,
+    Waiting,
+    Parking,
+    Parked,
+    Detached,
+    Ended,
+}
+
+impl SessionFilter {
+    /// The states it lets through; none for all.
+    pub fn states(self) -> Vec<AgentState> {
+        match self {
+            Self::All => Vec::new(),
+            Self::Open => vec![
+                AgentState::Idle,
+                AgentState::Running,
+                AgentState::Waiting,
+                AgentState::Parking,
+                AgentState::Parked,
+                AgentState::Detached,
+            ],
+            Self::Idle => vec![AgentState::Idle],
+            Self::Running => vec![AgentState::Running],
+            Self::Waiting => vec![AgentState::Waiting],
+            Self::Parking => vec![AgentState::Parking],
+            Self::Parked => vec![AgentState::Parked],
+            Self::Detached => vec![AgentState::Detached],
+            Self::Ended => vec![AgentState::Ended],
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPage {
+    pub sessions: Vec<Session>,
+    /// Pass it as `before` to get the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SendMessage {
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageAccepted {
+    pub turn_id: TurnId,
+    pub message_id: MessageId,
+    pub seq: Seq,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Interrupted {
+    /// The asks that were cancelled with the turn.
+    pub cancelled: Vec<InteractionId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventPage {
+    pub events: Vec<Event>,
+    /// The last event there is.
+    pub head: Seq,
+}
+
+/// What a client that has no history is given first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resume {
+    pub resume: ResumeKind,
+    pub head: Seq,
+    /// With `gap`: the session as it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Session>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeKind {
+    /// Everything after the cursor follows.
+    Ok,
+    /// The cursor lies outside what is kept.
+    Gap,
+}
+
+/// Switch answering on or off for one client of a person's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetInteractionMode {
+    /// The name that the client gave itself in `?client=` of its streams.
+    pub client: String,
+    pub mode: crate::transport::InteractionMode,
+}
