@@ -230,7 +230,7 @@ gallery: _web-packages
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-claude-asks show-closed show-boxes show-mcp show-callers show-forms \
-        show-revoke show-web-cards show-web-login show-web-a11y show-web-spoofing
+        show-revoke show-web-cards show-web-claude show-web-login show-web-a11y show-web-spoofing
 
 # Run those.
 show-ci:

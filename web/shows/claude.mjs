@@ -46,7 +46,7 @@ const SCRIPT = {
 await run(
   async ({ gateway, open }) => {
     const { agents } = await gateway.call("GET", "/v1/agents");
-    if (!program || !agents.includes("claude")) return "Claude Code is not offered here: nothing was shown.";
+    check("Claude Code is offered", program && agents.some(({ name }) => name === "claude"));
     heading("Claude Code:");
     const page = await open();
     page.setDefaultTimeout(60_000);
