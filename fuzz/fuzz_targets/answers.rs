@@ -57,6 +57,6 @@ fuzz_target!(|bytes: &[u8]| {
         message_id: MessageId::generate(),
     };
     let taken = apply(&mut state, Command::Respond(Box::new(respond)));
-    let open = state.session().is_some_and(|session| session.live.contains(&interaction_id));
+    let open = state.session().is_some_and(|session| session.head.live.contains(&interaction_id));
     assert_eq!(taken, !open, "taken, or still open");
 });
