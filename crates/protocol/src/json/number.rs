@@ -42,7 +42,11 @@ pub(super) fn value(text: &str) -> (Value, bool) {
     }
     let parsed: f64 = text.parse().unwrap_or(f64::NAN);
     match Number::from_f64(parsed) {
-        Some(number) => (Value::Number(number), decimal(text) == decimal(&format!("{parsed:e}"))),
+        // As it will be written again. Some numbers have two shortest texts, and only one of them comes back.
+        Some(number) => {
+            let kept = decimal(text) == decimal(&number.to_string());
+            (Value::Number(number), kept)
+        }
         None => (Value::Null, false),
     }
 }

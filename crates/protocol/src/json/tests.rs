@@ -74,6 +74,16 @@ fn depth_has_a_limit() {
     assert!(refused(&objects).contains("more than 64 deep"));
 }
 
+/// Both texts mean the same number of ours, which is written as one of them.
+#[test]
+fn what_is_taken_is_written_as_it_was_and_can_be_read_again() {
+    let (kept, other) = ("666000000000000.2", "666000000000000.3");
+    let value = read(kept.as_bytes()).unwrap();
+    assert_eq!(value.to_string(), kept);
+    assert_eq!(read(value.to_string().as_bytes()).unwrap(), value);
+    assert!(refused(other).contains("cannot be kept exactly"));
+}
+
 #[test]
 fn the_number_of_values_has_a_limit() {
     let list = |items: usize| format!("[{}]", vec!["0"; items].join(","));
