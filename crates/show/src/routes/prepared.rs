@@ -61,12 +61,14 @@ struct Tokens {
 impl Prepared {
     pub(crate) async fn new(gateway: &GatewayProcess, store: &str) -> Result<Self> {
         let person = gateway.person()?;
-        let session = person.open_session().await?.session_id;
+        let ada = gateway.token("Ada", TokenFor::Person).await?;
+        // Her own, which she may end and erase.
+        let session = Client::new(&gateway.url, &ada)?.open_session().await?.session_id;
         let other = person.open_session().await?.session_id.to_string();
         person.say(&session.to_string(), ASKS).await?;
         let asks = person.open_asks(&session.to_string(), 4).await?;
         let tokens = Tokens {
-            person: gateway.token("Ada", TokenFor::Person).await?,
+            person: ada,
             viewer: gateway.token("Vic", TokenFor::Viewer).await?,
             own_agent: gateway.token("own", TokenFor::Agent(&session.to_string())).await?,
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
