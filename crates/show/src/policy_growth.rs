@@ -103,9 +103,8 @@ fn growth<T>(name: &str, input: impl Fn(usize) -> T, run: impl Fn(&T)) -> Result
                 *best = begin.elapsed().clamp(FLOOR, *best);
             }
         }
-        // Over three doublings each: a single one may be where memory comes from elsewhere.
-        let per_doubling = |times: &[Duration]| (times[3].as_secs_f64() / times[0].as_secs_f64()).cbrt();
-        worst = best.windows(4).map(per_doubling).fold(0.0, f64::max);
+        let per_doubling = |times: &[Duration]| times[1].as_secs_f64() / times[0].as_secs_f64();
+        worst = best.windows(2).map(per_doubling).fold(0.0, f64::max);
         if worst <= LIMIT {
             break;
         }
