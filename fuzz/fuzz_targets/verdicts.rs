@@ -51,7 +51,7 @@ fuzz_target!(|text: &str| {
         with.add(Source::Session, RuleFile::parse(&saved.join("\n")).expect("an offer that can be read"));
         assert_eq!(effect(&call, &with), Effect::Allow, "{saved:?}");
     }
-    for mark in marks(line, Shell::Bash, FOLDER, Some(FOLDER), &["x".to_owned()]) {
+    for mark in marks(&call, &facts(&places), &["x".to_owned()]) {
         assert!(line.get(mark.span).is_some(), "a mark outside the line");
     }
 });

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::shell::{self, Shell};
-use holdstead_core::policy::{Rules, marks};
+use holdstead_core::policy::Rules;
 use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId,
@@ -14,7 +14,7 @@ use holdstead_protocol::{
 use serde_json::{Value, json};
 
 use crate::latency::milliseconds;
-use crate::policy_lines::{Asked, EXAMPLE, FOLDER, rules};
+use crate::policy_lines::{Asked, EXAMPLE, rules};
 use crate::{Result, ensure};
 
 const SMALLEST: usize = 1024;
@@ -56,7 +56,7 @@ pub(crate) fn show() -> Result<String> {
         let line = |size| grown(start, repeated, size);
         let reads = |line: &String| drop(std::hint::black_box(shell::read(line, Shell::Bash)));
         let decides = |line: &String| drop(std::hint::black_box(Asked::trusted(line).verdict(&rules)));
-        let marks = |line: &String| drop(marks(line, Shell::Bash, FOLDER, Some(FOLDER), &[]));
+        let marks = |line: &String| drop(std::hint::black_box(Asked::trusted(line).marks()));
         worst = worst.max(growth(&format!("reader, {repeated:?}"), line, reads)?);
         worst = worst.max(growth(&format!("decision, {repeated:?}"), line, decides)?);
         worst = worst.max(growth(&format!("marks, {repeated:?}"), line, marks)?);

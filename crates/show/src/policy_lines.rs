@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide, offers,
+    Call, Facts, Mark, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide, marks, offers,
 };
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
@@ -98,6 +98,10 @@ impl<'a> Asked<'a> {
 
     pub(crate) fn is_allowed(&self, rules: &Rules) -> bool {
         self.verdict(rules).effect == Effect::Allow
+    }
+
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        self.with(|call| marks(call, &facts(&Places::default(), self.trust), &[]))
     }
 
     /// The texts of all rules that a card would offer.

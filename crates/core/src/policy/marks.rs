@@ -1,12 +1,17 @@
-//! What is risky in a shell line, for whoever looks at it. A mark decides nothing.
+//! What is risky in a call, for whoever looks at it. A mark decides nothing.
 
+mod line;
+mod risks;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde_json::Value;
+
+use super::call::{Asked, Call, Facts, Place, Subject};
 use super::paths;
-use super::programs::{Class, base_name, class_of};
-use super::shell::loose::{LooseWord, Piped, Run};
-use super::shell::{self, Join, Line, Redirect, Shell, loose};
-use super::suspects::suspects;
+use super::programs::Spelling;
+pub(super) use risks::{names_secret, risks};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
@@ -27,192 +32,162 @@ pub enum Risk {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// Where in the line.
+    /// Where in the input, as a JSON pointer: `/command`.
+    pub field: String,
+    /// Where in the text of the field. Empty where the whole field is meant.
     pub span: Range<usize>,
     pub risk: Risk,
 }
 
-const DELETES: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "trash"];
-const DESTROYS: [&str; 9] =
-    ["dd", "mkfs", "fdisk", "parted", "wipefs", "truncate", "reboot", "shutdown", "poweroff"];
-/// A program with words or options of its own, all of which must be there.
-const WITH: [(&str, &[&str], Risk); 32] = [
-    ("git", &["clean"], Risk::Deletes),
-    ("git", &["rm"], Risk::Deletes),
-    ("git", &["branch", "-D"], Risk::Deletes),
-    ("git", &["branch", "-d"], Risk::Deletes),
-    ("git", &["branch", "--delete"], Risk::Deletes),
-    ("git", &["tag", "-d"], Risk::Deletes),
-    ("git", &["tag", "--delete"], Risk::Deletes),
-    ("git", &["push", "-d"], Risk::Deletes),
-    ("git", &["push", "--delete"], Risk::Deletes),
-    ("git", &["stash", "drop"], Risk::Deletes),
-    ("git", &["stash", "clear"], Risk::Deletes),
-    ("find", &["-delete"], Risk::Deletes),
-    ("docker", &["rm"], Risk::Deletes),
-    ("docker", &["rmi"], Risk::Deletes),
-    ("git", &["--hard"], Risk::Destroys),
-    ("git", &["restore"], Risk::Destroys),
-    ("git", &["checkout", "--"], Risk::Destroys),
-    ("git", &["filter-branch"], Risk::Destroys),
-    ("docker", &["prune"], Risk::Destroys),
-    ("kubectl", &["delete"], Risk::Destroys),
-    ("helm", &["uninstall"], Risk::Destroys),
-    ("terraform", &["destroy"], Risk::Destroys),
-    ("tofu", &["destroy"], Risk::Destroys),
-    ("npm", &["unpublish"], Risk::Destroys),
-    ("dropdb", &[], Risk::Destroys),
-    ("git", &["push", "-f"], Risk::Forces),
-    ("git", &["checkout", "-f"], Risk::Forces),
-    ("git", &["switch", "-f"], Risk::Forces),
-    ("git", &["branch", "-f"], Risk::Forces),
-    ("git", &["tag", "-f"], Risk::Forces),
-    ("git", &["add", "-f"], Risk::Forces),
-    ("git", &["worktree", "-f"], Risk::Forces),
-];
-const FORCES: [&str; 4] = ["--force", "--force-with-lease", "--no-verify", "--no-preserve-root"];
-const CREDENTIALS: [&str; 14] = [
-    ".env",
-    ".ssh",
-    ".aws",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".gnupg",
-    ".kube",
-    "id_rsa",
-    "id_ed25519",
-    "credentials",
-    "secret",
-    "password",
-    "/proc/self/environ",
-];
-
-/// All marks of a line, from left to right. `listed` are words of a person's own.
-pub fn marks(line: &str, shell: Shell, folder: &str, cwd: Option<&str>, listed: &[String]) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    for run in commands(line, shell) {
-        let span = run.words.first().map_or(0, |word| word.span.start)
-            ..run.words.last().map_or(0, |word| word.span.end);
-        let words = run.words.iter().map(|word| word.text.clone()).collect();
-        for suspect in suspects(words) {
-            marks.extend(risks(suspect.words()).map(|risk| Mark { span: span.clone(), risk }));
-        }
-        let program = run.words.first().map_or("", |word| word.text.as_str());
-        if run.piped == Piped::From
-            && matches!(class_of(program), Class::Shell | Class::Interpreter | Class::Wrapper)
-        {
-            marks.push(Mark { span, risk: Risk::PipesToShell });
-        }
-        marks.extend(
-            run.words
-                .iter()
-                .filter(|word| names_secret(&word.text))
-                .map(|word| Mark { span: word.span.clone(), risk: Risk::Credentials }),
-        );
+impl Mark {
+    fn place(&self) -> (&str, usize, usize, Risk) {
+        (&self.field, self.span.start, self.span.end, self.risk)
     }
-    marks.extend(writes_outside(line, shell, folder, cwd));
-    marks.extend(listed.iter().flat_map(|word| found(line, word)));
-    marks.sort_unstable_by_key(|mark: &Mark| (mark.span.start, mark.span.end, mark.risk));
+}
+
+/// A risk, and where in a text.
+type Found = (Range<usize>, Risk);
+
+/// So many marks of one risk are told: nobody reads more.
+const MAX_OF_A_RISK: usize = 8;
+
+/// The marks of a call, from left to right in each field. `listed` are words of a person's own, looked for in all of the
+/// input.
+pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    match call.meaning.subject {
+        Subject::Shell { field, shell } => of_text(call, field, &mut marks, |line| line::marks(line, shell, facts)),
+        Subject::Reads { field } => of_text(call, field, &mut marks, |path| of_path(path, facts).secret),
+        Subject::Edits { field } => of_text(call, field, &mut marks, |path| {
+            let OfPath { mut secret, outside } = of_path(path, facts);
+            secret.extend(outside);
+            secret
+        }),
+        Subject::Fetches { field } => of_text(call, field, &mut marks, secret),
+        // Nothing is known of the input: any text may be a path.
+        Subject::Whole => each_text(call.input, "", &mut |field, text| {
+            marks.extend(names_secret(text.text).then(|| Mark {
+                field: field.to_owned(),
+                span: text.span(0..text.text.len()),
+                risk: Risk::Credentials,
+            }));
+        }),
+    }
+    let listed: Vec<String> =
+        listed.iter().filter(|word| !word.is_empty()).map(|word| word.to_ascii_lowercase()).collect();
+    if !listed.is_empty() {
+        each_text(call.input, "", &mut |field, text| {
+            let spans = found(text.text, &listed).map(|span| text.span(span));
+            marks.extend(spans.map(|span| Mark { field: field.to_owned(), span, risk: Risk::Listed }));
+        });
+    }
+    marks.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
     marks.dedup();
+    let mut counts: BTreeMap<Risk, usize> = BTreeMap::new();
+    marks.retain(|mark| {
+        let count = counts.entry(mark.risk).or_default();
+        *count += 1;
+        *count <= MAX_OF_A_RISK
+    });
     marks
 }
 
-/// The line's commands: as the strict reader reads them, or else whatever may be one.
-fn commands(line: &str, shell: Shell) -> Vec<Run> {
-    match shell::read(line, shell) {
-        Line::Plain(commands) => commands
-            .into_iter()
-            .map(|command| Run {
-                piped: if command.join == Join::Pipe { Piped::From } else { Piped::No },
-                words: command
-                    .argv
-                    .iter()
-                    .map(|word| LooseWord { text: word.text().to_owned(), span: word.span() })
-                    .collect(),
-            })
-            .collect(),
-        Line::Unclear(_) => loose::runs(line),
+/// The marks of the field that the call is about, if it is a text.
+fn of_text(
+    call: &Call<'_>,
+    field: &str,
+    marks: &mut Vec<Mark>,
+    found: impl FnOnce(&str) -> Vec<Found>,
+) {
+    if let Some(text) = call.input.get(field).and_then(Value::as_str) {
+        let field = pointer("", field);
+        marks.extend(found(text).into_iter().map(|(span, risk)| Mark { field: field.clone(), span, risk }));
     }
 }
 
-pub(super) fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
-    let program = words.first().map_or("", |name| base_name(name));
-    let stem = program.split('.').next().unwrap_or(program);
-    let named = DELETES.contains(&program).then_some(Risk::Deletes);
-    let destroys = DESTROYS.contains(&stem).then_some(Risk::Destroys);
-    let with = WITH.iter().filter(move |(name, all, _)| {
-        *name == program && all.iter().all(|word| words[1..].iter().any(|given| given == word))
-    });
-    let forces = words.iter().any(|word| FORCES.contains(&word.as_str())).then_some(Risk::Forces);
-    named.into_iter().chain(destroys).chain(with.map(|(_, _, risk)| *risk)).chain(forces)
+fn secret(text: &str) -> Vec<Found> {
+    names_secret(text).then_some((0..text.len(), Risk::Credentials)).into_iter().collect()
 }
 
-pub(super) fn names_secret(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    CREDENTIALS.iter().any(|name| word.contains(name))
+struct OfPath {
+    secret: Vec<Found>,
+    outside: Option<Found>,
 }
 
-/// Redirections of a plain line that lead out of the folder as they are written.
-fn writes_outside(line: &str, shell: Shell, folder: &str, cwd: Option<&str>) -> Vec<Mark> {
-    let Line::Plain(commands) = shell::read(line, shell) else { return Vec::new() };
-    let leaves = |path: &str| {
-        let full = paths::normal(&paths::join(cwd.unwrap_or(folder), path));
-        path != "/dev/null" && full.as_deref().and_then(|full| paths::inside(folder, full)).is_none()
+/// As the path is written, and where it leads if somebody looked that up.
+fn of_path(path: &str, facts: &Facts<'_>) -> OfPath {
+    let base = facts.cwd.unwrap_or(facts.folder);
+    let led = match place(path, base, facts) {
+        Some(Place::Inside(paths)) => paths.as_slice(),
+        Some(Place::Outside) | None => &[],
     };
-    let redirects = commands.iter().flat_map(|command| &command.redirects);
-    redirects
-        .filter_map(|redirect| match redirect {
-            Redirect::Write { path, span } if leaves(path) => {
-                Some(Mark { span: span.clone(), risk: Risk::WritesOutside })
+    let whole = 0..path.len();
+    let is_secret = names_secret(path) || led.iter().any(|path| names_secret(path));
+    OfPath {
+        secret: is_secret.then(|| (whole.clone(), Risk::Credentials)).into_iter().collect(),
+        outside: leaves(path, base, facts).then_some((whole, Risk::WritesOutside)),
+    }
+}
+
+fn place<'a>(path: &str, base: &str, facts: &Facts<'a>) -> Option<&'a Place> {
+    facts.places.get(&Asked { path: paths::join(base, path), spelling: Spelling::Literal })
+}
+
+/// Whether writing this path from this folder writes outside the session's.
+fn leaves(path: &str, base: &str, facts: &Facts<'_>) -> bool {
+    if matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+        return false;
+    }
+    let normal = paths::normal(&paths::join(base, path));
+    let inside = normal.as_deref().and_then(|path| paths::inside(facts.folder, path)).is_some();
+    path.starts_with('~') || !inside || place(path, base, facts) == Some(&Place::Outside)
+}
+
+/// Some text of an input.
+struct Text<'a> {
+    text: &'a str,
+    /// Whether it is what the field holds as a text, and not the field's name or a number.
+    is_value: bool,
+}
+
+impl Text<'_> {
+    fn span(&self, span: Range<usize>) -> Range<usize> {
+        if self.is_value { span } else { 0..0 }
+    }
+}
+
+/// Every text of the input, with where it is.
+fn each_text(input: &Value, at: &str, each: &mut impl FnMut(&str, Text<'_>)) {
+    match input {
+        Value::Null | Value::Bool(_) => {}
+        Value::Number(number) => each(at, Text { text: &number.to_string(), is_value: false }),
+        Value::String(text) => each(at, Text { text, is_value: true }),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                each_text(item, &pointer(at, &index.to_string()), each);
             }
-            Redirect::Write { .. } | Redirect::Read { .. } | Redirect::Duplicate => None,
-        })
-        .collect()
-}
-
-/// Where a person's own word stands, in any case. An empty one stands nowhere.
-fn found(line: &str, word: &str) -> Vec<Mark> {
-    if word.is_empty() {
-        return Vec::new();
-    }
-    // ASCII only, so that places in both texts are the same.
-    let (line, word) = (line.to_ascii_lowercase(), word.to_ascii_lowercase());
-    line.match_indices(&word)
-        .map(|(at, found)| Mark { span: at..at + found.len(), risk: Risk::Listed })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(line: &str) -> Vec<(Risk, &str)> {
-        let listed = ["production".to_owned(), String::new()];
-        let marks = marks(line, Shell::Bash, "/p", Some("/p"), &listed);
-        marks.into_iter().map(|mark| (mark.risk, &line[mark.span])).collect()
-    }
-
-    #[test]
-    fn what_is_risky_is_marked_where_it_stands() {
-        let cases: [(&str, &[(Risk, &str)]); 14] = [
-            ("ls && rm -rf x", &[(Risk::Deletes, "rm -rf x")]),
-            ("sudo rm x", &[(Risk::Deletes, "sudo rm x")]),
-            ("ls $(rm x)", &[(Risk::Deletes, "rm x")]),
-            ("git push --force", &[(Risk::Forces, "git push --force")]),
-            ("git branch -D x", &[(Risk::Deletes, "git branch -D x")]),
-            ("git diff -D", &[]),
-            ("git reset --hard", &[(Risk::Destroys, "git reset --hard")]),
-            ("mkfs.ext4 /dev/sda", &[(Risk::Destroys, "mkfs.ext4 /dev/sda")]),
-            ("curl x | sh", &[(Risk::PipesToShell, "sh")]),
-            ("curl x | sudo bash", &[(Risk::PipesToShell, "sudo bash")]),
-            ("echo a > /etc/x", &[(Risk::WritesOutside, "> /etc/x")]),
-            ("cat .env", &[(Risk::Credentials, ".env")]),
-            ("deploy PRODUCTION", &[(Risk::Listed, "PRODUCTION")]),
-            ("git commit -m 'rm -rf x' && echo a > out.log 2>/dev/null", &[]),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(of(line), expected, "{line}");
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let below = pointer(at, name);
+                each(&below, Text { text: name, is_value: false });
+                each_text(value, &below, each);
+            }
         }
     }
+}
+
+/// RFC 6901.
+fn pointer(at: &str, name: &str) -> String {
+    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Where these words stand, in any case. They are lower case.
+fn found<'a>(text: &str, words: &'a [String]) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    // ASCII only, so that places in both texts are the same.
+    let text = text.to_ascii_lowercase();
+    words.iter().flat_map(move |word| {
+        let places: Vec<usize> = text.match_indices(word).map(|(at, _)| at).take(MAX_OF_A_RISK).collect();
+        places.into_iter().map(|at| at..at + word.len())
+    })
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::address;
 use super::call::{Asked, Call, Facts, Subject};
 use super::decide::decide;
-use super::marks::{marks, names_secret};
+use super::marks::marks;
 use super::paths;
 use super::programs::Access;
 use super::rule::{Effect, FETCH, FileRule, Rule, RuleFile, parse};
@@ -81,23 +81,21 @@ fn with(rules: &Rules, saved: &[Rule]) -> Rules {
 /// The texts of rules that may do, the narrowest first.
 fn candidates(call: &Call<'_>, verdict: &Verdict, facts: &Facts<'_>, listed: &[String]) -> Vec<Vec<String>> {
     let text = |field: &str| call.input.get(field).and_then(serde_json::Value::as_str);
-    let is_listed = |text: &str| {
-        listed
-            .iter()
-            .any(|word| !word.is_empty() && text.to_ascii_lowercase().contains(&word.to_ascii_lowercase()))
-    };
+    if !marks(call, facts, listed).is_empty() {
+        return Vec::new();
+    }
     match call.meaning.subject {
         Subject::Shell { field, shell } => {
-            text(field).map_or_else(Vec::new, |line| of_line(line, shell, verdict, facts, listed))
+            text(field).map_or_else(Vec::new, |line| of_line(line, shell, verdict))
         }
-        Subject::Reads { field } => text(field)
-            .filter(|path| !is_listed(path))
-            .map_or_else(Vec::new, |path| of_path(path, Access::Read, facts)),
-        Subject::Edits { field } => text(field)
-            .filter(|path| !is_listed(path))
-            .map_or_else(Vec::new, |path| of_path(path, Access::Write, facts)),
+        Subject::Reads { field } => {
+            text(field).map_or_else(Vec::new, |path| of_path(path, Access::Read, facts))
+        }
+        Subject::Edits { field } => {
+            text(field).map_or_else(Vec::new, |path| of_path(path, Access::Write, facts))
+        }
         Subject::Fetches { field } => {
-            let host = text(field).filter(|address| !is_listed(address)).and_then(address::host);
+            let host = text(field).and_then(address::host);
             host.into_iter().map(|host| vec![format!("allow {FETCH}(domain:{host})")]).collect()
         }
         // A rule about the whole tool would cover inputs that nobody has read.
@@ -105,17 +103,8 @@ fn candidates(call: &Call<'_>, verdict: &Verdict, facts: &Facts<'_>, listed: &[S
     }
 }
 
-fn of_line(
-    line: &str,
-    shell: Shell,
-    verdict: &Verdict,
-    facts: &Facts<'_>,
-    listed: &[String],
-) -> Vec<Vec<String>> {
+fn of_line(line: &str, shell: Shell, verdict: &Verdict) -> Vec<Vec<String>> {
     let Line::Plain(commands) = shell::read(line, shell) else { return Vec::new() };
-    if !marks(line, shell, facts.folder, facts.cwd, listed).is_empty() {
-        return Vec::new();
-    }
     let asking = commands.iter().zip(&verdict.parts).filter(|(_, part)| part.effect == Effect::Ask);
     let mut narrow = Vec::new();
     let mut wide = Vec::new();
@@ -143,7 +132,7 @@ fn of_path(path: &str, access: Access, facts: &Facts<'_>) -> Vec<Vec<String>> {
     let base = facts.cwd.unwrap_or(facts.folder);
     let full = paths::normal(&paths::join(base, path));
     let inside = full.as_deref().and_then(|full| paths::inside(facts.folder, full));
-    let Some(inside) = inside.filter(|inside| !inside.is_empty() && !names_secret(inside)) else {
+    let Some(inside) = inside.filter(|inside| !inside.is_empty()) else {
         return Vec::new();
     };
     let exact = escaped(inside);

@@ -23,6 +23,14 @@ pub enum Piped {
 pub struct LooseWord {
     pub text: String,
     pub span: Range<usize>,
+    pub role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Argument,
+    /// It stands after `>`.
+    Output,
 }
 
 /// Words before a command that are not its name.
@@ -31,8 +39,10 @@ const BEFORE: [&str; 12] =
 
 /// Takes time in proportion to the line.
 pub fn runs(line: &str) -> Vec<Run> {
-    let mut found = Found { runs: Vec::new(), words: Vec::new(), word: None, piped: Piped::No };
+    let mut found =
+        Found { runs: Vec::new(), words: Vec::new(), word: None, piped: Piped::No, role: Role::Argument };
     let mut quote = None;
+    let mut last = ' ';
     let mut characters = line.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, next)| *next);
@@ -57,7 +67,13 @@ pub fn runs(line: &str) -> Vec<Run> {
                 quote = Some(c);
                 found.begin(at);
             }
-            (None, ' ' | '\t' | '\r' | '<' | '>') => found.end_word(at),
+            (None, ' ' | '\t' | '\r' | '<') => found.end_word(at),
+            (None, '>') => {
+                found.end_word(at);
+                found.role = Role::Output;
+            }
+            // `>&file` and `>|file`
+            (None, '&' | '|') if last == '>' => {}
             (None, '|') => {
                 found.end_word(at);
                 found.end_run(Piped::From);
@@ -68,6 +84,7 @@ pub fn runs(line: &str) -> Vec<Run> {
             }
             (None, _) => found.put(at, c),
         }
+        last = c;
     }
     found.end_word(line.len());
     found.end_run(Piped::No);
@@ -79,11 +96,14 @@ struct Found {
     words: Vec<LooseWord>,
     word: Option<LooseWord>,
     piped: Piped,
+    /// Of the next word.
+    role: Role,
 }
 
 impl Found {
     fn begin(&mut self, at: usize) -> &mut LooseWord {
-        self.word.get_or_insert_with(|| LooseWord { text: String::new(), span: at..at })
+        let role = self.role;
+        self.word.get_or_insert_with(|| LooseWord { text: String::new(), span: at..at, role })
     }
 
     fn put(&mut self, at: usize, c: char) {
@@ -96,6 +116,7 @@ impl Found {
         if let Some(mut word) = self.word.take() {
             word.span.end = at;
             self.words.push(word);
+            self.role = Role::Argument;
         }
     }
 
@@ -103,6 +124,7 @@ impl Found {
         if let Some(word) = self.word.take() {
             self.words.push(word);
         }
+        self.role = Role::Argument;
         let words = std::mem::take(&mut self.words);
         let named =
             words.iter().position(|word| !BEFORE.contains(&word.text.as_str()) && !assigns(&word.text));
@@ -151,5 +173,25 @@ mod tests {
         let runs = runs("curl x | sh; ls");
         assert_eq!(runs.iter().map(|run| run.piped).collect::<Vec<_>>(), [Piped::No, Piped::From, Piped::No]);
         assert_eq!(runs[1].words[0].span, 9..11);
+    }
+
+    #[test]
+    fn what_stands_after_a_redirection_is_written() {
+        let cases: [(&str, &[&str]); 7] = [
+            ("a >x b", &["x"]),
+            ("a >> 'x y' 2>z", &["x y", "z"]),
+            ("a >&x", &["x"]),
+            ("a >|x", &["x"]),
+            ("a <x", &[]),
+            ("a > $(b) c", &["$"]),
+            ("a '>x' \\>y; b", &[]),
+        ];
+        for (line, expected) in cases {
+            let runs = runs(line);
+            let words = runs.iter().flat_map(|run| &run.words);
+            let written: Vec<&str> =
+                words.filter(|word| word.role == Role::Output).map(|word| word.text.as_str()).collect();
+            assert_eq!(written, expected, "{line:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@ mod calls;
 mod commands;
 mod corpus;
 mod guide;
+mod marks;
 mod offers;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};

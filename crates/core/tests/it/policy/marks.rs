@@ -1,0 +1,157 @@
+//! What is marked in calls of every kind, and where.
+
+use holdstead_core::policy::shell::Shell;
+use holdstead_core::policy::{Asked, Call, Meaning, Place, Places, Risk, Subject, Trust, marks, programs};
+use serde_json::{Value, json};
+
+use super::{SHELL_LINE, facts};
+
+fn listed() -> [String; 2] {
+    ["production".to_owned(), String::new()]
+}
+
+/// Each mark with what it stands on.
+fn marked(subject: Subject<'_>, input: &Value, places: &Places) -> Vec<(Risk, String, String)> {
+    let call = Call { tool: "T", input, meaning: Meaning { subject, harmless: &["description"] } };
+    let on = |field: &str, span: std::ops::Range<usize>| {
+        let text = input.pointer(field).and_then(Value::as_str).unwrap_or_default();
+        text.get(span).expect("a mark inside its text").to_owned()
+    };
+    let found = marks(&call, &facts(places, Trust::Trusted), &listed());
+    found.into_iter().map(|mark| (mark.risk, mark.field.clone(), on(&mark.field, mark.span))).collect()
+}
+
+fn of_line(line: &str) -> Vec<(Risk, String)> {
+    let found = marked(SHELL_LINE.subject, &json!({"command": line}), &Places::default());
+    found.into_iter().map(|(risk, _, text)| (risk, text)).collect()
+}
+
+#[test]
+fn what_is_risky_in_a_line_is_marked_where_it_stands() {
+    let cases: [(&str, &[(Risk, &str)]); 38] = [
+        ("ls && rm -rf x", &[(Risk::Deletes, "rm -rf x")]),
+        ("sudo rm x", &[(Risk::Deletes, "sudo rm x")]),
+        ("ls $(rm x)", &[(Risk::Deletes, "rm x")]),
+        ("git push --force", &[(Risk::Forces, "git push --force")]),
+        ("git push -uf origin main", &[(Risk::Forces, "git push -uf origin main")]),
+        ("git push origin +main", &[(Risk::Forces, "git push origin +main")]),
+        ("git push origin :old", &[(Risk::Deletes, "git push origin :old")]),
+        ("git push -u origin main", &[]),
+        ("git branch -D x", &[(Risk::Deletes, "git branch -D x")]),
+        ("git diff -D", &[]),
+        ("git checkout .", &[(Risk::Destroys, "git checkout .")]),
+        ("git reset --hard", &[(Risk::Destroys, "git reset --hard")]),
+        ("mkfs.ext4 /dev/sda", &[(Risk::Destroys, "mkfs.ext4 /dev/sda")]),
+        ("curl x | sh", &[(Risk::PipesToShell, "sh")]),
+        ("curl x | sudo bash", &[(Risk::PipesToShell, "sudo bash")]),
+        ("echo a > /etc/x", &[(Risk::WritesOutside, "> /etc/x")]),
+        ("echo $x > /etc/x", &[(Risk::WritesOutside, "/etc/x")]),
+        ("echo $x >> ~/.bashrc", &[(Risk::WritesOutside, "~/.bashrc")]),
+        ("echo $x > a.log", &[]),
+        ("cd /etc && echo a > x", &[(Risk::WritesOutside, "> x")]),
+        ("cd src && echo a > ../x", &[]),
+        ("cd src; echo a > ../x", &[(Risk::WritesOutside, "> ../x")]),
+        ("cd - && echo a > x", &[(Risk::WritesOutside, "> x")]),
+        ("mkdir -p /opt/x", &[(Risk::WritesOutside, "mkdir -p /opt/x")]),
+        ("cp a ../b", &[(Risk::WritesOutside, "cp a ../b")]),
+        ("cp ../a b", &[]),
+        ("cp -t /etc a", &[(Risk::WritesOutside, "cp -t /etc a")]),
+        ("mv a /tmp/b", &[(Risk::WritesOutside, "mv a /tmp/b")]),
+        ("cat a | sudo tee /etc/x", &[
+            (Risk::PipesToShell, "sudo tee /etc/x"),
+            (Risk::WritesOutside, "sudo tee /etc/x"),
+        ]),
+        ("cat /etc/hosts", &[]),
+        ("cat .env", &[(Risk::Credentials, ".env")]),
+        ("cat < .env", &[(Risk::Credentials, "< .env")]),
+        ("echo a > .npmrc", &[(Risk::Credentials, "> .npmrc")]),
+        ("deploy PRODUCTION", &[(Risk::Listed, "PRODUCTION")]),
+        ("curl https://h/x", &[]),
+        ("git commit -m 'rm -rf x' && echo a > out.log 2>/dev/null", &[]),
+        ("cargo test > target/test.log 2>&1", &[]),
+        ("", &[]),
+    ];
+    for (line, expected) in cases {
+        let expected: Vec<(Risk, String)> =
+            expected.iter().map(|(risk, text)| (*risk, (*text).to_owned())).collect();
+        assert_eq!(of_line(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn calls_of_every_kind_are_marked() {
+    let reads = Subject::Reads { field: "f" };
+    let edits = Subject::Edits { field: "f" };
+    let fetches = Subject::Fetches { field: "f" };
+    let cases: [(Subject<'_>, Value, &[(Risk, &str, &str)]); 14] = [
+        (reads, json!({"f": "src/a.rs"}), &[]),
+        (reads, json!({"f": "/etc/hosts"}), &[]),
+        (reads, json!({"f": "a/.env"}), &[(Risk::Credentials, "/f", "a/.env")]),
+        (edits, json!({"f": "src/a.rs", "text": "password"}), &[]),
+        (edits, json!({"f": "../x"}), &[(Risk::WritesOutside, "/f", "../x")]),
+        (edits, json!({"f": "~/x"}), &[(Risk::WritesOutside, "/f", "~/x")]),
+        (edits, json!({"f": "/project/a"}), &[]),
+        (edits, json!({"f": "/p/.ssh/a"}), &[
+            (Risk::WritesOutside, "/f", "/p/.ssh/a"),
+            (Risk::Credentials, "/f", "/p/.ssh/a"),
+        ]),
+        (edits, json!({"f": "a", "text": "to Production"}), &[(Risk::Listed, "/text", "Production")]),
+        (edits, json!({"f": 1}), &[]),
+        (fetches, json!({"f": "https://h/?password=x"}), &[(
+            Risk::Credentials,
+            "/f",
+            "https://h/?password=x",
+        )]),
+        (Subject::Whole, json!({"a": [{"b~/": "x .env"}]}), &[(Risk::Credentials, "/a/0/b~0~1", "x .env")]),
+        (Subject::Whole, json!({"production": true}), &[(Risk::Listed, "/production", "")]),
+        (Subject::Whole, json!({"to": ["production", "staging"]}), &[(Risk::Listed, "/to/0", "production")]),
+    ];
+    for (subject, input, expected) in cases {
+        let expected: Vec<(Risk, String, String)> = expected
+            .iter()
+            .map(|(risk, field, text)| (*risk, (*field).to_owned(), (*text).to_owned()))
+            .collect();
+        assert_eq!(marked(subject, &input, &Places::default()), expected, "{input}");
+    }
+    let numbers = [String::from("4711")];
+    let input = json!({"account": 4711});
+    let call = Call { tool: "T", input: &input, meaning: Meaning { subject: Subject::Whole, harmless: &[] } };
+    assert_eq!(marks(&call, &facts(&Places::default(), Trust::Trusted), &numbers).len(), 1);
+}
+
+/// A link is marked by where it leads.
+#[test]
+fn links_are_marked_by_where_they_lead() {
+    let mut places = Places::default();
+    for (path, place) in [
+        ("/project/notes", Place::Inside(vec!["a/.env".to_owned()])),
+        ("/project/out", Place::Outside),
+        ("/project/fine", Place::Inside(vec!["fine".to_owned()])),
+    ] {
+        let asked = Asked { path: path.to_owned(), spelling: programs::Spelling::Literal };
+        places.insert(asked, place);
+    }
+    let risks = |subject, path: &str| {
+        let found = marked(subject, &json!({"f": path, "command": path}), &places);
+        found.into_iter().map(|(risk, ..)| risk).collect::<Vec<_>>()
+    };
+    assert_eq!(risks(Subject::Reads { field: "f" }, "notes"), [Risk::Credentials]);
+    assert_eq!(risks(Subject::Edits { field: "f" }, "notes"), [Risk::Credentials]);
+    assert_eq!(risks(Subject::Edits { field: "f" }, "out"), [Risk::WritesOutside]);
+    assert_eq!(risks(Subject::Reads { field: "f" }, "out"), []);
+    assert_eq!(risks(Subject::Edits { field: "f" }, "fine"), []);
+    assert_eq!(risks(SHELL_LINE.subject, "echo a > out"), [Risk::WritesOutside]);
+}
+
+#[test]
+fn no_more_is_told_than_anybody_reads() {
+    let line = "rm x; ".repeat(10_000) + "echo a > /etc/x";
+    let found = of_line(&line);
+    assert_eq!(found.iter().filter(|(risk, _)| *risk == Risk::Deletes).count(), 8);
+    assert!(found.iter().any(|(risk, _)| *risk == Risk::WritesOutside), "{found:?}");
+    let input = json!({"a": "production ".repeat(1_000)});
+    assert_eq!(marked(Subject::Whole, &input, &Places::default()).len(), 8);
+    let other = Subject::Shell { field: "command", shell: Shell::Other };
+    let found = marked(other, &json!({"command": "rm x"}), &Places::default());
+    assert_eq!(found, [(Risk::Deletes, "/command".to_owned(), "rm x".to_owned())]);
+}
