@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use holdstead_core::policy::Rules;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::shell::{self, Shell};
-use holdstead_core::policy::Rules;
 use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId,

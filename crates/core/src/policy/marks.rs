@@ -56,7 +56,9 @@ const MAX_OF_A_RISK: usize = 8;
 pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark> {
     let mut marks = Vec::new();
     match call.meaning.subject {
-        Subject::Shell { field, shell } => of_text(call, field, &mut marks, |line| line::marks(line, shell, facts)),
+        Subject::Shell { field, shell } => {
+            of_text(call, field, &mut marks, |line| line::marks(line, shell, facts))
+        }
         Subject::Reads { field } => of_text(call, field, &mut marks, |path| of_path(path, facts).secret),
         Subject::Edits { field } => of_text(call, field, &mut marks, |path| {
             let OfPath { mut secret, outside } = of_path(path, facts);
@@ -93,12 +95,7 @@ pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark>
 }
 
 /// The marks of the field that the call is about, if it is a text.
-fn of_text(
-    call: &Call<'_>,
-    field: &str,
-    marks: &mut Vec<Mark>,
-    found: impl FnOnce(&str) -> Vec<Found>,
-) {
+fn of_text(call: &Call<'_>, field: &str, marks: &mut Vec<Mark>, found: impl FnOnce(&str) -> Vec<Found>) {
     if let Some(text) = call.input.get(field).and_then(Value::as_str) {
         let field = pointer("", field);
         marks.extend(found(text).into_iter().map(|(span, risk)| Mark { field: field.clone(), span, risk }));

@@ -58,11 +58,8 @@ fn runs(line: &str, shell: Shell) -> Vec<Run> {
         Line::Unclear(_) => return loose::runs(line).into_iter().map(loose_run).collect(),
     };
     let plain = |command: shell::Simple| {
-        let word = |word: &Word| LooseWord {
-            text: word.text().to_owned(),
-            span: word.span(),
-            role: Role::Argument,
-        };
+        let word =
+            |word: &Word| LooseWord { text: word.text().to_owned(), span: word.span(), role: Role::Argument };
         let mut run = Run {
             join: command.join,
             words: command.argv.iter().map(word).collect(),
@@ -108,8 +105,7 @@ fn written(words: &[String]) -> Vec<String> {
     if WRITERS.contains(&base_name(name)) {
         return operands.iter().filter(|word| !word.starts_with('-')).cloned().collect();
     }
-    let argv: Vec<Word> =
-        words.iter().map(|text| Word::Literal { text: text.clone(), span: 0..0 }).collect();
+    let argv: Vec<Word> = words.iter().map(|text| Word::Literal { text: text.clone(), span: 0..0 }).collect();
     if form_of(&argv).is_none() {
         return Vec::new();
     }

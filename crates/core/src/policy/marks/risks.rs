@@ -77,7 +77,8 @@ pub(in crate::policy) fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
     let pushes = program == "git" && words.get(1).is_some_and(|word| word == "push");
     // `:branch` deletes it there, `+branch` overwrites it.
     let pushed = move |start: char| pushes && words[2..].iter().any(|word| word.starts_with(start));
-    let refs = [(':', Risk::Deletes), ('+', Risk::Forces)].into_iter().filter(move |(start, _)| pushed(*start));
+    let refs =
+        [(':', Risk::Deletes), ('+', Risk::Forces)].into_iter().filter(move |(start, _)| pushed(*start));
     named
         .into_iter()
         .chain(destroys)

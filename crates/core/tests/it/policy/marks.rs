@@ -10,6 +10,9 @@ fn listed() -> [String; 2] {
     ["production".to_owned(), String::new()]
 }
 
+/// A risk, the field, and the text in it.
+type Expected = (Risk, &'static str, &'static str);
+
 /// Each mark with what it stands on.
 fn marked(subject: Subject<'_>, input: &Value, places: &Places) -> Vec<(Risk, String, String)> {
     let call = Call { tool: "T", input, meaning: Meaning { subject, harmless: &["description"] } };
@@ -57,10 +60,10 @@ fn what_is_risky_in_a_line_is_marked_where_it_stands() {
         ("cp ../a b", &[]),
         ("cp -t /etc a", &[(Risk::WritesOutside, "cp -t /etc a")]),
         ("mv a /tmp/b", &[(Risk::WritesOutside, "mv a /tmp/b")]),
-        ("cat a | sudo tee /etc/x", &[
-            (Risk::PipesToShell, "sudo tee /etc/x"),
-            (Risk::WritesOutside, "sudo tee /etc/x"),
-        ]),
+        (
+            "cat a | sudo tee /etc/x",
+            &[(Risk::PipesToShell, "sudo tee /etc/x"), (Risk::WritesOutside, "sudo tee /etc/x")],
+        ),
         ("cat /etc/hosts", &[]),
         ("cat .env", &[(Risk::Credentials, ".env")]),
         ("cat < .env", &[(Risk::Credentials, "< .env")]),
@@ -83,7 +86,7 @@ fn calls_of_every_kind_are_marked() {
     let reads = Subject::Reads { field: "f" };
     let edits = Subject::Edits { field: "f" };
     let fetches = Subject::Fetches { field: "f" };
-    let cases: [(Subject<'_>, Value, &[(Risk, &str, &str)]); 14] = [
+    let cases: [(Subject<'_>, Value, &[Expected]); 14] = [
         (reads, json!({"f": "src/a.rs"}), &[]),
         (reads, json!({"f": "/etc/hosts"}), &[]),
         (reads, json!({"f": "a/.env"}), &[(Risk::Credentials, "/f", "a/.env")]),
@@ -91,17 +94,18 @@ fn calls_of_every_kind_are_marked() {
         (edits, json!({"f": "../x"}), &[(Risk::WritesOutside, "/f", "../x")]),
         (edits, json!({"f": "~/x"}), &[(Risk::WritesOutside, "/f", "~/x")]),
         (edits, json!({"f": "/project/a"}), &[]),
-        (edits, json!({"f": "/p/.ssh/a"}), &[
-            (Risk::WritesOutside, "/f", "/p/.ssh/a"),
-            (Risk::Credentials, "/f", "/p/.ssh/a"),
-        ]),
+        (
+            edits,
+            json!({"f": "/p/.ssh/a"}),
+            &[(Risk::WritesOutside, "/f", "/p/.ssh/a"), (Risk::Credentials, "/f", "/p/.ssh/a")],
+        ),
         (edits, json!({"f": "a", "text": "to Production"}), &[(Risk::Listed, "/text", "Production")]),
         (edits, json!({"f": 1}), &[]),
-        (fetches, json!({"f": "https://h/?password=x"}), &[(
-            Risk::Credentials,
-            "/f",
-            "https://h/?password=x",
-        )]),
+        (
+            fetches,
+            json!({"f": "https://h/?password=x"}),
+            &[(Risk::Credentials, "/f", "https://h/?password=x")],
+        ),
         (Subject::Whole, json!({"a": [{"b~/": "x .env"}]}), &[(Risk::Credentials, "/a/0/b~0~1", "x .env")]),
         (Subject::Whole, json!({"production": true}), &[(Risk::Listed, "/production", "")]),
         (Subject::Whole, json!({"to": ["production", "staging"]}), &[(Risk::Listed, "/to/0", "production")]),
