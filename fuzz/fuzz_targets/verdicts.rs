@@ -4,7 +4,7 @@
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, decide, marks, offers,
+    Call, Facts, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, decide, marks, offers,
 };
 use holdstead_protocol::PermissionMode;
 use libfuzzer_sys::fuzz_target;
@@ -22,6 +22,7 @@ fn facts(places: &Places) -> Facts<'_> {
         home: None,
         trust: Trust::Trusted,
         places,
+        variables: &NO_VARIABLES,
     }
 }
 

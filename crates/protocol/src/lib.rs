@@ -20,6 +20,7 @@ mod state;
 mod time;
 pub mod transport;
 mod trust;
+mod variable;
 
 pub use agent_box::AgentBox;
 pub use ask::{
@@ -43,3 +44,4 @@ pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};
 pub use time::{Timestamp, TimestampError};
 pub use trust::{LeftOut, Trust};
+pub use variable::{VariableValue, Variables};

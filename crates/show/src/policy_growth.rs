@@ -72,7 +72,7 @@ pub(crate) fn show() -> Result<String> {
     ] {
         let text = |size| grown("", repeated, size - 1);
         worst = worst.max(growth(&format!("rules, {repeated:?}"), text, |text| drop(RuleFile::parse(text)))?);
-        let file = |size| RuleFile::parse(&text(size)).unwrap_or(RuleFile { rules: Vec::new() });
+        let file = |size| RuleFile::parse(&text(size)).unwrap_or_default();
         let matches = |file: &RuleFile| {
             let mut rules = Rules::default();
             rules.add(holdstead_core::policy::Source::Person, file.clone());

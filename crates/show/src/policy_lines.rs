@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Call, Facts, Mark, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide, marks, offers,
+    Call, Facts, Mark, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, Verdict, decide, marks,
+    offers,
 };
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
@@ -48,6 +49,7 @@ fn facts(places: &Places, trust: Trust) -> Facts<'_> {
         home: Some("/people/u"),
         trust,
         places,
+        variables: &NO_VARIABLES,
     }
 }
 

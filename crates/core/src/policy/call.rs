@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdstead_protocol::PermissionMode;
+use holdstead_protocol::{PermissionMode, Variables};
 use serde_json::Value;
 
 use super::paths;
@@ -56,6 +56,8 @@ pub struct Facts<'a> {
     /// Whether a person trusts what this folder's repository runs.
     pub trust: Trust,
     pub places: &'a Places,
+    /// What conditions like `$phase release` ask about: see [`super::variables`].
+    pub variables: &'a Variables,
 }
 
 /// A path whose place must be known before a call can be allowed: absolute, with `..` in it as it was written.

@@ -59,7 +59,11 @@ impl<'a> Decision<'a> {
         let wide = self.rules.wide(self.facts).filter(|placed| match &placed.rule.target {
             Target::Everything => true,
             Target::Server(server) => server_tool(server, self.call.tool).is_some(),
-            Target::Tool(_) | Target::Command(_) | Target::Path { .. } | Target::Domain { .. } => false,
+            Target::Tool(_)
+            | Target::Command(_)
+            | Target::Path { .. }
+            | Target::Domain { .. }
+            | Target::Stop => false,
         });
         strictest(tools.chain(wide).filter(|placed| placed.rule.effect > Effect::Allow))
     }
@@ -116,7 +120,8 @@ impl<'a> Decision<'a> {
             | Target::Tool(_)
             | Target::Command(_)
             | Target::Path { .. }
-            | Target::Domain { .. } => false,
+            | Target::Domain { .. }
+            | Target::Stop => false,
         });
         let tools = self.of_tool().filter(|placed| matches!(placed.rule.target, Target::Tool(_)));
         part_of(strictest(tools.chain(servers)), "no rule speaks of it")
@@ -167,7 +172,11 @@ impl<'a> Decision<'a> {
                 let below = host.strip_suffix(named.as_str()).is_some_and(|start| start.ends_with('.'));
                 &host == named || (below && (*depth == Domains::Below || placed.rule.effect > Effect::Allow))
             }
-            Target::Everything | Target::Server(_) | Target::Command(_) | Target::Path { .. } => false,
+            Target::Everything
+            | Target::Server(_)
+            | Target::Command(_)
+            | Target::Path { .. }
+            | Target::Stop => false,
         };
         part_of(strictest(self.of_tool().filter(fits)), "no rule speaks of it")
     }
@@ -179,7 +188,11 @@ pub(super) fn allows_paths(placed: &Placed, paths: &[String]) -> bool {
         && match &placed.rule.target {
             Target::Tool(_) => true,
             Target::Path { glob, .. } => paths.iter().all(|path| glob.fits(path, super::glob::Case::Exact)),
-            Target::Everything | Target::Server(_) | Target::Command(_) | Target::Domain { .. } => false,
+            Target::Everything
+            | Target::Server(_)
+            | Target::Command(_)
+            | Target::Domain { .. }
+            | Target::Stop => false,
         }
 }
 

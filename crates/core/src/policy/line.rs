@@ -84,7 +84,8 @@ impl<'a> Decision<'a> {
                 | Target::Tool(_)
                 | Target::Server(_)
                 | Target::Path { .. }
-                | Target::Domain { .. } => false,
+                | Target::Domain { .. }
+                | Target::Stop => false,
             })
         }))
     }

@@ -78,7 +78,8 @@ pub(super) fn restricted<'a>(
         | Target::Tool(_)
         | Target::Server(_)
         | Target::Command(_)
-        | Target::Domain { .. } => false,
+        | Target::Domain { .. }
+        | Target::Stop => false,
     }))
 }
 

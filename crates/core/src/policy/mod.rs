@@ -5,7 +5,9 @@
 mod address;
 mod call;
 mod conditions;
+mod context;
 mod decide;
+mod ending;
 mod exact;
 mod folders;
 mod glob;
@@ -21,13 +23,17 @@ mod rules;
 pub mod shell;
 mod strict;
 mod suspects;
+mod variables;
 mod verdict;
 
 pub use call::{Asked, Call, Facts, Meaning, Place, Places, Subject};
+pub use context::{Said, said_at_start};
 pub use decide::decide;
+pub use ending::{Ending, MAX_STOP_ATTEMPTS, ending, stop_rules};
 pub(crate) use exact::covering;
 pub use exact::offered_scopes;
 pub use marks::{Mark, Risk, marks};
 pub use offers::{Offer, Offers, offers};
 pub use rules::{Placed, Rules, Source, Trust, Withheld};
+pub use variables::{NO_VARIABLES, STOP_ATTEMPTS, variables};
 pub use verdict::{By, Part, Requirement, Verdict};

@@ -74,7 +74,10 @@ fn with(rules: &Rules, saved: &[Rule]) -> Rules {
     let file_rule =
         |(line, rule): (usize, &Rule)| FileRule { rule: rule.clone(), line, examples: Vec::new() };
     let mut all = rules.clone();
-    all.add(Source::Session, RuleFile { rules: (1..).zip(saved).map(file_rule).collect() });
+    all.add(
+        Source::Session,
+        RuleFile { rules: (1..).zip(saved).map(file_rule).collect(), ..RuleFile::default() },
+    );
     all
 }
 

@@ -1,10 +1,12 @@
 //! All rules that count for a session, from every layer. Their order never matters.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use holdstead_protocol::{VariableValue, Variables};
 
 use super::call::Facts;
 use super::programs::base_name;
-use super::rule::{Effect, FileRule, Layer, Rule, RuleFile, Target};
+use super::rule::{Context, DefaultValue, Effect, FileRule, Layer, Rule, RuleFile, Target};
 
 /// Where rules come from, and for a project whether a person trusts its file as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,8 @@ pub struct Placed {
     pub line: usize,
 }
 
-/// An allow of a project's file that does not count, because a person has not trusted the file.
+/// A line of a project's file that does not count, because a person has not trusted the file: an allow, what could switch
+/// one on, and whatever speaks to the agent or keeps it going.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "line {line}: `{text}` does not count: a project's file can only ask and deny until a person trusts it as it is"
@@ -66,19 +69,41 @@ pub struct Rules {
     strict_paths: Vec<usize>,
     /// Rules about servers and about everything.
     wide: Vec<usize>,
+    /// Rules about the end of a turn.
+    stops: Vec<usize>,
+    /// Of each variable the one from the first layer that has one.
+    defaults: BTreeMap<String, (Layer, VariableValue)>,
+    contexts: Vec<(Layer, Context)>,
 }
 
 impl Rules {
-    /// Adds a file's rules, and tells which of them do not count.
+    /// Adds a file's rules, and tells which of its lines do not count.
     pub fn add(&mut self, source: Source, file: RuleFile) -> Vec<Withheld> {
         let mut withheld = Vec::new();
+        let untrusted = source == Source::Project(Trust::Untrusted);
+        let layer = source.layer();
         for FileRule { rule, line, .. } in file.rules {
-            if source == Source::Project(Trust::Untrusted) && rule.effect == Effect::Allow {
+            if untrusted && (rule.effect == Effect::Allow || rule.target == Target::Stop) {
                 withheld.push(Withheld { line, text: rule.text });
             } else {
-                self.place(Placed { rule, layer: source.layer(), line });
+                self.place(Placed { rule, layer, line });
             }
         }
+        for DefaultValue { name, value, text, line } in file.defaults {
+            if untrusted {
+                withheld.push(Withheld { line, text });
+            } else if self.defaults.get(&name).is_none_or(|(other, _)| layer < *other) {
+                self.defaults.insert(name, (layer, value));
+            }
+        }
+        for context in file.contexts {
+            if untrusted {
+                withheld.push(Withheld { line: context.line, text: context.text });
+            } else {
+                self.contexts.push((layer, context));
+            }
+        }
+        withheld.sort_by_key(|withheld| withheld.line);
         withheld
     }
 
@@ -104,6 +129,11 @@ impl Rules {
                 self.placed.push(placed);
                 return;
             }
+            (Target::Stop, _) => {
+                self.stops.push(index);
+                self.placed.push(placed);
+                return;
+            }
         };
         map.entry(key.to_owned()).or_default().push(index);
         self.placed.push(placed);
@@ -111,6 +141,20 @@ impl Rules {
 
     pub fn iter(&self) -> impl Iterator<Item = &Placed> {
         self.placed.iter()
+    }
+
+    /// What variables are while nobody set them.
+    pub fn defaults(&self) -> Variables {
+        self.defaults.iter().map(|(name, (_, value))| (name.clone(), value.clone())).collect()
+    }
+
+    pub(super) fn contexts(&self) -> impl Iterator<Item = (Layer, &Context)> {
+        self.contexts.iter().map(|(layer, context)| (*layer, context))
+    }
+
+    /// Rules about the end of a turn, whether their conditions hold or not.
+    pub(super) fn stops(&self) -> impl Iterator<Item = &Placed> {
+        self.stops.iter().map(|place| &self.placed[*place])
     }
 
     /// Allows of a command of exactly this program.

@@ -102,7 +102,8 @@ fn programs() -> Result<BTreeSet<String>> {
         | Target::Tool(_)
         | Target::Server(_)
         | Target::Path { .. }
-        | Target::Domain { .. } => None,
+        | Target::Domain { .. }
+        | Target::Stop => None,
     });
     Ok(allowed.chain(OTHERS.map(str::to_owned)).collect())
 }

@@ -1,10 +1,11 @@
-//! `when agent claude-code and mode not plan and depth >= 1 and folder ~/code/shop/**`
+//! `when agent claude-code and mode not plan and depth >= 1 and folder ~/code/shop/** and $phase release`
 
-use holdstead_protocol::PermissionMode;
+use holdstead_protocol::{PermissionMode, VariableValue};
 
 use super::cursor::Cursor;
 use super::file::Wrong;
 use crate::policy::glob::{Base, Glob};
+use crate::policy::variables;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
@@ -26,6 +27,19 @@ pub enum Condition {
         comparison: Comparison,
         depth: u32,
     },
+    /// What somebody set for the session, or what is counted in it.
+    Variable {
+        name: String,
+        test: Test,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// `$phase release`, `$phase not release`
+    Value { is: Is, value: VariableValue },
+    /// `$stop_attempts >= 1`
+    Number { comparison: Comparison, number: i64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +56,8 @@ pub enum Comparison {
     AtMost,
 }
 
-const HINT: &str = "agent NAME, mode NAME, folder PATH, depth N; several are joined by `and`";
+const HINT: &str =
+    "agent NAME, mode NAME, folder PATH, depth N, $variable VALUE; several are joined by `and`";
 const MODES: [(&str, PermissionMode); 4] = [
     ("default", PermissionMode::Default),
     ("acceptEdits", PermissionMode::AcceptEdits),
@@ -70,6 +85,9 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Condition, Wrong> {
     cursor.skip_blanks();
     let start = *cursor;
     let subject = cursor.word();
+    if let Some(name) = subject.strip_prefix('$') {
+        return variable(name, start, cursor);
+    }
     if !matches!(subject, "agent" | "mode" | "folder" | "depth") {
         return Err(start.wrong(0, format!("`{subject}` is no condition"), HINT));
     }
@@ -83,7 +101,7 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Condition, Wrong> {
         Is::This
     };
     let at = *cursor;
-    let value = value(cursor)?;
+    let value = word_or_quoted(cursor)?;
     if value.is_empty() {
         return Err(at.wrong(0, format!("`{subject}` of what?"), HINT));
     }
@@ -111,7 +129,7 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Condition, Wrong> {
 }
 
 /// A word, or several in single quotes.
-fn value<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Wrong> {
+fn word_or_quoted<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Wrong> {
     if !cursor.rest().starts_with('\'') {
         return Ok(cursor.word());
     }
@@ -136,5 +154,60 @@ fn depth(is: Is, value: &str, at: Cursor<'_>, cursor: &mut Cursor<'_>) -> Result
     match is {
         Is::This => Ok(Condition::Depth { comparison, depth }),
         Is::Other => Err(at.wrong(0, "a depth has no `not`", HINT)),
+    }
+}
+
+/// What stands after `$`, and what is asked of it.
+fn variable(name: &str, start: Cursor<'_>, cursor: &mut Cursor<'_>) -> Result<Condition, Wrong> {
+    const HINT: &str = "$phase release, $phase not release, $task_claimed true, $stop_attempts >= 1";
+    variables::check_name(name).map_err(|why| start.wrong(1, why, HINT))?;
+    cursor.skip_blanks();
+    let mut at = *cursor;
+    let mut ahead = at;
+    let comparison = match ahead.word() {
+        ">=" => Some(Comparison::AtLeast),
+        "<=" => Some(Comparison::AtMost),
+        _ => None,
+    };
+    let test = if let Some(comparison) = comparison {
+        ahead.skip_blanks();
+        let word = ahead;
+        let number = ahead.word();
+        *cursor = ahead;
+        let number =
+            number.parse().map_err(|_| word.wrong(0, format!("`{number}` is no whole number"), HINT))?;
+        Test::Number { comparison, number }
+    } else {
+        let is = match at.rest().split([' ', '\t']).next() {
+            Some("not") => {
+                cursor.word();
+                cursor.skip_blanks();
+                at = *cursor;
+                Is::Other
+            }
+            _ => Is::This,
+        };
+        Test::Value { is, value: value(cursor).map_err(|what| at.wrong(0, what, HINT))? }
+    };
+    Ok(Condition::Variable { name: name.to_owned(), test })
+}
+
+/// The value of a variable, as rules and defaults write it.
+pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<VariableValue, String> {
+    let quoted = cursor.rest().starts_with('\'');
+    let written = word_or_quoted(cursor).map_err(|wrong| wrong.what)?;
+    match written {
+        "" | "and" if !quoted => Err("a variable without a value".to_owned()),
+        ">" | "<" | "=" | "==" | "!=" if !quoted => Err(format!("`{written}` is no comparison")),
+        "true" if !quoted => Ok(VariableValue::Flag(true)),
+        "false" if !quoted => Ok(VariableValue::Flag(false)),
+        _ => {
+            // `007` is no number: written again it would be another text.
+            let number: Option<i64> = written.parse().ok();
+            let number = number.filter(|number| !quoted && number.to_string() == written);
+            let number = number.map(VariableValue::Number);
+            let value = number.unwrap_or_else(|| VariableValue::Text(written.to_owned()));
+            variables::check_value(&value).map(|()| value).map_err(str::to_owned)
+        }
     }
 }

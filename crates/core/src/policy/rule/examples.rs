@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::{Example, Expect, FileRule, Rule, RuleFile, SHELL, Target, Wrong};
 use crate::policy::shell::Shell;
-use crate::policy::{Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide};
+use crate::policy::{
+    Call, Facts, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, Verdict, decide,
+};
 
 const FOLDER: &str = "/folder";
 
@@ -16,7 +18,10 @@ pub(super) fn check(rule: &FileRule) -> Vec<Wrong> {
     let mut rules = Rules::default();
     rules.add(
         Source::Person,
-        RuleFile { rules: vec![FileRule { rule: alone, line: rule.line, examples: Vec::new() }] },
+        RuleFile {
+            rules: vec![FileRule { rule: alone, line: rule.line, examples: Vec::new() }],
+            ..RuleFile::default()
+        },
     );
     rule.examples.iter().filter_map(|example| mistake(example, &rule.rule, &rules)).collect()
 }
@@ -47,7 +52,10 @@ fn decided(text: &str, target: &Target, rules: &Rules) -> Verdict {
         }
         Target::Path { tool, .. } => (tool.as_str(), Subject::Reads { field: "x" }, json!({"x": text})),
         Target::Domain { .. } => (super::FETCH, Subject::Fetches { field: "x" }, json!({"x": text})),
-        Target::Tool(_) | Target::Server(_) | Target::Everything => (text, Subject::Whole, Value::Null),
+        // A turn's end is no call, and no example of one.
+        Target::Tool(_) | Target::Server(_) | Target::Everything | Target::Stop => {
+            (text, Subject::Whole, Value::Null)
+        }
     };
     let call = Call { tool, input: &input, meaning: Meaning { subject, harmless: &[] } };
     let none = Places::default();
@@ -60,6 +68,7 @@ fn decided(text: &str, target: &Target, rules: &Rules) -> Verdict {
         home: None,
         trust: Trust::Trusted,
         places,
+        variables: &NO_VARIABLES,
     };
     let unresolved = decide(&call, rules, &facts(&none)).unresolved;
     decide(&call, rules, &facts(&Places::without_links(FOLDER, &unresolved)))

@@ -1,4 +1,5 @@
-//! A file of rules: one a line, comments, and examples that a rule carries on indented lines below it.
+//! A file of rules: one a line, what holds from a session's start, comments, and examples that a rule carries on indented
+//! lines below it.
 //!
 //! ```text
 //! deny Bash(rm -rf:*) # Use git clean -n first
@@ -6,6 +7,7 @@
 //!   no  rm notes.txt
 //! ```
 
+use super::start::{self, Context, DefaultValue};
 use super::{Rule, examples, parse};
 
 /// The most that one file may hold.
@@ -21,9 +23,22 @@ pub struct Wrong {
     pub hint: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleFile {
     pub rules: Vec<FileRule>,
+    /// One for each variable at most.
+    pub defaults: Vec<DefaultValue>,
+    pub contexts: Vec<Context>,
+}
+
+/// What indented lines would belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// Nothing that has examples.
+    Nothing,
+    Rule,
+    /// A line that could not be read: its mistake is told, and what stands below it is not.
+    Mistake,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,38 +73,64 @@ impl RuleFile {
             let hint = "split it, or name programs instead of single commands".to_owned();
             return Err(vec![Wrong { line: 1, column: 1, what: "a file over 1 MiB".to_owned(), hint }]);
         }
-        let mut rules: Vec<FileRule> = Vec::new();
+        let mut file = Self::default();
         let mut mistakes = Vec::new();
-        // Whether the rule that examples below would belong to could be read.
-        let mut owner_is_wrong = false;
+        let mut above = Above::Nothing;
         for (number, line) in (1..).zip(text.lines()) {
             let content = line.trim();
             if content.is_empty() || content.starts_with('#') {
                 continue;
             }
             let read = if line.starts_with([' ', '\t']) {
-                example(line, number).and_then(|example| match rules.last_mut() {
-                    Some(rule) if !owner_is_wrong => {
-                        rule.examples.push(example);
-                        Ok(())
-                    }
-                    _ if owner_is_wrong => Ok(()),
-                    _ => Err(wrong(
-                        number,
-                        1,
-                        "an example before any rule",
-                        "rules begin at the start of a line",
-                    )),
-                })
+                example(line, number).and_then(|example| file.add_example(example, above))
             } else {
-                let rule = parse(line).map_err(|wrong| Wrong { line: number, ..wrong });
-                owner_is_wrong = rule.is_err();
-                rule.map(|rule| rules.push(FileRule { rule, line: number, examples: Vec::new() }))
+                let read = file.add_line(line, number).map_err(|wrong| Wrong { line: number, ..wrong });
+                above = *read.as_ref().unwrap_or(&Above::Mistake);
+                read.map(|_| ())
             };
             mistakes.extend(read.err());
         }
-        mistakes.extend(rules.iter().flat_map(examples::check));
-        if mistakes.is_empty() { Ok(Self { rules }) } else { Err(mistakes) }
+        mistakes.extend(file.rules.iter().flat_map(examples::check));
+        if mistakes.is_empty() { Ok(file) } else { Err(mistakes) }
+    }
+
+    fn add_line(&mut self, line: &str, number: usize) -> Result<Above, Wrong> {
+        match line.split([' ', '\t']).next() {
+            Some(start::DEFAULT) => {
+                let value = start::default_value(line, number)?;
+                if let Some(first) = self.defaults.iter().find(|default| default.name == value.name) {
+                    let what = format!("`${}` has a default already, in line {}", value.name, first.line);
+                    return Err(wrong(number, 1, &what, "leave one of them out"));
+                }
+                self.defaults.push(value);
+                Ok(Above::Nothing)
+            }
+            Some(start::CONTEXT) => {
+                self.contexts.push(start::context(line, number)?);
+                Ok(Above::Nothing)
+            }
+            _ => {
+                let rule = parse(line)?;
+                self.rules.push(FileRule { rule, line: number, examples: Vec::new() });
+                Ok(Above::Rule)
+            }
+        }
+    }
+
+    fn add_example(&mut self, example: Example, above: Above) -> Result<(), Wrong> {
+        match (above, self.rules.last_mut()) {
+            (Above::Rule, Some(rule)) => {
+                rule.examples.push(example);
+                Ok(())
+            }
+            (Above::Mistake, _) => Ok(()),
+            (Above::Rule | Above::Nothing, _) => Err(wrong(
+                example.line,
+                1,
+                "an example that is below no rule",
+                "rules begin at the start of a line",
+            )),
+        }
     }
 }
 

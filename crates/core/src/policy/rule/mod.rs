@@ -5,14 +5,16 @@ mod cursor;
 mod examples;
 mod file;
 mod parse;
+mod start;
 mod target;
 mod too_wide;
 
 use std::fmt;
 
-pub use condition::{Comparison, Condition, Is};
+pub use condition::{Comparison, Condition, Is, Test};
 pub use file::{Example, Expect, FileRule, RuleFile, Wrong};
 pub use parse::parse;
+pub use start::{Context, DefaultValue};
 pub use target::{CommandPattern, Domains, FETCH, Rest, SHELL, Target};
 pub use too_wide::remark;
 

@@ -11,19 +11,7 @@ const MAX_BYTES: usize = 4_096;
 
 /// Reads one rule, without examples. The line of a mistake is 1.
 pub fn parse(line: &str) -> Result<Rule, Wrong> {
-    let mut cursor = Cursor::new(line);
-    if line.len() > MAX_BYTES {
-        return Err(cursor.wrong(
-            MAX_BYTES,
-            "a rule that is too long",
-            "name the program and its first arguments",
-        ));
-    }
-    if let Some((at, _)) =
-        line.char_indices().find(|(_, c)| *c == '\n' || crate::policy::shell::is_hidden(*c))
-    {
-        return Err(cursor.wrong(at, "a character that cannot be seen", "write it without"));
-    }
+    let mut cursor = visible(line)?;
     cursor.skip_blanks();
     let start = cursor;
     let effect = match cursor.word() {
@@ -38,8 +26,26 @@ pub fn parse(line: &str) -> Result<Rule, Wrong> {
     Ok(Rule { effect, target, when, words, text: line.trim().to_owned() })
 }
 
+/// The start of a line that can be seen whole, and is no longer than a line may be.
+pub(super) fn visible(line: &str) -> Result<Cursor<'_>, Wrong> {
+    let cursor = Cursor::new(line);
+    if line.len() > MAX_BYTES {
+        return Err(cursor.wrong(
+            MAX_BYTES,
+            "a rule that is too long",
+            "name the program and its first arguments",
+        ));
+    }
+    if let Some((at, _)) =
+        line.char_indices().find(|(_, c)| *c == '\n' || crate::policy::shell::is_hidden(*c))
+    {
+        return Err(cursor.wrong(at, "a character that cannot be seen", "write it without"));
+    }
+    Ok(cursor)
+}
+
 /// `when …`, then `# …`, each of them or none.
-fn tail(mut cursor: Cursor<'_>) -> Result<(Vec<condition::Condition>, Option<String>), Wrong> {
+pub(super) fn tail(mut cursor: Cursor<'_>) -> Result<(Vec<condition::Condition>, Option<String>), Wrong> {
     let blank = cursor.rest().starts_with([' ', '\t']) || cursor.rest().is_empty();
     if !blank {
         return Err(cursor.wrong(

@@ -20,6 +20,8 @@ pub enum Target {
     Path { tool: String, glob: Glob },
     /// `WebFetch(domain:example.org)`
     Domain { host: String, depth: Domains },
+    /// `Stop`: the end of a turn. Only denied.
+    Stop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum Rest {
 /// The word of a rule that stands for every tool of its kind, whatever an agent calls it.
 pub const SHELL: &str = "Bash";
 pub const FETCH: &str = "WebFetch";
+/// The word of a rule for the end of a turn, which is no tool.
+const STOP: &str = "Stop";
 /// Tools whose pattern is a path.
 const PATH_TOOLS: [&str; 9] =
     ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS"];
@@ -109,6 +113,14 @@ fn whole_tool(tool: &str, start: Cursor<'_>, effect: Effect) -> Result<Target, W
     if let Some(server) = tool.strip_suffix("__*").and_then(|tool| tool.strip_prefix("mcp__")) {
         let server = (!server.is_empty() && is_name(server)).then(|| Target::Server(server.to_owned()));
         return server.ok_or_else(|| start.wrong(5, "no server's name", "mcp__server__*"));
+    }
+    if tool == STOP {
+        let hint = "only `deny Stop when $tests_passed not true # Run the tests first`";
+        return match effect {
+            Effect::Deny => Ok(Target::Stop),
+            Effect::Allow => Err(start.wrong(0, "a turn ends unless a rule denies it", hint)),
+            Effect::Ask => Err(start.wrong(0, "nobody is asked whether a turn may end", hint)),
+        };
     }
     if !is_name(tool) {
         return Err(start.wrong(0, format!("`{tool}` is no tool's name"), TOOLS_HINT));

@@ -1,4 +1,4 @@
-use holdstead_protocol::PermissionMode;
+use holdstead_protocol::{PermissionMode, VariableValue};
 use proptest::prelude::*;
 
 use super::*;
@@ -44,6 +44,7 @@ fn rules_are_read() {
         ("ask Bash", Effect::Ask, tool("Bash")),
         ("deny Bash(*)", Effect::Deny, tool("Bash")),
         ("deny *", Effect::Deny, Target::Everything),
+        ("deny Stop # Run the tests first", Effect::Deny, Target::Stop),
         ("allow Read", Effect::Allow, tool("Read")),
         ("allow mcp__github__get_issue", Effect::Allow, tool("mcp__github__get_issue")),
         ("allow mcp__github__*", Effect::Allow, Target::Server("github".into())),
@@ -143,6 +144,17 @@ fn wrong_rules_name_the_column_and_help() {
         ("allow Edit(a) when depth >= x", 26, "depth >= 1"),
         ("allow Edit(a) when mode plan or depth 1", 30, "joined by `and`"),
         ("allow Edit(a) when folder code", 27, "folder ~/code/shop"),
+        ("allow Edit(a) when $ x", 21, "$phase release"),
+        ("allow Edit(a) when $Phase x", 21, "$phase release"),
+        ("allow Edit(a) when $count>=2", 21, "$stop_attempts >= 1"),
+        ("allow Edit(a) when $count >= two", 30, "$stop_attempts >= 1"),
+        ("allow Edit(a) when $count > 2", 27, "$stop_attempts >= 1"),
+        ("allow Edit(a) when $phase", 26, "$phase release"),
+        ("allow Edit(a) when $claimed and $phase x", 29, "$task_claimed true"),
+        ("allow Edit(a) when $phase two words", 31, "joined by `and`"),
+        ("allow Stop", 7, "deny Stop"),
+        ("ask Stop", 5, "deny Stop"),
+        ("deny Stop(now)", 6, "write `Stop` alone"),
         ("allow Edit(a\u{202e})", 13, "write it without"),
     ];
     for (line, column, hint) in cases {
@@ -169,6 +181,43 @@ fn a_file_has_comments_and_examples_and_tells_all_its_mistakes() {
         [(1, 1), (2, 1), (4, 3), (6, 6)]
     );
     assert!(RuleFile::parse(&"#".repeat(2 << 20)).is_err());
+}
+
+#[test]
+fn a_file_says_what_holds_from_the_start() {
+    let file = RuleFile::parse(
+        "default $require_task true\ndefault $phase 'two words' # why\ndefault $version 007\ncontext # Speak French\ncontext when agent claude-code and $phase 3 # Be # brief\n",
+    )
+    .expect("a file");
+    let values: Vec<_> = file.defaults.iter().map(|one| (one.name.as_str(), one.value.clone())).collect();
+    assert_eq!(
+        values,
+        [
+            ("require_task", VariableValue::Flag(true)),
+            ("phase", VariableValue::Text("two words".into())),
+            ("version", VariableValue::Text("007".into()))
+        ]
+    );
+    let words: Vec<_> =
+        file.contexts.iter().map(|one| (one.line, one.when.len(), one.words.as_str())).collect();
+    assert_eq!(words, [(4, 0, "Speak French"), (5, 2, "Be # brief")]);
+    for (line, column, hint) in [
+        ("default", 8, "default $require_task true"),
+        ("default require_task true", 9, "default $require_task true"),
+        ("default $require_task", 22, "default $require_task true"),
+        ("default $phase two words", 20, "in quotes"),
+        ("default $stop_attempts 3", 10, "default $require_task true"),
+        ("context", 8, "context # "),
+        ("context Speak French", 9, "begin with `when`"),
+        ("context when moon full # x", 14, "agent NAME"),
+        ("default $a 1\u{202e}", 13, "write it without"),
+    ] {
+        let wrong = RuleFile::parse(line).expect_err(line);
+        assert_eq!((wrong.len(), wrong[0].column), (1, column), "{line}: {wrong:?}");
+        assert!(wrong[0].hint.contains(hint), "{line}: {wrong:?}");
+    }
+    let wrong = RuleFile::parse("allow Read\ndefault $a 1\n  yes x\ndefault $a 2").expect_err("mistakes");
+    assert_eq!(wrong.iter().map(|wrong| wrong.line).collect::<Vec<_>>(), [3, 4]);
 }
 
 #[test]
@@ -218,7 +267,7 @@ fn whoever_saves_a_rule_is_told_what_it_covers() {
 
 proptest! {
     #[test]
-    fn any_text_is_a_rule_or_a_mistake(text in prop_oneof![any::<String>(), "(allow|ask|deny) (Bash|Edit|mcp__x|WebFetch)[a-z():*'\"\\\\# /.~]{0,30}( when (agent|mode|depth|folder) [a-z0-9/~']{0,5})?"]) {
+    fn any_text_is_a_rule_or_a_mistake(text in prop_oneof![any::<String>(), "(allow|ask|deny) (Bash|Edit|mcp__x|WebFetch)[a-z():*'\"\\\\# /.~]{0,30}( when (agent|mode|depth|folder|[$][a-z]) (not |>= )?[a-z0-9/~']{0,5})?"]) {
         match parse(&text) {
             Ok(rule) => prop_assert_eq!(parse(&rule.text).expect("again"), rule),
             Err(wrong) => prop_assert!(wrong.column >= 1 && wrong.column <= text.chars().count() + 1, "{}", wrong),

@@ -3,7 +3,9 @@
 use holdstead_core::policy::programs::Spelling;
 use holdstead_core::policy::rule::Effect;
 use holdstead_core::policy::shell::Shell;
-use holdstead_core::policy::{Asked, Call, Facts, Meaning, Place, Places, Subject, Trust, decide};
+use holdstead_core::policy::{
+    Asked, Call, Facts, Meaning, NO_VARIABLES, Place, Places, Subject, Trust, decide,
+};
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
 
@@ -93,6 +95,7 @@ fn conditions_hold_for_the_session() {
         home: Some("/people/u"),
         trust: Trust::Untrusted,
         places: &places,
+        variables: &NO_VARIABLES,
     };
     let holds = |when: &str, facts: &Facts<'_>| {
         let allowed = decide(&call, &rules(&format!("allow T when {when}")), facts).effect == Effect::Allow;
@@ -139,6 +142,7 @@ fn places_decide_not_spellings() {
             home: None,
             trust: Trust::Trusted,
             places,
+            variables: &NO_VARIABLES,
         };
         decide(&Call { tool: "Bash", input: &input, meaning }, &rules, &facts)
     };

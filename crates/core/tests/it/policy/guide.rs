@@ -100,7 +100,7 @@ fn tried(rule: &str, call: &str) -> (Effect, Option<String>) {
             let meaning = Meaning { subject: Subject::Fetches { field: "x" }, harmless: &[] };
             decided(&Call { tool: "WebFetch", input: &json!({"x": call}), meaning }, &all, Trust::Trusted)
         }
-        Target::Tool(_) | Target::Server(_) | Target::Everything => {
+        Target::Tool(_) | Target::Server(_) | Target::Everything | Target::Stop => {
             let meaning = Meaning { subject: Subject::Whole, harmless: &[] };
             decided(&Call { tool: call, input: &json!({}), meaning }, &all, Trust::Trusted)
         }

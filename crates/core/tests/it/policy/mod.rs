@@ -4,12 +4,15 @@ mod calls;
 mod commands;
 mod corpus;
 mod guide;
+mod lifecycle;
 mod marks;
 mod offers;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
-use holdstead_core::policy::{Call, Facts, Meaning, Places, Rules, Source, Subject, Trust, Verdict, decide};
+use holdstead_core::policy::{
+    Call, Facts, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, Verdict, decide,
+};
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
 
@@ -36,6 +39,7 @@ pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
         home: Some("/people/u"),
         trust,
         places,
+        variables: &NO_VARIABLES,
     }
 }
 
