@@ -75,6 +75,14 @@ impl Glob {
         Ok(Self { base, segments })
     }
 
+    /// Whether it stands for one path only.
+    pub fn is_one(&self) -> bool {
+        self.segments.iter().all(|segment| match segment {
+            Segment::Folders => false,
+            Segment::Name(pieces) => pieces.iter().all(|piece| matches!(piece, Piece::Char(_))),
+        })
+    }
+
     /// Whether this path, relative to where the pattern begins, fits.
     pub fn fits(&self, path: &str, case: Case) -> bool {
         fits(&self.segments, &names(path), case)

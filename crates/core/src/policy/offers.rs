@@ -70,7 +70,8 @@ fn needed(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>, mut saved: Vec<Rule
     saved
 }
 
-fn with(rules: &Rules, saved: &[Rule]) -> Rules {
+/// As if these had been saved.
+pub(super) fn with<'a>(rules: &Rules, saved: impl IntoIterator<Item = &'a Rule>) -> Rules {
     let file_rule =
         |(line, rule): (usize, &Rule)| FileRule { rule: rule.clone(), line, examples: Vec::new() };
     let mut all = rules.clone();

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::judged::Access;
+
 /// What a word means to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -133,6 +135,50 @@ pub struct Form {
     pub needs: Vec<&'static str>,
     /// So many operands belong to the name of what runs: `npm run build`.
     pub named_operands: usize,
+}
+
+impl Form {
+    /// Whether its words may name files that are read, or written.
+    pub fn names_files(&self, access: Access) -> bool {
+        let of_option = |switch: &Switch| match &switch.value {
+            Value::None | Value::Replaces(_) => Vec::new(),
+            Value::Needed(kinds) => kinds.clone(),
+            Value::Attached(kind) => vec![*kind],
+        };
+        let options = self.words.options.values().flat_map(of_option);
+        let operands = self.words.operands.iter().map(|operand| operand.kind);
+        options.chain(operands).any(|kind| kind.names_file() == Some(access))
+    }
+}
+
+impl Kind {
+    fn names_file(self) -> Option<Access> {
+        match self {
+            Self::Revision
+            | Self::Read
+            | Self::ReadNotAssigned
+            | Self::ReadTest
+            | Self::Archive
+            | Self::Safe
+            | Self::Spaced => Some(Access::Read),
+            Self::Write => Some(Access::Write),
+            Self::Number
+            | Self::Word
+            | Self::Name
+            | Self::Target
+            | Self::Ref
+            | Self::Remote
+            | Self::Text
+            | Self::PlusText
+            | Self::Assignment
+            | Self::Format
+            | Self::Pattern
+            | Self::Folder
+            | Self::Sed
+            | Self::Awk
+            | Self::Jq => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,8 @@ mod guide;
 mod lifecycle;
 mod marks;
 mod offers;
+mod rehearse;
+mod suggest;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;

@@ -1,0 +1,45 @@
+//! What other rules would have made of past calls.
+
+use super::past::{Decided, Past};
+use super::rule::Effect;
+use super::rules::Rules;
+use super::verdict::Verdict;
+
+/// A call that other rules decide otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its place among the past calls.
+    pub at: usize,
+    pub before: Verdict,
+    pub after: Verdict,
+}
+
+/// Every past call that changes is in exactly one of the first three.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rehearsed {
+    pub newly_allowed: Vec<Change>,
+    pub newly_asked: Vec<Change>,
+    pub newly_denied: Vec<Change>,
+    /// Places of calls that a person denied and the rules after would allow, newly or not.
+    pub allowed_against_people: Vec<usize>,
+}
+
+/// Two sets of rules over past calls.
+pub fn rehearse(past: &[Past<'_>], before: &Rules, after: &Rules) -> Rehearsed {
+    let mut rehearsed = Rehearsed::default();
+    for (at, call) in past.iter().enumerate() {
+        let change = Change { at, before: call.verdict(before), after: call.verdict(after) };
+        let effect = change.after.effect;
+        if effect == Effect::Allow && call.decided == Decided::Denied {
+            rehearsed.allowed_against_people.push(at);
+        }
+        if effect != change.before.effect {
+            match effect {
+                Effect::Allow => rehearsed.newly_allowed.push(change),
+                Effect::Ask => rehearsed.newly_asked.push(change),
+                Effect::Deny => rehearsed.newly_denied.push(change),
+            }
+        }
+    }
+    rehearsed
+}
