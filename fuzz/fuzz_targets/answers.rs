@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         true
     };
-    apply(&mut state, Command::Open(SessionOpened::new(owner, "caller")));
+    apply(&mut state, Command::Open(Box::new(SessionOpened::new(owner, "caller"))));
     let request = asking(
         InteractionId::derive(session, "a"),
         PromptId::generate(),

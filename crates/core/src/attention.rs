@@ -44,6 +44,9 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::VariablesSet(_)
+        | EventBody::SessionInitialised(_)
+        | EventBody::TurnEndBlocked(_)
         | EventBody::Error(_) => false,
     }
 }

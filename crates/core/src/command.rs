@@ -4,6 +4,7 @@
 
 pub(crate) mod acknowledge;
 pub(crate) mod begin;
+pub(crate) mod block_end;
 pub(crate) mod cancel;
 pub(crate) mod delivered;
 pub(crate) mod delivering;
@@ -27,18 +28,19 @@ pub(crate) mod respond;
 pub(crate) mod resume;
 pub(crate) mod retell;
 pub(crate) mod revoke;
+pub(crate) mod set_variables;
 pub(crate) mod stay;
 pub(crate) mod trust;
 
 use holdstead_protocol::{
     AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest, LeftOut, NotRun,
-    SessionOpened, Timestamp, Trust, TrustId, TurnId, UserMessage,
+    SessionOpened, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
 };
 use serde_json::Value;
 
 use crate::{
     Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
-    Retell, Verdict,
+    Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
 
@@ -46,11 +48,15 @@ use crate::{Head, Session, State};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Begin the journal.
-    Open(SessionOpened),
+    Open(Box<SessionOpened>),
     /// A person says something to the agent.
     Message(UserMessage),
-    /// The agent is given the next message.
-    Begin { turn_id: TurnId },
+    /// A person sets variables.
+    SetVariables(VariablesSet),
+    /// The agent is given the next message. With its first one the session is initialised.
+    Begin { turn_id: TurnId, start: Start },
+    /// A rule keeps the agent from ending its turn.
+    BlockEnd(Box<TurnEndBlocked>),
     /// The agent said something.
     Record(Vec<Output>),
     /// Somebody needs a person.
@@ -136,7 +142,9 @@ impl Command {
             Self::Resume(resume) => resume.left_out.as_mut().map_or(Said::Nothing, Said::LeftOut),
             Self::Open(_)
             | Self::Message(_)
+            | Self::SetVariables(_)
             | Self::Begin { .. }
+            | Self::BlockEnd(_)
             | Self::Respond(_)
             | Self::Queue { .. }
             | Self::Expire(_)
@@ -161,7 +169,9 @@ impl Command {
         match self {
             Self::Open(_)
             | Self::Message(_)
+            | Self::SetVariables(_)
             | Self::Begin { .. }
+            | Self::BlockEnd(_)
             | Self::Record(_)
             | Self::Stay { .. }
             | Self::Resume(_)
@@ -211,7 +221,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
     match command {
         Command::Open(_) => Err(Rejection::AlreadyOpen),
         Command::Message(message) => message::decide(&session.head, message),
-        Command::Begin { turn_id } => begin::decide(&session.head, *turn_id),
+        Command::SetVariables(set) => set_variables::decide(&session.head, set),
+        Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
+        Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
         Command::Record(outputs) => record::decide(&session.head, outputs),
         Command::Request(request) => request::decide(session, request, now),
         Command::Respond(respond) => respond::decide(session, respond, now),

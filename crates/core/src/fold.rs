@@ -9,6 +9,7 @@ use holdstead_protocol::{
 };
 use serde_json::Value;
 
+use crate::command::set_variables;
 use crate::state::{Action, PendingTurn, ResponseRecord};
 use crate::{Ask, AskSpec, Head, Session, State, UnconfirmedResult, shape};
 
@@ -63,6 +64,9 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::TrustRevoked(revoked) => {
             session.head.trusts.remove(&revoked.trust_id);
         }
+        EventBody::VariablesSet(set) => set_variables::apply(&mut session.head.variables, &set.variables),
+        EventBody::SessionInitialised(_) => session.head.initialised = true,
+        EventBody::TurnEndBlocked(blocked) => session.head.stop_attempts = blocked.attempt,
         EventBody::SessionStatus(status) => session.status(status),
         EventBody::ToolCallEnd(end) => session.awaits(&end.tool_call_id, &end.input),
         EventBody::ToolResult(result) => session.heard(&result.tool_call_id, &result.output),
@@ -92,6 +96,9 @@ fn opened_session(opened: &SessionOpened) -> Session {
         pending: Vec::new(),
         grants: BTreeMap::new(),
         trusts: BTreeMap::new(),
+        variables: opened.variables.clone(),
+        initialised: false,
+        stop_attempts: 0,
         live: BTreeSet::new(),
         live_bytes: 0,
         blocking: BTreeSet::new(),
@@ -266,6 +273,7 @@ impl Session {
         }
         if let Some(turn) = status.turn_id {
             self.head.turn = Some(turn);
+            self.head.stop_attempts = 0;
             self.head.pending.retain(|pending| pending.turn_id != turn);
         }
         if let Some(boxed) = &status.boxed {
@@ -292,8 +300,9 @@ impl Session {
             self.head.resumes_at_call = false;
         }
         match done.reason {
-            // It went away, and may not have heard what its tools were told.
-            StopReason::Failed => {}
+            // It went away, and may not have heard what its tools were told. One that never named its conversation was never
+            // told what it starts with.
+            StopReason::Failed => self.head.initialised &= self.head.agent_ref.is_some(),
             StopReason::Completed | StopReason::Interrupted => self.head.unconfirmed_results.clear(),
         }
         self.head.awaiting.clear();

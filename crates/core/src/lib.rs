@@ -28,6 +28,7 @@ pub use asking::{asked, asking};
 pub use attention::{
     AfterHold, AfterLimit, after_hold, after_limit, closes_at, concerns_host, is_unfinished, waits_for,
 };
+pub use command::begin::Start;
 pub use command::cancel::Cancel;
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};

@@ -33,6 +33,10 @@ pub enum Rejection {
          would allow nothing. Name each tool whole, like mcp__docs__search"
     )]
     NoToolName { name: String },
+    #[error("`{name}` cannot be set: {why}")]
+    BadVariable { name: String, why: &'static str },
+    #[error("a session has at most {most} variables: remove some with null")]
+    TooManyVariables { most: usize },
     #[error(
         "{}: to end or erase it, you need the role admin",
         opened_by.as_ref().map_or_else(

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdstead_protocol::{
     AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
     Incarnation, InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement,
-    Timestamp, ToolCallId, Trust, TrustId, TurnId,
+    Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 11;
+pub const STATE_VERSION: u32 = 12;
 
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,8 @@ pub struct Session {
     pub asks: BTreeMap<InteractionId, Ask>,
 }
 
-/// What there is of a session without its asks, always whole. It holds ids and states, never text: it is read and written
+/// What there is of a session without its asks, always whole. It holds ids, states and
+/// small values, never what was said: it is read and written
 /// at every append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
@@ -58,6 +59,12 @@ pub struct Head {
     pub grants: BTreeMap<GrantId, Grant>,
     /// Folders whose own files are trusted, in an owner's journal.
     pub trusts: BTreeMap<TrustId, Trust>,
+    /// What was set, for conditions of rules.
+    pub variables: Variables,
+    /// The agent was told what its session starts with.
+    pub initialised: bool,
+    /// How often a rule kept the agent from ending this turn, or the last one.
+    pub stop_attempts: u32,
     /// Asks that a person can still answer or a handler still decides.
     pub live: BTreeSet<InteractionId>,
     /// What those show, in bytes.

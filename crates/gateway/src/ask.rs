@@ -164,7 +164,7 @@ impl Gateway {
             opened_by: Some(caller.opener()),
             ..SessionOpened::new(caller.owner.clone(), CALLER)
         };
-        match self.append(session, Command::Open(opened)).await {
+        match self.append(session, Command::Open(Box::new(opened))).await {
             Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => Ok(session),
             Err(error) => Err(error),
         }

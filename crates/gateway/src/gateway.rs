@@ -1,6 +1,6 @@
 //! The gateway: what every face (HTTP, terminal, in-process) calls.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::{
     Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, Seq, SessionId,
-    SessionOpened, Surface, TurnId, UserMessage,
+    SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
 use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord, StoreError};
 use tokio::sync::Notify;
@@ -193,9 +193,10 @@ impl Gateway {
             allowed_tools: open.allowed_tools,
             mcp_servers: open.mcp_servers,
             program: open.program,
+            variables: open.variables,
             opened_by: Some(person.opener()),
         };
-        self.append(id, Command::Open(opened)).await?;
+        self.append(id, Command::Open(Box::new(opened))).await?;
         self.session(&person.owner, id).await
     }
 
@@ -249,6 +250,19 @@ impl Gateway {
         let (turn_id, message_id) = (message.turn_id, message.message_id);
         let appended = self.append(session, Command::Message(message)).await?;
         Ok(MessageAccepted { turn_id, message_id, seq: appended.head })
+    }
+
+    /// Sets variables that rules ask about, or removes some.
+    pub async fn set_variables(
+        &self,
+        person: &Person,
+        session: SessionId,
+        variables: BTreeMap<String, Option<VariableValue>>,
+    ) -> Result<SessionView, GatewayError> {
+        self.record(&person.owner, session).await?;
+        let set = VariablesSet { variables, name: person.name.clone(), actor: person.actor };
+        self.append(session, Command::SetVariables(set)).await?;
+        self.session(&person.owner, session).await
     }
 
     /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.

@@ -33,7 +33,7 @@ pub(crate) async fn append_to_owner(
     let journal = journal_of(owner);
     match gateway.append(journal, command.clone()).await {
         Err(GatewayError::Rejected(Rejection::NotOpened)) => {
-            match gateway.append(journal, Command::Open(opening(owner))).await {
+            match gateway.append(journal, Command::Open(Box::new(opening(owner)))).await {
                 Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => {}
                 Err(error) => return Err(error),
             }

@@ -70,7 +70,12 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             let field = ("allowedTools".to_owned(), "must be names of tools, without patterns".to_owned());
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
-        Rejection::WrongAction { .. }
+        Rejection::BadVariable { name, why } => {
+            let field = (format!("variables.{name}"), (*why).to_owned());
+            Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
+        }
+        Rejection::TooManyVariables { .. }
+        | Rejection::WrongAction { .. }
         | Rejection::BadAsk { .. }
         | Rejection::TooManyOpen { .. }
         | Rejection::TooMuchOpen { .. }

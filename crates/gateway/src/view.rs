@@ -44,6 +44,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         seq: record.head,
         state: record.state.agent,
         boxed: record.state.boxed,
+        variables: record.state.variables,
         open_asks: u32::try_from(record.state.live.len()).unwrap_or(u32::MAX),
         interactive_clients: audience.interactive,
         enabled_clients: audience.enabled,

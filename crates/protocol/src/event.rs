@@ -1,5 +1,7 @@
 //! The lines of the journal.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -7,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     Actor, AgentBox, AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
     InteractionId, InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq,
-    Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
+    Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId, VariableValue, Variables,
 };
 
 /// One line of a session's journal.
@@ -88,6 +90,9 @@ events! {
     GrantRevoked(GrantRevoked) = "grant_revoked",
     TrustAdded(TrustAdded) = "trust_added",
     TrustRevoked(TrustRevoked) = "trust_revoked",
+    VariablesSet(VariablesSet) = "variables_set",
+    SessionInitialised(SessionInitialised) = "session_initialised",
+    TurnEndBlocked(TurnEndBlocked) = "turn_end_blocked",
     SessionStatus(SessionStatus) = "session_status",
     Error(SessionError) = "error",
     Done(Done) = "done",
@@ -114,6 +119,9 @@ impl EventBody {
             | Self::GrantRevoked(_)
             | Self::TrustAdded(_)
             | Self::TrustRevoked(_)
+            | Self::VariablesSet(_)
+            | Self::SessionInitialised(_)
+            | Self::TurnEndBlocked(_)
             | Self::SessionStatus(_)
             | Self::Error(_)
             | Self::Done(_) => None,
@@ -160,6 +168,10 @@ pub struct SessionOpened {
     /// The agent's program, in place of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// What rules like `when $phase release` ask about.
+    #[serde(default, skip_serializing_if = "Variables::is_empty")]
+    #[schema(value_type = BTreeMap<String, VariableValue>)]
+    pub variables: Variables,
     /// Missing where nobody wrote it down, and in an owner's own journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_by: Option<Opener>,
@@ -189,6 +201,7 @@ impl SessionOpened {
             allowed_tools: Vec::new(),
             mcp_servers: Map::new(),
             program: None,
+            variables: Variables::new(),
             opened_by: None,
         }
     }
@@ -414,6 +427,67 @@ pub struct TrustAdded {
 pub struct TrustRevoked {
     pub trust_id: TrustId,
     pub name: String,
+}
+
+/// A person set variables of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VariablesSet {
+    /// Those that changed; `null` for one that was removed.
+    #[schema(value_type = Object)]
+    pub variables: BTreeMap<String, Option<VariableValue>>,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
+}
+
+/// The session's start step: written once, with the beginning of its first turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInitialised {
+    pub turn_id: TurnId,
+    /// The defaults of variables, as rules had them then.
+    #[serde(default, skip_serializing_if = "Variables::is_empty")]
+    #[schema(value_type = BTreeMap<String, VariableValue>)]
+    pub defaults: Variables,
+    /// What the agent was told before the person's words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextSaid>,
+    /// Rules about the turn's end that this agent cannot be held to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<NamedRule>,
+}
+
+/// Words of Holdstead's for the agent, from a file of rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextSaid {
+    /// Whose file.
+    pub layer: String,
+    pub line: u32,
+    pub words: String,
+}
+
+/// A rule as it was written, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedRule {
+    /// Whose file.
+    pub layer: String,
+    pub line: u32,
+    pub text: String,
+}
+
+/// The agent wanted to end its turn, and a rule kept it going.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEndBlocked {
+    pub turn_id: TurnId,
+    /// How often it was blocked in this turn, with this time.
+    pub attempt: u32,
+    pub rule: NamedRule,
+    /// What the agent was told.
+    pub words: String,
 }
 
 /// The agent's process changed state.

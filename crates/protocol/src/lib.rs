@@ -28,10 +28,11 @@ pub use ask::{
     InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption, TextFormat,
 };
 pub use event::{
-    AskChange, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
-    InteractionResponse, InteractionUpdate, LateAnswer, Opener, ProcessChange, RevokedWhy, SessionError,
-    SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
-    ToolCallStart, ToolResult, TrustAdded, TrustRevoked, Usage, UserMessage,
+    AskChange, ContextSaid, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
+    InteractionResponse, InteractionUpdate, LateAnswer, NamedRule, Opener, ProcessChange, RevokedWhy,
+    SessionError, SessionInitialised, SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta,
+    ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage,
+    UserMessage, VariablesSet,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{

@@ -58,7 +58,8 @@ pub(crate) async fn check(
     if header(request.headers(), &ORIGIN).is_some_and(|origin| !app.hosts.allows_origin(origin)) {
         return Err(ApiError::ForeignOrigin);
     }
-    if request.method() == Method::POST && !is_json(request.headers()) {
+    let has_body = matches!(*request.method(), Method::POST | Method::PUT);
+    if has_body && !is_json(request.headers()) {
         return Err(ApiError::NotJson);
     }
     Ok(next.run(request).await)

@@ -156,7 +156,7 @@ impl Answered {
         let asked = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };
         let mut state = State::Unopened;
         let commands =
-            [Command::Open(SessionOpened::new(owner, "caller")), Command::Request(Box::new(asked))];
+            [Command::Open(Box::new(SessionOpened::new(owner, "caller"))), Command::Request(Box::new(asked))];
         for (seq, command) in (1..).zip(commands) {
             for body in decide(&state, &command, Timestamp::from_micros(1)).expect("it is asked") {
                 fold(

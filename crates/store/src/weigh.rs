@@ -45,8 +45,12 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Grant(grant) => none.add(json(grant)),
         Command::Trust(trust) => none.add(json(trust)),
         Command::RanOther(other) => none.add(other.ran.as_ref().map_or(0, json)),
-        Command::Begin { .. }
-        | Command::Expire(_)
+        Command::SetVariables(set) => none.add(json(set)),
+        Command::Begin { start, .. } => {
+            none.add(json(&start.defaults) + json(&start.context) + json(&start.not_kept))
+        }
+        Command::BlockEnd(blocked) => none.add(json(blocked)),
+        Command::Expire(_)
         | Command::Cancel(_)
         | Command::Park { .. }
         | Command::Stay { .. }

@@ -151,6 +151,33 @@ describe("a transcript", () => {
     expect(told.items).toContainEqual(expect.objectContaining({ kind: "note", text: "Ben ended the session." }));
   });
 
+  it("tells a rule's words as Holdstead's, and what people set", () => {
+    const start: EventBody = {
+      type: "session_initialised",
+      data: {
+        turnId: "trn_1",
+        context: [{ layer: "organisation", line: 1, words: "Commits need a ticket" }],
+        notKept: [{ layer: "person", line: 2, text: "deny Stop" }],
+      },
+    };
+    const rule = { layer: "person", line: 1, text: "deny Stop" };
+    const blocked: EventBody = {
+      type: "turn_end_blocked",
+      data: { turnId: "trn_1", attempt: 2, rule, words: "Run the tests" },
+    };
+    const set: EventBody = {
+      type: "variables_set",
+      data: { name: "Ana", variables: { phase: "release", ready: false, old: null } },
+    };
+    const shown = read(start, blocked, set).items.map((item) => ("text" in item ? `${item.kind}: ${item.text}` : ""));
+    expect(shown).toEqual([
+      "note: Holdstead told the agent (rule of organisation): Commits need a ticket",
+      "error: This agent cannot be kept from ending its turn: deny Stop",
+      "note: A rule kept the turn from ending (2): Run the tests",
+      "note: Ana set $phase to release, set $ready to false, removed $old.",
+    ]);
+  });
+
   it("takes an ask for parked while its agent is", () => {
     const ask: EventBody = { type: "interaction_request", data: approvalRequest({}) };
     const parked: EventBody = { type: "session_status", data: { agent: "parked" } };

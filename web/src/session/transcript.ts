@@ -202,6 +202,24 @@ function apply(draft: Draft, event: Event): void {
     case "grant_added":
       add(draft, { kind: "note", key: seq, text: `Remembered: ${event.data.toolName} with exactly that input.` });
       break;
+    case "variables_set": {
+      const changes = Object.entries(event.data.variables).map(([name, value]) =>
+        value === null ? `removed $${name}` : `set $${name} to ${String(value)}`,
+      );
+      add(draft, { kind: "note", key: seq, text: `${event.data.name} ${changes.join(", ")}.` });
+      break;
+    }
+    case "session_initialised":
+      for (const said of event.data.context ?? [])
+        add(draft, { kind: "note", key: seq, text: `Holdstead told the agent (rule of ${said.layer}): ${said.words}` });
+      for (const rule of event.data.notKept ?? [])
+        add(draft, { kind: "error", key: seq, text: `This agent cannot be kept from ending its turn: ${rule.text}` });
+      break;
+    case "turn_end_blocked": {
+      const { attempt, words } = event.data;
+      add(draft, { kind: "note", key: seq, text: `A rule kept the turn from ending (${attempt}): ${words}` });
+      break;
+    }
     // They stand in an owner's own journal, which no screen follows.
     case "trust_added":
     case "trust_revoked":

@@ -5,6 +5,7 @@ use holdstead_protocol::{EventBody, SessionOpened};
 use crate::Rejection;
 
 pub(crate) fn decide(opened: &SessionOpened) -> Result<Vec<EventBody>, Rejection> {
+    super::set_variables::check_all(&opened.variables)?;
     match opened.allowed_tools.iter().find(|name| !is_name(name)) {
         Some(name) => Err(Rejection::NoToolName { name: name.clone() }),
         None => Ok(vec![EventBody::SessionOpened(opened.clone())]),

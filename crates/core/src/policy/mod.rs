@@ -30,7 +30,7 @@ mod variables;
 mod verdict;
 
 pub use call::{Asked, Call, Facts, Meaning, Place, Places, Subject};
-pub use context::{Said, said_at_start};
+pub use context::said_at_start;
 pub use decide::decide;
 pub use ending::{Ending, MAX_STOP_ATTEMPTS, ending, stop_rules};
 pub(crate) use exact::covering;
@@ -42,4 +42,5 @@ pub use rehearse::{Change, Rehearsed, rehearse};
 pub use rules::{Placed, Rules, Source, Trust, Withheld};
 pub use suggest::{Suggestion, suggest};
 pub use variables::{NO_VARIABLES, STOP_ATTEMPTS, variables};
+pub(crate) use variables::{check_settable, check_value};
 pub use verdict::{By, Part, Requirement, Verdict};

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use holdstead_protocol::NamedRule;
+
 use super::call::Asked;
 use super::rule::{Effect, Layer};
 use super::rules::Placed;
@@ -51,6 +53,17 @@ impl From<&Placed> for By {
         let Placed { rule, layer, line } = placed;
         Self { layer: *layer, line: *line, text: rule.text.clone(), words: rule.words.clone() }
     }
+}
+
+impl From<By> for NamedRule {
+    fn from(by: By) -> Self {
+        Self { layer: by.layer.to_string(), line: number(by.line), text: by.text }
+    }
+}
+
+/// A line's number in an event. A file of more lines than that is refused for its size.
+pub(super) fn number(line: usize) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
 }
 
 impl Part {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    AfterHold, AfterLimit, Cancel, Command, Exit, Finish, after_hold, after_limit, closes_at, concerns_host,
-    is_unfinished, waits_for,
+    AfterHold, AfterLimit, Cancel, Command, Exit, Finish, Start, after_hold, after_limit, closes_at,
+    concerns_host, is_unfinished, waits_for,
 };
 use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
@@ -26,7 +26,7 @@ fn the_host_is_woken_for_what_it_must_tell_its_agent() {
     assert!(!wakes(&mut world, open()));
     assert!(wakes(&mut world, message(1)));
     assert!(!wakes(&mut world, resume(1)));
-    assert!(!wakes(&mut world, Command::Begin { turn_id: turn(1) }));
+    assert!(!wakes(&mut world, Command::Begin { turn_id: turn(1), start: Start::default() }));
     assert!(!wakes(&mut world, ask(approval(1, 1))));
     assert!(wakes(&mut world, respond(1, 1, "k", approve())));
     assert!(!wakes(&mut world, delivering(1)));
@@ -57,7 +57,7 @@ fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
     world.ok(message(1));
     assert!(is_unfinished(&world.session().head), "a message waits");
     world.ok(resume(1));
-    world.ok(Command::Begin { turn_id: turn(1) });
+    world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
     assert!(is_unfinished(&world.session().head), "a turn is under way");
     world.ok(Command::Finish(Finish {
         turn_id: turn(1),

@@ -2,6 +2,7 @@
 
 mod attention;
 mod delivery;
+mod lifecycle;
 mod lives;
 mod next_step;
 mod policy;

@@ -2,7 +2,7 @@
 
 use holdstead_core::{
     Ask, Command, Exit, FailedTurn, Finish, Head, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn,
-    ProcessHere, StartAt, Step, UnconfirmedResult, next_step,
+    ProcessHere, Start, StartAt, Step, UnconfirmedResult, next_step,
 };
 use holdstead_protocol::{Incarnation, InteractionRequest, Origin, Seq, StopReason, ToolCallId};
 
@@ -76,7 +76,7 @@ fn a_process_that_is_there_is_attended_to_or_given_the_next_message() {
     let next = Step::Begin(PendingTurn { turn_id: turn(1), seq: Seq(2) });
     assert_eq!(with(&world, ProcessHere::Free), next);
     assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), next, "nothing was written");
-    world.ok(Command::Begin { turn_id: turn(1) });
+    world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
     assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), Step::SayBegun, "only the reply was lost");
     assert_eq!(with(&world, ProcessHere::InTurn), Step::Attend);
     assert_eq!(with(&world, ProcessHere::Free), Step::Nothing, "somebody else's turn");

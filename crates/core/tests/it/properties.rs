@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, State, Trigger,
-    TurnEnd, Verdict, decide, fold,
+    AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, Start, State,
+    Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
@@ -101,7 +101,7 @@ fn command(world: &World, step: &Step) -> Command {
         |n: u8| session.and_then(|session| session.asks.get(&ask_id(n))).map_or(1, |ask| ask.attempt);
     match *step {
         Step::Message(n) => message(n),
-        Step::Begin(n) => Command::Begin { turn_id: turn(n) },
+        Step::Begin(n) => Command::Begin { turn_id: turn(n), start: Start::default() },
         Step::Resume => resume(lives + 1),
         Step::Exit { parked } => {
             // Every other life ends its turn with it.

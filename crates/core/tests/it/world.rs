@@ -1,8 +1,8 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdstead_core::{
-    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, State, asking, decide, digest,
-    fold, offered_scopes,
+    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, Start, State, asking, decide,
+    digest, fold, offered_scopes,
 };
 use holdstead_protocol::{
     AgentBox, AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen,
@@ -30,7 +30,7 @@ impl World {
         world.ok(open());
         world.ok(message(1));
         world.ok(resume(1));
-        world.ok(Command::Begin { turn_id: turn(1) });
+        world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
         world
     }
 
@@ -91,7 +91,7 @@ pub(crate) fn owner() -> OwnerId {
 }
 
 pub(crate) fn open() -> Command {
-    Command::Open(SessionOpened::new(owner(), "scripted"))
+    Command::Open(Box::new(SessionOpened::new(owner(), "scripted")))
 }
 
 pub(crate) fn message(n: u8) -> Command {

@@ -1,7 +1,7 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, Resolution};
-use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection};
+use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection, Start};
 use holdstead_protocol::{
     EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
     ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
@@ -181,7 +181,9 @@ impl SessionTask {
         if let Some(process) = self.process.as_mut() {
             process.beginning = Some((next.turn_id, text));
         }
-        self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id }).await?;
+        self.gateway
+            .append(self.session, Command::Begin { turn_id: next.turn_id, start: Start::default() })
+            .await?;
         self.say_begun();
         Ok(())
     }

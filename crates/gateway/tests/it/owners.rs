@@ -61,7 +61,7 @@ async fn the_owners_own_journal_is_no_session() {
     let grant = serde_json::json!({
         "owner": "ada", "agent": "owner", "permissionMode": "default",
     });
-    let open = holdstead_core::Command::Open(serde_json::from_value(grant).unwrap());
+    let open = holdstead_core::Command::Open(Box::new(serde_json::from_value(grant).unwrap()));
     world.gateway.journal().append(session, open).await.unwrap();
     does_not_exist!(NoSession, world.gateway.end(&ada(), session).await);
     does_not_exist!(NoSession, world.gateway.message(&ada(), session, "hi".to_owned()).await);

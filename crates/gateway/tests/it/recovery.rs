@@ -89,7 +89,7 @@ async fn left_behind(journal: &Arc<dyn Journal>) -> SessionId {
         actor: None,
     };
     let opened = SessionOpened::new(owner("ada"), "slow");
-    for command in [Command::Open(opened), Command::Message(message)] {
+    for command in [Command::Open(Box::new(opened)), Command::Message(message)] {
         journal.append(session, command).await.unwrap();
     }
     session

@@ -122,6 +122,9 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
             let left_out = left_out.as_ref().map(|left_out| format!(" {}", left_out.message));
             safe_line(&format!("Started. Box: {boxed}.{}", left_out.unwrap_or_default()))
         }
+        EventBody::TurnEndBlocked(blocked) => {
+            safe_line(&format!("The turn goes on, by `{}`: {}", blocked.rule.text, blocked.words))
+        }
         EventBody::SessionOpened(_)
         | EventBody::ToolCallDelta(_)
         | EventBody::ToolCallEnd(_)
@@ -133,6 +136,8 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::VariablesSet(_)
+        | EventBody::SessionInitialised(_)
         | EventBody::SessionStatus(_)
         | EventBody::Done(_) => {
             let data = body.data_bytes().map_err(|error| Failure::Strange(error.to_string()))?;

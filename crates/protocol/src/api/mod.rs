@@ -16,6 +16,6 @@ pub use people::{
 pub use remembered::{FolderFiles, GrantPage, ListedGrant, TrustFolder, TrustPage};
 pub use sessions::{
     Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage, Session,
-    SessionFilter, SessionPage, SetInteractionMode,
+    SessionFilter, SessionPage, SetInteractionMode, SetVariables,
 };
 pub use short::{ShortAnswers, ShortApproval, ShortDenial, ShortError};

@@ -1,12 +1,14 @@
 //! Sessions, what is said in them, and their events.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
     AgentBox, AgentState, Event, InteractionId, MessageId, Opener, PermissionMode, Seq, SessionId, Timestamp,
-    TurnId,
+    TurnId, VariableValue, Variables,
 };
 
 /// Open a session.
@@ -37,6 +39,10 @@ pub struct OpenSession {
     /// The agent's program, in place of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// What rules like `when $phase release` ask about.
+    #[serde(default, skip_serializing_if = "Variables::is_empty")]
+    #[schema(value_type = BTreeMap<String, VariableValue>)]
+    pub variables: Variables,
 }
 
 impl OpenSession {
@@ -53,6 +59,7 @@ impl OpenSession {
             allowed_tools: Vec::new(),
             mcp_servers: Map::new(),
             program: None,
+            variables: Variables::new(),
         }
     }
 }
@@ -74,6 +81,10 @@ pub struct Session {
     /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
     #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
     pub boxed: Option<AgentBox>,
+    /// What was set, for rules like `when $phase release`.
+    #[serde(default, skip_serializing_if = "Variables::is_empty")]
+    #[schema(value_type = BTreeMap<String, VariableValue>)]
+    pub variables: Variables,
     /// How many asks wait for a person.
     pub open_asks: u32,
     /// How many clients watch it now that can show asks, with a token that may answer.
@@ -150,6 +161,15 @@ pub struct SessionPage {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SendMessage {
     pub text: String,
+}
+
+/// Set variables of a session. Others stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetVariables {
+    /// By name: a text, a whole number, true or false. `null` removes one.
+    #[schema(value_type = Object)]
+    pub variables: BTreeMap<String, Option<VariableValue>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

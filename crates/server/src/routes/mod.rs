@@ -92,6 +92,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(sessions::show, sessions::end))
         .routes(routes!(sessions::erase))
         .routes(routes!(sessions::message))
+        .routes(routes!(sessions::set_variables))
         .routes(routes!(sessions::interrupt))
         .routes(routes!(events::session))
         .routes(routes!(interactions::ask, interactions::list))

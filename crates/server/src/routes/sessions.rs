@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holdstead_gateway::cursor;
 use holdstead_protocol::api::{
-    Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionFilter, SessionPage,
+    Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionFilter, SessionPage, SetVariables,
 };
 use holdstead_protocol::{Problem, SessionId};
 use holdstead_store::SessionQuery;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::App;
-use crate::auth::{Operator, Reader};
+use crate::auth::{Answerer, Operator, Reader};
 use crate::body::{Asked, Nothing, Sent};
 use crate::problem::ApiError;
 
@@ -114,6 +114,20 @@ pub(super) async fn message(
     let (Path(id), Sent(message)) = (id?, body?);
     let accepted = app.gateway.message(operator.now()?, id, message.text).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))
+}
+
+/// Set variables that rules ask about. Those that are not named stay; `null` removes one.
+#[utoipa::path(put, operation_id = "set_variables", path = "/v1/sessions/{id}/variables", tag = "sessions", params(("id" = SessionId, Path)),
+    request_body = SetVariables,
+    responses((status = 200, body = Session), (status = "default", body = Problem)))]
+pub(super) async fn set_variables(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+    body: Result<Sent<SetVariables>, ApiError>,
+) -> Result<Json<Session>, ApiError> {
+    let (Path(id), Sent(set)) = (id?, body?);
+    Ok(Json(app.gateway.set_variables(answerer.now()?, id, set.variables).await?))
 }
 
 /// Stop what the agent does now; its asks are cancelled.

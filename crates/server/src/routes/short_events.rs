@@ -149,6 +149,9 @@ fn outcome(event: &EventBody) -> Option<Value> {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::VariablesSet(_)
+        | EventBody::SessionInitialised(_)
+        | EventBody::TurnEndBlocked(_)
         | EventBody::SessionStatus(_)
         | EventBody::Error(_)
         | EventBody::Done(_) => None,

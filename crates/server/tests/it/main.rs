@@ -20,3 +20,4 @@ mod short;
 mod socket;
 mod streams;
 mod transports;
+mod variables;

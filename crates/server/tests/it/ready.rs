@@ -32,7 +32,7 @@ async fn a_gateway_that_cannot_write_is_not_ready() {
     let ana = running.client(Role::Person, "ana").await;
     assert_eq!(ana.get("/readyz").await.0, 204);
     let owner = OwnerId::new("local").expect("a name");
-    let opened = Command::Open(SessionOpened::new(owner.clone(), "scripted"));
+    let opened = Command::Open(Box::new(SessionOpened::new(owner.clone(), "scripted")));
     drop(running.gateway.journal().append(SessionId::generate(&owner), opened));
     let (status, problem) = ana.get("/readyz").await;
     assert_eq!((status, &problem["code"]), (503, &serde_json::json!("unavailable")), "{problem}");

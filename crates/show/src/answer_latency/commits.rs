@@ -28,7 +28,7 @@ impl Commits {
         let database = Database::new(Kind::Sqlite).await?;
         let journal = holdstead_store::open(&database.url()).await?;
         let session = SessionId::generate(&owner()?);
-        journal.append(session, Command::Open(opening(&owner()?, 1))).await?;
+        journal.append(session, Command::Open(Box::new(opening(&owner()?, 1)))).await?;
         journal
             .append(
                 session,

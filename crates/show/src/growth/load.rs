@@ -95,7 +95,7 @@ async fn one_session(journal: &dyn Journal, number: usize) -> Result<(SessionId,
         owner()?
     };
     let session = SessionId::generate(&owner);
-    let mut appends = vec![journal.append(session, Command::Open(opening(&owner, number)))];
+    let mut appends = vec![journal.append(session, Command::Open(Box::new(opening(&owner, number))))];
     let mut open = Vec::new();
     for ask in 0..ASKS_PER_SESSION {
         let (asked, command) = request(session, ask, Origin::Caller);

@@ -59,12 +59,16 @@ impl Route {
             (_, "/v1/devices") => 6,
             // Only what has ended can be erased.
             (_, path) if path.ends_with("/erase") => 5,
-            (&Method::POST, path) if !path.ends_with("/interrupt") => 1,
+            (&Method::POST | &Method::PUT, path) if !path.ends_with("/interrupt") => 1,
             (&Method::POST, _) => 2,
             (_, path) if !path.starts_with("/v1/sessions") => 3,
             (_, _) => 4,
         };
         (rank, self.path.clone())
+    }
+
+    pub(crate) fn takes_body(&self) -> bool {
+        matches!(self.method, Method::POST | Method::PUT)
     }
 
     pub(crate) fn is_login(&self) -> bool {
@@ -112,7 +116,7 @@ impl Route {
         }
         let mut wrongs: Vec<_> = callers.into_iter().map(Wrong::Caller).collect();
         wrongs.extend([Wrong::Host, Wrong::Origin]);
-        if self.method == Method::POST {
+        if self.takes_body() {
             wrongs.push(Wrong::ContentType);
         }
         wrongs

@@ -7,10 +7,10 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::{DeviceId, Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
 use holdstead_store::token_hash;
+use reqwest::StatusCode;
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
-use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -126,7 +126,7 @@ impl Prepared {
     ) -> Result<(u16, Value)> {
         let mut request =
             self.http.request(route.method.clone(), format!("{}{}", self.url, self.fill(route)?));
-        if route.method == Method::POST {
+        if route.takes_body() {
             let kind = if wrong == Some(Wrong::ContentType) { "text/plain" } else { "application/json" };
             request = request.header(CONTENT_TYPE, kind).body(self.body(route, caller)?.to_string());
         }
@@ -198,6 +198,7 @@ impl Prepared {
         let call = |number: usize| self.asks[number].request.tool_call_id.clone();
         Ok(match route.path.as_str() {
             "/v1/sessions" => json!({ "agent": "scripted" }),
+            "/v1/sessions/{id}/variables" => json!({ "variables": { "phase": "release" } }),
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
             "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" => json!({}),
             "/v1/login-links" | "/v1/tickets" => json!({}),
@@ -276,7 +277,7 @@ async fn plant(
     let trust_id = trust.trust_id;
     let own = SessionId::derive(&owner, "owner");
     let opened = SessionOpened::new(owner, "owner");
-    journal.append(own, Command::Open(opened)).await?;
+    journal.append(own, Command::Open(Box::new(opened))).await?;
     journal.append(own, Command::Grant(grant)).await?;
     journal.append(own, Command::Trust(Box::new(trust))).await?;
     let device = async |token: &str| -> Result<DeviceId> {

@@ -126,7 +126,10 @@ pub(crate) async fn a_rewritten_chain_is_found(fixture: &Fixture) {
     for sql in ["DELETE FROM events", "DELETE FROM asks", "DELETE FROM sessions"] {
         fixture.run(sql, sql).await;
     }
-    journal.append(session, Command::Open(opened("scripted", "another story"))).await.expect("opened");
+    journal
+        .append(session, Command::Open(Box::new(opened("scripted", "another story"))))
+        .await
+        .expect("opened");
     for number in 0..9 {
         journal.append(session, message(&format!("never said {number}"))).await.expect("said");
     }

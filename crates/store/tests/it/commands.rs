@@ -26,7 +26,7 @@ pub(crate) fn opened(agent: &str, title: &str) -> SessionOpened {
 /// A new session.
 pub(crate) async fn open(journal: &dyn Journal, title: &str) -> SessionId {
     let session = SessionId::generate(&owner());
-    journal.append(session, Command::Open(opened("scripted", title))).await.expect("a new session");
+    journal.append(session, Command::Open(Box::new(opened("scripted", title)))).await.expect("a new session");
     session
 }
 

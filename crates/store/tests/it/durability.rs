@@ -96,7 +96,7 @@ pub(crate) async fn a_lost_opening_opens_once(fixture: &Fixture) {
     for number in 0..4 {
         let session = SessionId::generate(&owner());
         let (opening, message) = tokio::join!(
-            journal.append(session, Command::Open(opened("scripted", &number.to_string()))),
+            journal.append(session, Command::Open(Box::new(opened("scripted", &number.to_string())))),
             journal.append(session, message("hello")),
         );
         assert_eq!(opening.expect("opened").events[0].seq, Seq(1));
@@ -244,7 +244,7 @@ pub(crate) async fn bytes_survive_as_they_were(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = SessionId::generate(&owner());
     let title = "a\u{0}b \u{202e}\u{1f600}";
-    journal.append(session, Command::Open(opened("scripted", title))).await.expect("opened");
+    journal.append(session, Command::Open(Box::new(opened("scripted", title)))).await.expect("opened");
     let input: Value = serde_json::from_str(
         r#"{"b":18446744073709551615,"a":-9223372036854775808,"nul":"x\u0000y","e":1.7976931348623157e308,"key\u0000":[0.1,-0.0]}"#,
     )
@@ -354,7 +354,8 @@ pub(crate) async fn a_missing_ask_stops_nobody(fixture: &Fixture) {
 
 pub(crate) async fn a_panic_of_the_database_ends_no_writer(fixture: &Fixture) {
     let journal = fixture.between(|inner| Arc::new(PanicsOnce { inner, done: AtomicBool::new(false) })).await;
-    let refused = journal.append(SessionId::generate(&owner()), Command::Open(opened("scripted", "x"))).await;
+    let refused =
+        journal.append(SessionId::generate(&owner()), Command::Open(Box::new(opened("scripted", "x")))).await;
     assert!(matches!(refused, Err(AppendError::Store(StoreError::Unknown { .. }))), "{refused:?}");
     journal.ready().await.expect("the writer goes on");
     open(&*journal, "after").await;
@@ -364,7 +365,7 @@ pub(crate) async fn a_panic_of_the_database_ends_no_writer(fixture: &Fixture) {
 pub(crate) async fn a_writer_that_hangs_is_not_ready(fixture: &Fixture) {
     let journal = fixture.between(|_| Arc::new(Hangs)).await;
     journal.ready().await.expect("nothing to write yet");
-    drop(journal.append(SessionId::generate(&owner()), Command::Open(opened("scripted", "x"))));
+    drop(journal.append(SessionId::generate(&owner()), Command::Open(Box::new(opened("scripted", "x")))));
     let ready = journal.ready().await;
     assert!(matches!(ready, Err(StoreError::NoWriter { .. })), "{ready:?}");
 }

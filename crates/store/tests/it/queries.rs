@@ -89,7 +89,10 @@ pub(crate) async fn an_ask_comes_with_its_prompt_and_its_answer(fixture: &Fixtur
 pub(crate) async fn sessions_come_in_pages_without_the_owners_journal(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let own = SessionId::derive(&owner(), "owner");
-    journal.append(own, Command::Open(opened("owner", "grants"))).await.expect("the owner's journal");
+    journal
+        .append(own, Command::Open(Box::new(opened("owner", "grants"))))
+        .await
+        .expect("the owner's journal");
     let mut expected = Vec::new();
     for number in 0..7 {
         expected.insert(0, open(journal, &number.to_string()).await);

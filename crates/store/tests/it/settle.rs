@@ -121,7 +121,8 @@ pub(crate) async fn what_is_refused_leaves_no_trace(fixture: &Fixture) {
     assert!(journal.session(nowhere).await.expect("a look").is_none());
 
     let session = open(&**journal, "a").await;
-    let again = journal.append(session, Command::Open(crate::commands::opened("scripted", "b"))).await;
+    let again =
+        journal.append(session, Command::Open(Box::new(crate::commands::opened("scripted", "b")))).await;
     assert!(matches!(again, Err(AppendError::Rejected(Rejection::AlreadyOpen))), "{again:?}");
     let unknown = question(session, "never asked");
     let answered = journal.append(session, answer(&unknown, "ada", "k", "here")).await;

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
+import type { AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListGrantsData, ListGrantsErrors, ListGrantsResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RevokeGrantData, RevokeGrantErrors, RevokeGrantResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -331,6 +331,19 @@ export const interruptSession = <ThrowOnError extends boolean = false>(options: 
 export const sendMessage = <ThrowOnError extends boolean = false>(options: Options<SendMessageData, ThrowOnError>) => (options.client ?? client).post<SendMessageResponses, SendMessageErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}/messages',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Set variables that rules ask about. Those that are not named stay; `null` removes one.
+ */
+export const setVariables = <ThrowOnError extends boolean = false>(options: Options<SetVariablesData, ThrowOnError>) => (options.client ?? client).put<SetVariablesResponses, SetVariablesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/sessions/{id}/variables',
     ...options,
     headers: {
         'Content-Type': 'application/json',

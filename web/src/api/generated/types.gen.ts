@@ -298,6 +298,18 @@ export type CompletedView = {
 };
 
 /**
+ * Words of Holdstead's for the agent, from a file of rules.
+ */
+export type ContextSaid = {
+    /**
+     * Whose file.
+     */
+    layer: string;
+    line: number;
+    words: string;
+};
+
+/**
  * That a list shows a part of an ask.
  */
 export type Cut = {
@@ -475,6 +487,15 @@ export type EventBody = {
 } | {
     data: TrustRevoked;
     type: 'trust_revoked';
+} | {
+    data: VariablesSet;
+    type: 'variables_set';
+} | {
+    data: SessionInitialised;
+    type: 'session_initialised';
+} | {
+    data: TurnEndBlocked;
+    type: 'turn_end_blocked';
 } | {
     data: SessionStatus;
     type: 'session_status';
@@ -923,6 +944,18 @@ export type MessageAccepted = {
 export type MessageId = string;
 
 /**
+ * A rule as it was written, and where.
+ */
+export type NamedRule = {
+    /**
+     * Whose file.
+     */
+    layer: string;
+    line: number;
+    text: string;
+};
+
+/**
  * Why an approved call did not run.
  */
 export type NotRun = 'blocked' | 'asked_anew';
@@ -957,6 +990,12 @@ export type OpenSession = {
     program?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
+    /**
+     * What rules like `when $phase release` ask about.
+     */
+    variables?: {
+        [key: string]: VariableValue;
+    };
 };
 
 /**
@@ -1239,6 +1278,12 @@ export type Session = {
     sessionId: SessionId;
     state: AgentState;
     title?: string | null;
+    /**
+     * What was set, for rules like `when $phase release`.
+     */
+    variables?: {
+        [key: string]: VariableValue;
+    };
 };
 
 export type SessionError = {
@@ -1247,6 +1292,27 @@ export type SessionError = {
 };
 
 export type SessionId = string;
+
+/**
+ * The session's start step: written once, with the beginning of its first turn.
+ */
+export type SessionInitialised = {
+    /**
+     * What the agent was told before the person's words.
+     */
+    context?: Array<ContextSaid>;
+    /**
+     * The defaults of variables, as rules had them then.
+     */
+    defaults?: {
+        [key: string]: VariableValue;
+    };
+    /**
+     * Rules about the turn's end that this agent cannot be held to.
+     */
+    notKept?: Array<NamedRule>;
+    turnId: TurnId;
+};
 
 export type SessionOpened = {
     /**
@@ -1273,6 +1339,12 @@ export type SessionOpened = {
     program?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
+    /**
+     * What rules like `when $phase release` ask about.
+     */
+    variables?: {
+        [key: string]: VariableValue;
+    };
 };
 
 export type SessionPage = {
@@ -1316,6 +1388,18 @@ export type SetInteractionMode = {
      */
     client: string;
     mode: InteractionMode;
+};
+
+/**
+ * Set variables of a session. Others stay as they are.
+ */
+export type SetVariables = {
+    /**
+     * By name: a text, a whole number, true or false. `null` removes one.
+     */
+    variables: {
+        [key: string]: unknown;
+    };
 };
 
 /**
@@ -1486,6 +1570,22 @@ export type TrustRevoked = {
     trustId: TrustId;
 };
 
+/**
+ * The agent wanted to end its turn, and a rule kept it going.
+ */
+export type TurnEndBlocked = {
+    /**
+     * How often it was blocked in this turn, with this time.
+     */
+    attempt: number;
+    rule: NamedRule;
+    turnId: TurnId;
+    /**
+     * What the agent was told.
+     */
+    words: string;
+};
+
 export type TurnId = string;
 
 export type Usage = {
@@ -1503,6 +1603,22 @@ export type UserMessage = {
     messageId: MessageId;
     text: string;
     turnId: TurnId;
+};
+
+export type VariableValue = boolean | number | string;
+
+/**
+ * A person set variables of the session.
+ */
+export type VariablesSet = {
+    actor?: Actor | null;
+    name: string;
+    /**
+     * Those that changed; `null` for one that was removed.
+     */
+    variables: {
+        [key: string]: unknown;
+    };
 };
 
 /**
@@ -2289,6 +2405,27 @@ export type SendMessageResponses = {
 };
 
 export type SendMessageResponse = SendMessageResponses[keyof SendMessageResponses];
+
+export type SetVariablesData = {
+    body: SetVariables;
+    path: {
+        id: SessionId;
+    };
+    query?: never;
+    url: '/v1/sessions/{id}/variables';
+};
+
+export type SetVariablesErrors = {
+    default: Problem;
+};
+
+export type SetVariablesError = SetVariablesErrors[keyof SetVariablesErrors];
+
+export type SetVariablesResponses = {
+    200: Session;
+};
+
+export type SetVariablesResponse = SetVariablesResponses[keyof SetVariablesResponses];
 
 export type MakeTicketData = {
     body?: never;
