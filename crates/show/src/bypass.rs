@@ -1,7 +1,6 @@
 //! No rule and no grant allows what nobody meant: lines that attackers write, lines made by a generator, and what the
 //! shells themselves do with lines that we allow.
 
-mod dice;
 mod joined;
 mod oracle;
 mod plain;
@@ -12,9 +11,9 @@ use std::time::{Duration, Instant};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{Rules, Trust};
 
+use crate::dice::Dice;
 use crate::policy_lines::{Asked, EXAMPLE, honest, hostile, rules};
 use crate::{Result, ensure};
-use dice::Dice;
 
 /// Lines of the generator, where no time is given.
 const GENERATED: usize = 100_000;

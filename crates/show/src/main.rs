@@ -4,6 +4,7 @@
 
 mod answer_latency;
 mod attacks;
+mod attention;
 mod audit;
 mod boxes;
 mod bypass;
@@ -15,6 +16,7 @@ mod client;
 mod closed;
 mod database;
 mod demo;
+mod dice;
 mod doors;
 mod first_answer;
 mod flood;
@@ -55,6 +57,7 @@ async fn main() -> ExitCode {
     let shown = match name.as_str() {
         "demo" => demo::show().await,
         "attacks" => attacks::show().await,
+        "attention" => attention::show(),
         "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
         "revoke" => revoke::show().await,

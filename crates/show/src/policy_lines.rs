@@ -17,6 +17,9 @@ pub(crate) const EXAMPLE: &str = include_str!("../../core/tests/corpus/example.r
 const HONEST: &str = include_str!("../../core/tests/corpus/honest.txt");
 const HOSTILE: &str = include_str!("../../core/tests/corpus/hostile.txt");
 pub(crate) const FOLDER: &str = "/project";
+/// The field of a shell line, as a driver names it.
+pub(crate) const SHELL_LINE: Meaning<'static> =
+    Meaning { subject: Subject::Shell { field: "command", shell: Shell::Bash }, harmless: &[] };
 
 pub(crate) fn honest() -> Result<Vec<String>> {
     lines(HONEST)
@@ -39,7 +42,7 @@ pub(crate) fn rules(text: &str) -> Result<Rules> {
     Ok(rules)
 }
 
-fn facts(places: &Places, trust: Trust) -> Facts<'_> {
+pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
     Facts {
         agent: "claude-code",
         mode: PermissionMode::Default,

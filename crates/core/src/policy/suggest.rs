@@ -1,7 +1,7 @@
 //! From past approvals, the rules that would have saved most asks.
 //!
 //! Nothing is suggested that a card would not have offered, and nothing that would allow what a person denied. The next
-//! suggestion is always the one that saves most after those before it; of equals the narrowest.
+//! suggestion is always the one that saves most, for each of its rules, after those before it; of equals the narrowest.
 
 mod reach;
 mod search;
@@ -15,7 +15,7 @@ use reach::reach;
 use search::{Kind, Search, Set};
 
 /// More than that nobody reads.
-const MAX_SUGGESTIONS: usize = 40;
+const MAX_SUGGESTIONS: usize = 100;
 /// So many examples show what a suggestion is about.
 const MAX_EXAMPLES: usize = 3;
 

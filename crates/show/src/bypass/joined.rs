@@ -3,7 +3,7 @@
 use holdstead_core::policy::Rules;
 use holdstead_core::policy::shell::Shell;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 use crate::policy_lines::Asked;
 
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Sh, Shell::Zsh];

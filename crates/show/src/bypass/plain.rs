@@ -6,7 +6,7 @@ use holdstead_core::policy::Rules;
 use holdstead_core::policy::Trust;
 use holdstead_core::policy::shell::Shell;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 use crate::policy_lines::Asked;
 
 const STARTS: [&str; 22] = [

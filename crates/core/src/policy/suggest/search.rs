@@ -1,6 +1,6 @@
 //! Which sets of rules save most, one after the other.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Suggestion, suggestion};
@@ -9,8 +9,11 @@ use crate::policy::past::{Decided, Past};
 use crate::policy::rule::{Effect, Rest, Rule, Target};
 use crate::policy::rules::{Rules, Trust};
 
-/// A rule that saves one ask takes longer to read than the ask.
+/// So many asks a set of rules has to save. One ask is enough for a command with other arguments: those are known as
+/// harmless, and commands come again with others. A rule for one input that came once saves nothing any more, and one edit
+/// says little about a folder.
 const MIN_SAVED: usize = 2;
+const MIN_SAVED_BY_COMMAND: usize = 1;
 /// So many sets may turn out to allow what a person denied before the search ends: it takes bounded time.
 const MAX_REFUSED: usize = 200;
 
@@ -40,6 +43,31 @@ impl Kind {
         let mut denied = past[self.places[0]];
         denied.facts.trust = Trust::Trusted;
         denied.verdict(rules).effect == Effect::Allow
+    }
+}
+
+/// Open rules, all rules, and how much their texts name.
+type Width = (usize, usize, Reverse<usize>);
+
+/// The best is the smallest: what saves most for each rule that has to be read, then the narrowest.
+#[derive(PartialEq, Eq)]
+struct Candidate<'a> {
+    saves: usize,
+    width: Width,
+    set: &'a Set,
+}
+
+impl Ord for Candidate<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // `a / b` beside `c / d` without fractions.
+        let by_rule = (other.saves * self.set.len()).cmp(&(self.saves * other.set.len()));
+        by_rule.then_with(|| self.width.cmp(&other.width)).then_with(|| self.set.cmp(other.set))
+    }
+}
+
+impl PartialOrd for Candidate<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -93,7 +121,9 @@ impl<'a> Search<'a> {
                 .filter(|(_, saved)| **saved)
                 .map(|(kind, _)| kind.asks(self.past))
                 .sum();
-            if saves < MIN_SAVED || self.denied.iter().any(|kind| kind.may_be_allowed(self.past, &rules)) {
+            if saves < self.least(&set)
+                || self.denied.iter().any(|kind| kind.may_be_allowed(self.past, &rules))
+            {
                 self.refused.push(set);
                 continue;
             }
@@ -112,19 +142,27 @@ impl<'a> Search<'a> {
         }
         // A set also saves what needs only some of its rules.
         let total = |set: &Set| -> usize { subsets(set).iter().filter_map(|subset| saves.get(subset)).sum() };
-        let mut candidates: Vec<_> = saves
+        let mut candidates: Vec<Candidate<'_>> = saves
             .keys()
-            .map(|set| (Reverse(total(set)), self.width(set), *set))
-            .filter(|(saves, _, set)| {
-                saves.0 >= MIN_SAVED && !self.refused.iter().any(|refused| refused.is_subset(set))
-            })
+            .map(|set| Candidate { saves: total(set), width: self.width(set), set })
+            .filter(|one| one.saves >= self.least(one.set))
+            .filter(|one| !self.refused.iter().any(|refused| refused.is_subset(one.set)))
             .collect();
         candidates.sort_unstable();
-        candidates.into_iter().map(|(_, _, set)| set.clone()).collect()
+        candidates.into_iter().map(|one| one.set.clone()).collect()
+    }
+
+    fn least(&self, set: &Set) -> usize {
+        let is_open_command = |rule: &Rule| matches!(rule.target, Target::Command(_)) && is_open(rule);
+        if set.iter().any(|rule| is_open_command(&self.offered[*rule])) {
+            MIN_SAVED_BY_COMMAND
+        } else {
+            MIN_SAVED
+        }
     }
 
     /// How much a set covers that nobody named: the number of rules that are open, then of rules, then the folders' depth.
-    fn width(&self, set: &Set) -> (usize, usize, Reverse<usize>) {
+    fn width(&self, set: &Set) -> Width {
         let rules = || set.iter().map(|rule| &self.offered[*rule]);
         (
             rules().filter(|rule| is_open(rule)).count(),
