@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use holdstead_core::policy::{MayAllow, Meaning};
 use holdstead_protocol::{
     AgentBox, AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason,
     ToolCallId, Usage,
@@ -28,6 +29,14 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
     /// What a folder brings that this agent would run, or be allowed something by. Reads files.
     fn project_files(&self, _cwd: &Path) -> Option<FoundFiles> {
         None
+    }
+
+    /// What the fields of a tool's input mean to rules.
+    fn meaning(&self, tool: &str) -> Meaning<'static>;
+
+    /// Rules that count in every session of this agent: what it may do unasked. They are told as "no decision".
+    fn built_in_rules(&self) -> &'static str {
+        ""
     }
 
     /// What must be installed for it; nothing for an agent that is part of this program.
@@ -70,7 +79,6 @@ pub struct Launch {
     pub model: Option<String>,
     pub system_prompt: Option<String>,
     pub max_turns: Option<u32>,
-    pub allowed_tools: Vec<String>,
     /// By name, as the agent's own settings would have them.
     pub mcp_servers: Map<String, Value>,
     /// The gateway's own tools, for agents that can call them.
@@ -235,6 +243,8 @@ pub enum Resolution {
     Closed { message: String },
     /// The answer comes later.
     Queued { message: String },
+    /// Nobody decided, and nobody has to: the agent's own rules hold.
+    LeftToAgent { input: Value },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -313,7 +323,7 @@ pub enum AgentEvent {
     Exited(AgentExit),
 }
 
-/// An agent needs a person.
+/// An agent makes a call that rules or a person decide about, or asks a person something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     pub tool_call_id: ToolCallId,
@@ -321,6 +331,8 @@ pub struct Ask {
     pub input: Value,
     pub body: AskBody,
     pub agent_says: Option<String>,
+    /// The folder in which it would run, if that is not the session's.
+    pub cwd: Option<String>,
     pub decision_reason: Option<String>,
     pub parents: Vec<String>,
     /// It can be parked at this ask.
@@ -334,17 +346,6 @@ pub struct Ask {
     pub timeout_ms: Option<u64>,
     /// How long the agent itself can be kept waiting. Before that it is parked or told that nobody answered.
     pub host_limit_ms: Option<u64>,
-}
-
-/// What may allow a call without asking a person now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MayAllow {
-    /// Nothing.
-    PersonOnly,
-    /// A grant, or the session's permission mode.
-    Usual,
-    /// This rule of the session's does, by its name.
-    Rule(String),
 }
 
 /// How a process ended.

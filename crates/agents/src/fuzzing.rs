@@ -1,6 +1,6 @@
 //! For `fuzz/`: what agents say, without their processes. Not part of what this crate offers.
 
-use holdstead_protocol::{PermissionMode, ToolCallId};
+use holdstead_protocol::ToolCallId;
 
 use crate::process::{Effect, Wire};
 use crate::scripted::ScriptedWire;
@@ -8,10 +8,8 @@ use crate::{AgentEvent, Outgoing, ProjectFiles, Resolution, claude_code};
 
 /// Hears every line of a text.
 pub fn claude_code(text: &str) {
-    for mode in [PermissionMode::Default, PermissionMode::Plan] {
-        for files in [ProjectFiles::Closed, ProjectFiles::Trusted] {
-            hear(claude_code::wire_alone(mode, files), text);
-        }
+    for files in [ProjectFiles::Closed, ProjectFiles::Trusted] {
+        hear(claude_code::wire_alone(files), text);
     }
 }
 

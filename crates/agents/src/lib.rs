@@ -10,6 +10,7 @@ mod driver;
 pub mod fuzzing;
 pub mod host;
 mod lines;
+mod meaning;
 mod private;
 mod process;
 mod program;
@@ -18,7 +19,7 @@ pub mod scripted;
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
     Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch,
-    MayAllow, Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError,
-    ToolServer, WriteError,
+    Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer,
+    WriteError,
 };
 pub use program::{Program, find_program};

@@ -3,6 +3,7 @@
 //! Each file answers one question: given this state and this command, which events follow, or why none do?
 
 pub(crate) mod acknowledge;
+pub(crate) mod allow;
 pub(crate) mod begin;
 pub(crate) mod block_end;
 pub(crate) mod cancel;
@@ -39,7 +40,7 @@ use holdstead_protocol::{
 use serde_json::Value;
 
 use crate::{
-    Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
+    Allow, Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
     Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
@@ -63,6 +64,8 @@ pub enum Command {
     Request(Box<Request>),
     /// A person answers.
     Respond(Box<Respond>),
+    /// Rules allow an ask that waits.
+    Allow(Allow),
     /// The asking tool says what follows.
     Outcome(Box<Outcome>),
     /// The agent is told that the answer comes later.
@@ -146,6 +149,7 @@ impl Command {
             | Self::Begin { .. }
             | Self::BlockEnd(_)
             | Self::Respond(_)
+            | Self::Allow(_)
             | Self::Queue { .. }
             | Self::Expire(_)
             | Self::Cancel(_)
@@ -190,6 +194,7 @@ impl Command {
                 }
             }
             Self::Respond(respond) => vec![respond.interaction_id],
+            Self::Allow(allow) => vec![allow.interaction_id],
             Self::Retell(retell) => vec![retell.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],
             Self::Expire(expire) => vec![expire.interaction_id],
@@ -227,6 +232,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Record(outputs) => record::decide(&session.head, outputs),
         Command::Request(request) => request::decide(session, request, now),
         Command::Respond(respond) => respond::decide(session, respond, now),
+        Command::Allow(allow) => allow::decide(session, allow, now),
         Command::Outcome(outcome) => outcome::decide(session, outcome, now),
         Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
         Command::Expire(expire) => expire::decide(session, expire, now),

@@ -28,6 +28,7 @@ pub use asking::{asked, asking};
 pub use attention::{
     AfterHold, AfterLimit, after_hold, after_limit, closes_at, concerns_host, is_unfinished, waits_for,
 };
+pub use command::allow::Allow;
 pub use command::begin::Start;
 pub use command::cancel::Cancel;
 pub use command::exit::{Exit, TurnEnd};
@@ -38,7 +39,7 @@ pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};
 pub use command::ran_other::RanOther;
 pub use command::record::Output;
 pub use command::request::Request;
-pub use command::respond::Respond;
+pub use command::respond::{Respond, remembered};
 pub use command::resume::Resume;
 pub use command::retell::Retell;
 pub use command::{Command, Said, decide};

@@ -28,11 +28,8 @@ pub enum Rejection {
          {open} open asks are answered, or take some back", bytes.div_ceil(1024 * 1024), limit / (1024 * 1024)
     )]
     TooMuchOpen { open: usize, bytes: u64, limit: u64 },
-    #[error(
-        "`{name}` in allowedTools is no name of a tool: patterns and parts of commands are not understood there, and \
-         would allow nothing. Name each tool whole, like mcp__docs__search"
-    )]
-    NoToolName { name: String },
+    #[error("`{text}` in allowedTools, column {column}: {what}. {hint}")]
+    WrongAllowedTool { text: String, column: usize, what: String, hint: String },
     #[error("`{name}` cannot be set: {why}")]
     BadVariable { name: String, why: &'static str },
     #[error("a session has at most {most} variables: remove some with null")]

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use holdstead_protocol::{AskBody, Capabilities, FieldKind, Form, Question, Response, ResponseDraft, Scope};
+use holdstead_protocol::{
+    AskBody, Capabilities, FieldKind, Form, OfferedScope, Question, Response, ResponseDraft, Rule, Scope,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,7 +14,7 @@ use crate::{Rejection, answers, approval, form};
 /// A kind of ask, with what is needed to check a response and nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AskSpec {
-    Approval { scopes: Vec<Scope> },
+    Approval { offered: Vec<OfferedScope> },
     Question { questions: Vec<Question> },
     Form { form: Form },
 }
@@ -20,9 +22,7 @@ pub enum AskSpec {
 impl AskSpec {
     pub(crate) fn of(body: &AskBody) -> Self {
         match body {
-            AskBody::Approval { offered_scopes, .. } => {
-                Self::Approval { scopes: offered_scopes.iter().map(|offered| offered.scope).collect() }
-            }
+            AskBody::Approval { offered_scopes, .. } => Self::Approval { offered: offered_scopes.clone() },
             AskBody::Question { questions } => Self::Question { questions: questions.clone() },
             AskBody::Form { form } => Self::Form { form: form.clone() },
         }
@@ -45,7 +45,7 @@ impl AskSpec {
     /// The draft, checked against what was asked and what the agent's wire can carry.
     pub(crate) fn check(&self, can: Capabilities, draft: &ResponseDraft) -> Result<Response, Rejection> {
         match self {
-            Self::Approval { scopes } => approval::check(scopes, can, draft),
+            Self::Approval { offered } => approval::check(offered, can, draft),
             Self::Question { questions } => submitted(draft, |Submitted { answers, .. }| {
                 let answers = answers.ok_or_else(|| Rejection::invalid("answers", "are missing"))?;
                 let answers =
@@ -57,6 +57,14 @@ impl AskSpec {
                 let input = form::check(form, input).map_err(|errors| Rejection::Invalid { errors })?;
                 Ok(Response::Submit { input })
             }),
+        }
+    }
+
+    /// What an approval of this scope with these lines saves, if it saves anything: the very rule that was offered.
+    pub(crate) fn saved_rule(&self, scope: Scope, lines: &[String]) -> Option<&Rule> {
+        match self {
+            Self::Approval { offered } => approval::offered_rule(offered, scope, lines),
+            Self::Question { .. } | Self::Form { .. } => None,
         }
     }
 

@@ -66,8 +66,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
-        Rejection::NoToolName { .. } => {
-            let field = ("allowedTools".to_owned(), "must be names of tools, without patterns".to_owned());
+        Rejection::WrongAllowedTool { text, what, hint, .. } => {
+            let field = ("allowedTools".to_owned(), format!("`{text}`: {what}. {hint}"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::BadVariable { name, why } => {

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::{Actor, Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp, ToolCallId, TurnId};
+use crate::{
+    Actor, CallMark, CallVerdict, Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp,
+    ToolCallId, TurnId,
+};
 
 /// One showing of an ask. Asking again is a new request with the same `interactionId` and `attempt` + 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -33,6 +36,15 @@ pub struct InteractionRequest {
     /// The asker's own words. Shown as such, never as fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_says: Option<String>,
+    /// The folder in which it would run, where the agent tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// What rules say about it, part by part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<CallVerdict>,
+    /// What is risky in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<CallMark>,
     /// Why a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_reason: Option<String>,
@@ -98,7 +110,7 @@ pub enum AskBody {
         /// A diff, where the tool edits a file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
-        /// How far an approval may reach, each with the literal rule it would save.
+        /// How far an approval may reach, each with the literal rules it would save; the narrowest first.
         offered_scopes: Vec<OfferedScope>,
         /// The agent's own plan: an approval lets it begin. What a tool's fields are called does not make one.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, AgentBox, AgentState, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
+    Actor, AgentBox, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
     InteractionId, InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq,
     Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId, VariableValue, Variables,
 };
@@ -263,6 +263,9 @@ pub struct ToolCallEnd {
     pub turn_id: TurnId,
     pub tool_call_id: ToolCallId,
     pub input: Value,
+    /// Where nobody had to be asked: what was decided. It may come with a second event of the same call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Box<CallDecision>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -11,7 +11,21 @@ use crate::{Digest, GrantId, InteractionId, Timestamp};
 pub enum Scope {
     Once,
     Session,
+    /// In all sessions of the owner, for an hour.
+    Hour,
+    /// In all sessions of the owner.
     Always,
+}
+
+impl Scope {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Hour => "hour",
+            Self::Always => "always",
+        }
+    }
 }
 
 /// What a grant covers, literally. A rule never matches more than the words shown with it.
@@ -22,6 +36,8 @@ pub enum Rule {
     ExactInput { tool_name: String, input_digest: Digest },
     /// What this tool itself asks about under a key of its own.
     Key { tool_name: String, key: String },
+    /// These rules, each a line as it would stand in a file.
+    Lines { lines: Vec<String> },
 }
 
 /// A remembered approval.

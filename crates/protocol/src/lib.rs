@@ -12,6 +12,7 @@ mod ids;
 pub mod json;
 pub mod mcp;
 mod person;
+mod policy;
 mod problem;
 mod response;
 pub mod shape;
@@ -40,6 +41,10 @@ pub use ids::{
     PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use person::{Actor, DeviceKind};
+pub use policy::{
+    CallDecision, CallMark, CallPart, CallVerdict, DecidedBy, Effect, Layer, Requirement, Risk, RuleText,
+    Told,
+};
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};

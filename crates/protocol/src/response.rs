@@ -14,6 +14,10 @@ pub enum ResponseDraft {
         /// Left out: once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<Scope>,
+        /// The lines to be saved with a further scope: all of one offer, as they were offered. Left out: the first offer
+        /// of that scope.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edited_input: Option<Value>,
     },
@@ -41,6 +45,8 @@ pub enum ResponseDraft {
 pub enum Response {
     Approve {
         scope: Scope,
+        /// The rules that were saved with it.
+        lines: Vec<String>,
         edited_input: Option<Value>,
     },
     Deny {
@@ -65,6 +71,8 @@ pub enum Response {
 enum WrittenResponse {
     Approve {
         scope: Scope,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edited_input: Option<Value>,
     },
@@ -92,7 +100,7 @@ enum WrittenResponse {
 impl From<Response> for WrittenResponse {
     fn from(response: Response) -> Self {
         match response {
-            Response::Approve { scope, edited_input } => Self::Approve { scope, edited_input },
+            Response::Approve { scope, lines, edited_input } => Self::Approve { scope, lines, edited_input },
             Response::Deny { reason } => Self::Deny { reason },
             Response::Answer { answers } => Self::Submit { answers: Some(answers), input: None },
             Response::Submit { input } => Self::Submit { answers: None, input: Some(input) },
@@ -106,7 +114,9 @@ impl TryFrom<WrittenResponse> for Response {
 
     fn try_from(written: WrittenResponse) -> Result<Self, Self::Error> {
         match written {
-            WrittenResponse::Approve { scope, edited_input } => Ok(Self::Approve { scope, edited_input }),
+            WrittenResponse::Approve { scope, lines, edited_input } => {
+                Ok(Self::Approve { scope, lines, edited_input })
+            }
             WrittenResponse::Deny { reason } => Ok(Self::Deny { reason }),
             WrittenResponse::Submit { answers: Some(answers), input: None } => Ok(Self::Answer { answers }),
             WrittenResponse::Submit { answers: None, input: Some(input) } => Ok(Self::Submit { input }),

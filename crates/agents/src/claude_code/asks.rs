@@ -1,5 +1,6 @@
 //! The calls of Claude Code that need a person: asked, parked, decided.
 
+use holdstead_core::policy::MayAllow;
 use holdstead_protocol::{AskBody, Capabilities, NotRun, ToolCallId};
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use super::questions;
 use super::ran::Confirmed;
 use super::wire::{self, HookInput, PermissionRequest};
 use crate::process::Effect;
-use crate::{AgentEvent, Ask, MayAllow, ProjectFiles};
+use crate::{AgentEvent, Ask, ProjectFiles};
 
 /// How long before the hook gives up we decide, in seconds.
 const HOOK_MARGIN: u64 = 5 * 60;
@@ -24,6 +25,7 @@ const FORBIDDEN: &str = "This is a file of Holdstead's own, where it keeps its t
 /// Why a call that was approved is asked again.
 const CHANGED: &str =
     "A hook of the agent's changed this call after it was approved. This is what would run now.";
+const UNDECIDED: &str = "Nobody decided about this call, so it did not run.";
 const NO_QUESTION: &str =
     "There is no question in this call, so nobody was asked. Ask again with the question's text.";
 
@@ -35,14 +37,7 @@ impl Conversation {
             let ran = self.ran(&hook);
             return pass(&request_id).into_iter().chain(ran).collect();
         }
-        // Nobody is asked whether somebody may be asked.
-        if self.terms.own_tools.contains(&hook.tool_name) {
-            return vec![line(&wire::response(&request_id, &convert::hook_allow()))];
-        }
         let found = verdict(&hook.tool_name, &hook.tool_input, &hook.permission_mode, &self.terms);
-        if found == Verdict::Pass {
-            return pass(&request_id);
-        }
         let refuse = |words: &str| {
             let answer = convert::hook_refusal(words);
             vec![line(&wire::response(&request_id, &answer)), error(&format!("{}: {words}", hook.tool_name))]
@@ -59,9 +54,13 @@ impl Conversation {
         };
         // A call of a subagent that is deferred is lost: its agent only reports that it ended.
         let can_park = hook.agent_id.is_none() && self.may_park(&id);
-        let held = Held { request_id, via: Via::Hook, park: false };
+        let own_tool = self.terms.own_tools.contains(&hook.tool_name);
+        let held = Held { request_id, via: Via::Hook, park: false, own_tool };
         let (begun, parents) =
             self.hold(&id, &hook.tool_name, hook.agent_id.as_deref(), held, &hook.tool_input);
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.cwd.clone_from(&hook.cwd);
+        }
         let asked = ask(Ask {
             tool_call_id,
             agent_says: words(&hook.tool_input, &hook.tool_name),
@@ -69,6 +68,7 @@ impl Conversation {
             tool_name: hook.tool_name,
             input: hook.tool_input,
             body,
+            cwd: hook.cwd,
             decision_reason: None,
             parents,
             can_park,
@@ -105,14 +105,7 @@ impl Conversation {
                 Ok((body, MayAllow::PersonOnly))
             }
             Verdict::Forbidden => Err(FORBIDDEN),
-            Verdict::Private => Ok((approval(preview(tool, input, self.terms.read)), MayAllow::PersonOnly)),
-            Verdict::Allowed => Ok((
-                approval(preview(tool, input, self.terms.read)),
-                MayAllow::Rule(format!("allowed tool {tool}")),
-            )),
-            Verdict::Approval | Verdict::Pass => {
-                Ok((approval(preview(tool, input, self.terms.read)), MayAllow::Usual))
-            }
+            Verdict::Approval(may_allow) => Ok((approval(preview(tool, input, self.terms.read)), *may_allow)),
         }
     }
 
@@ -159,7 +152,12 @@ impl Conversation {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
-        let held = Held { request_id, via: Via::Permission, park: false };
+        let may_allow = match may_allow {
+            // The program's own rules ask: it is not told to go by them.
+            MayAllow::Rules | MayAllow::AgentsOwn => MayAllow::RulesOfPeople,
+            MayAllow::PersonOnly | MayAllow::RulesOfPeople => may_allow,
+        };
+        let held = Held { request_id, via: Via::Permission, park: false, own_tool: false };
         let (begun, parents) =
             self.hold(&id, &request.tool_name, request.agent_id.as_deref(), held, &request.input);
         let asked = ask(Ask {
@@ -168,6 +166,7 @@ impl Conversation {
             tool_name: request.tool_name,
             input: request.input,
             body,
+            cwd: self.calls.get(&id).and_then(|call| call.cwd.clone()),
             decision_reason: match changed {
                 Some(_) => Some(CHANGED.to_owned()),
                 None => request.decision_reason.filter(|reason| !reason.is_empty()),
@@ -207,6 +206,21 @@ impl Conversation {
             }
         };
         call.decided = Some(decision);
+        vec![line(&wire::response(&held.request_id, &answer))]
+    }
+
+    /// Nobody decides: the program does, by its own rules.
+    pub(super) fn leave(&mut self, id: &str) -> Vec<Effect> {
+        let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
+        let Some(held) = call.held.take() else { return Vec::new() };
+        // What nobody was asked about is not compared with what runs.
+        call.asked = None;
+        let answer = match held.via {
+            Via::Hook if held.own_tool => convert::hook_allow(),
+            Via::Hook => convert::hook_pass(),
+            // It asked because of its own rules: to go by them is no answer.
+            Via::Permission => return vec![refusal(&held, UNDECIDED)],
+        };
         vec![line(&wire::response(&held.request_id, &answer))]
     }
 

@@ -58,6 +58,8 @@ pub(super) struct Call {
     pub(super) held: Option<Held>,
     /// What was asked about, once it was.
     pub(super) asked: Option<Value>,
+    /// Where it would run, as the hook was told.
+    pub(super) cwd: Option<String>,
     pub(super) decided: Option<Decision>,
     /// The program's own request, which was answered by what was decided.
     pub(super) confirmed: Option<String>,
@@ -72,6 +74,8 @@ pub(super) struct Held {
     pub(super) via: Via,
     /// It shall be parked as soon as its message is complete.
     pub(super) park: bool,
+    /// It calls one of our own tools, which need no approval.
+    pub(super) own_tool: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,9 +160,10 @@ impl Wire for Conversation {
                 let id = self.next_request();
                 vec![line(&wire::interrupt(&id))]
             }
-            Outgoing::Resolve { tool_call_id, resolution } => {
-                self.decide(tool_call_id.as_str(), convert::decision(resolution))
-            }
+            Outgoing::Resolve { tool_call_id, resolution } => match convert::decision(resolution) {
+                Some(decision) => self.decide(tool_call_id.as_str(), decision),
+                None => self.leave(tool_call_id.as_str()),
+            },
             Outgoing::Park { tool_call_id } => self.park(tool_call_id),
         }
     }

@@ -20,13 +20,15 @@ pub(super) enum Decision {
     Deny { words: String },
 }
 
-pub(super) fn decision(resolution: &Resolution) -> Decision {
+/// Nothing, where the program decides by its own rules.
+pub(super) fn decision(resolution: &Resolution) -> Option<Decision> {
     let deny = |words: &str| Decision::Deny { words: words.to_owned() };
     let (settlement, response, input) = match resolution {
-        Resolution::Closed { message } | Resolution::Queued { message } => return deny(message),
+        Resolution::LeftToAgent { .. } => return None,
+        Resolution::Closed { message } | Resolution::Queued { message } => return Some(deny(message)),
         Resolution::Settled { settlement, response, input } => (settlement, response, input),
     };
-    match (settlement, response) {
+    Some(match (settlement, response) {
         (Settlement::Approved, Response::Approve { edited_input, .. }) => {
             Decision::Allow { input: edited_input.as_ref().unwrap_or(input).clone() }
         }
@@ -47,7 +49,7 @@ pub(super) fn decision(resolution: &Resolution) -> Decision {
             | Response::Submit { .. }
             | Response::Cancel { .. },
         ) => deny(UNFIT),
-    }
+    })
 }
 
 /// Makes the program ask by itself, whatever its own rules say, once all other hooks have had their say. It then shows

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use holdstead_core::policy::Meaning;
+use holdstead_core::policy::shell::Shell;
 use holdstead_protocol::{Capabilities, PermissionMode};
 
 use super::conversation::Conversation;
@@ -12,6 +14,7 @@ use super::project;
 use super::terms::Terms;
 use crate::boxes::Needs;
 use crate::host::Host;
+use crate::meaning;
 use crate::private::{Private, real};
 use crate::process::{self, Spawn};
 use crate::{
@@ -59,14 +62,25 @@ impl ClaudeCodeDriver {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let tools = launch.tool_server.iter().flat_map(|server| &server.tools);
         Terms {
-            mode: launch.permission_mode,
-            allowed: launch.allowed_tools.clone(),
             own_tools: tools.map(|tool| policy::own_tool(tool)).collect(),
             project_files: launch.project_files,
             private: Private::new(self.host.private(), &launch.cwd, home.as_deref()),
             plans: user_folder().map(|folder| folder.join("plans")),
             read: read_text,
         }
+    }
+}
+
+/// The shell that the program runs lines with: its user's, if that is bash or zsh; otherwise zsh before bash, as it finds
+/// them.
+fn shell() -> Shell {
+    let set = |name: &str| std::env::var(name).ok().filter(|set| !set.is_empty());
+    let named = set("CLAUDE_CODE_SHELL").or_else(|| set("SHELL")).unwrap_or_default();
+    match Path::new(&named).file_name().and_then(|name| name.to_str()) {
+        Some("bash") => Shell::Bash,
+        Some("zsh") => Shell::Zsh,
+        Some(_) | None if find("zsh").is_ok() => Shell::Zsh,
+        Some(_) | None => Shell::Bash,
     }
 }
 
@@ -80,6 +94,14 @@ pub(super) fn user_folder() -> Option<PathBuf> {
 impl Driver for ClaudeCodeDriver {
     fn name(&self) -> &'static str {
         "claude"
+    }
+
+    fn meaning(&self, tool: &str) -> Meaning<'static> {
+        meaning::usual(tool, shell())
+    }
+
+    fn built_in_rules(&self) -> &'static str {
+        policy::BUILT_IN
     }
 
     fn program(&self) -> Option<Program> {

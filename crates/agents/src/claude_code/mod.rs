@@ -20,13 +20,8 @@ mod wire;
 pub use driver::ClaudeCodeDriver;
 
 /// For `fuzz/`: the language alone, without a process.
-pub(crate) fn wire_alone(
-    mode: holdstead_protocol::PermissionMode,
-    project_files: crate::ProjectFiles,
-) -> impl crate::process::Wire {
+pub(crate) fn wire_alone(project_files: crate::ProjectFiles) -> impl crate::process::Wire {
     conversation::Conversation::new(terms::Terms {
-        mode,
-        allowed: vec!["Read".to_owned()],
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
         project_files,
         private: crate::private::Private::default(),

@@ -1,77 +1,48 @@
-//! Which calls of Claude Code go to a person.
+//! Which calls of Claude Code are a person's alone, and which are the program's own. All others are for rules.
 
 use std::path::Path;
 
-use holdstead_protocol::PermissionMode;
+use holdstead_core::policy::MayAllow;
 use serde_json::Value;
 
 use super::terms::Terms;
 use crate::private::{Near, Search};
 
-/// Tools that look and do not touch, or only keep the agent's own notes. The program's own rules still hold for
-/// them: it asks by itself for a file outside its folder.
-const READ_ONLY: [&str; 19] = [
-    "Agent",
-    "BashOutput",
-    "EnterPlanMode",
-    "Glob",
-    "Grep",
-    "LS",
-    "ListMcpResourcesTool",
-    "NotebookRead",
-    "Read",
-    "Task",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskOutput",
-    "TaskUpdate",
-    "TodoRead",
-    "TodoWrite",
-    "ToolSearch",
-    "ReadMcpResourceTool",
-];
 /// The name of our own MCP server in the program.
 pub(super) const OWN_SERVER: &str = "holdstead";
+/// What it may do unasked in any session.
+pub(super) const BUILT_IN: &str = include_str!("built_in.rules");
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// We do not decide: the program does, by its own rules.
-    Pass,
     Question,
     Plan,
-    Approval,
-    /// It comes near the gateway's own folders: no rule and no grant stands in for a person.
-    Private,
+    /// An approval, unless one of these decides.
+    Approval(MayAllow),
     /// It is a file of the gateway's own: nobody is asked, because the program would refuse it anyway.
     Forbidden,
-    /// Its session was opened with this tool allowed.
-    Allowed,
 }
 
-/// What becomes of a call. `current_mode` is the program's own, which ends plan mode by itself.
+/// What a call is. `current_mode` is the program's own, which ends plan mode by itself.
 pub(super) fn verdict(tool: &str, input: &Value, current_mode: &str, terms: &Terms) -> Verdict {
-    let edits = EDITS.contains(&tool);
     match tool {
         "AskUserQuestion" | "AskFollowupQuestion" => return Verdict::Question,
         "ExitPlanMode" => return Verdict::Plan,
         _ => {}
     }
+    // Nobody is asked whether somebody may be asked.
+    if terms.own_tools.iter().any(|own| own == tool) {
+        return Verdict::Approval(MayAllow::AgentsOwn);
+    }
     match terms.private.near(input, search(tool)) {
         Near::Inside => return Verdict::Forbidden,
-        Near::Around => return Verdict::Private,
+        // No rule and no grant stands in for a person near the gateway's own folders.
+        Near::Around => return Verdict::Approval(MayAllow::PersonOnly),
         Near::No => {}
     }
-    match tool {
-        _ if READ_ONLY.contains(&tool) => Verdict::Pass,
-        _ if edits && terms.mode == PermissionMode::AcceptEdits && current_mode == "acceptEdits" => {
-            Verdict::Pass
-        }
-        _ if edits && current_mode == "plan" && is_plan_file(input, terms.plans.as_deref()) => Verdict::Pass,
-        _ if terms.allowed.iter().any(|name| name == tool) => Verdict::Allowed,
-        _ => Verdict::Approval,
-    }
+    let plan = EDITS.contains(&tool) && current_mode == "plan" && is_plan_file(input, terms.plans.as_deref());
+    Verdict::Approval(if plan { MayAllow::AgentsOwn } else { MayAllow::Rules })
 }
 
 fn search(tool: &str) -> Search {
@@ -99,17 +70,16 @@ fn is_plan_file(input: &Value, plans: Option<&Path>) -> bool {
 mod tests {
     use std::path::PathBuf;
 
+    use holdstead_core::policy::rule::{Effect, RuleFile};
     use serde_json::json;
 
     use super::*;
     use crate::ProjectFiles;
     use crate::private::Private;
 
-    fn of(tool: &str, input: &Value, mode: PermissionMode, current: &str) -> Verdict {
+    fn of(tool: &str, input: &Value, current: &str) -> Verdict {
         let gateway = PathBuf::from("/nowhere/gateway");
         let terms = Terms {
-            mode,
-            allowed: vec!["WebSearch".to_owned()],
             own_tools: vec![own_tool("ask_user")],
             project_files: ProjectFiles::Closed,
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
@@ -121,7 +91,7 @@ mod tests {
 
     #[test]
     fn who_decides() {
-        use PermissionMode::{AcceptEdits, Auto, Default, Plan};
+        use MayAllow::{AgentsOwn, PersonOnly, Rules};
         let none = json!({});
         let plan = json!({"file_path": "/people/ada/.claude/plans/a.md"});
         let elsewhere = json!({"file_path": "/people/ada/.claude/plans/../settings.json"});
@@ -131,39 +101,39 @@ mod tests {
         let upward = json!({"pattern": "../**/tok*"});
         let command = json!({"command": "cat /nowhere/gateway/token"});
         let cases = [
-            ("Read", &none, Default, "default", Verdict::Pass),
-            ("Bash", &none, Default, "default", Verdict::Approval),
-            ("Bash", &none, AcceptEdits, "acceptEdits", Verdict::Approval),
-            ("Bash", &none, Auto, "default", Verdict::Approval),
-            ("Write", &none, Default, "default", Verdict::Approval),
-            ("Write", &none, AcceptEdits, "acceptEdits", Verdict::Pass),
-            // The program left the mode by itself: that is nothing we were asked for.
-            ("Write", &none, Default, "acceptEdits", Verdict::Approval),
-            ("Write", &plan, Plan, "plan", Verdict::Pass),
-            ("Write", &elsewhere, Plan, "plan", Verdict::Approval),
-            ("Write", &projects, Plan, "plan", Verdict::Approval),
-            ("Write", &plan, Plan, "default", Verdict::Approval),
+            ("Read", &none, "default", Verdict::Approval(Rules)),
+            ("Bash", &none, "default", Verdict::Approval(Rules)),
+            ("Write", &none, "acceptEdits", Verdict::Approval(Rules)),
+            ("Write", &plan, "plan", Verdict::Approval(AgentsOwn)),
+            ("Write", &elsewhere, "plan", Verdict::Approval(Rules)),
+            ("Write", &projects, "plan", Verdict::Approval(Rules)),
+            ("Write", &plan, "default", Verdict::Approval(Rules)),
             // The gateway's own folder, in any mode.
-            ("Read", &token, Default, "default", Verdict::Forbidden),
-            ("Write", &token, AcceptEdits, "acceptEdits", Verdict::Forbidden),
-            ("Grep", &above, Auto, "default", Verdict::Private),
-            ("Glob", &upward, Default, "default", Verdict::Private),
+            ("Read", &token, "default", Verdict::Forbidden),
+            ("Write", &token, "acceptEdits", Verdict::Forbidden),
+            ("Grep", &above, "default", Verdict::Approval(PersonOnly)),
+            ("Glob", &upward, "default", Verdict::Approval(PersonOnly)),
             // Grep's pattern is none of paths.
-            ("Grep", &upward, Default, "default", Verdict::Pass),
-            ("Bash", &command, Auto, "default", Verdict::Private),
-            ("WebSearch", &command, Default, "default", Verdict::Private),
-            ("AskUserQuestion", &none, Auto, "default", Verdict::Question),
-            ("AskFollowupQuestion", &none, Default, "default", Verdict::Question),
-            ("ExitPlanMode", &none, Auto, "plan", Verdict::Plan),
-            ("WebSearch", &none, Default, "default", Verdict::Allowed),
-            // Whoever serves it: ours are known by more than their name.
-            ("mcp__holdstead__ask_user", &none, Default, "default", Verdict::Approval),
-            ("mcp__any__thing", &none, Default, "default", Verdict::Approval),
-            ("SomethingNew", &none, Default, "default", Verdict::Approval),
-            ("", &none, Default, "default", Verdict::Approval),
+            ("Grep", &upward, "default", Verdict::Approval(Rules)),
+            ("Bash", &command, "default", Verdict::Approval(PersonOnly)),
+            ("WebSearch", &command, "default", Verdict::Approval(PersonOnly)),
+            ("AskUserQuestion", &none, "default", Verdict::Question),
+            ("AskFollowupQuestion", &none, "default", Verdict::Question),
+            ("ExitPlanMode", &none, "plan", Verdict::Plan),
+            ("mcp__holdstead__ask_user", &none, "default", Verdict::Approval(AgentsOwn)),
+            ("mcp__holdstead__x__run", &none, "default", Verdict::Approval(Rules)),
+            ("mcp__any__thing", &none, "default", Verdict::Approval(Rules)),
+            ("SomethingNew", &none, "default", Verdict::Approval(Rules)),
+            ("", &none, "default", Verdict::Approval(Rules)),
         ];
-        for (tool, input, mode, current, expected) in cases {
-            assert_eq!(of(tool, input, mode, current), expected, "{tool} {input} {mode:?} {current}");
+        for (tool, input, current, expected) in cases {
+            assert_eq!(of(tool, input, current), expected, "{tool} {input} {current}");
         }
+    }
+
+    #[test]
+    fn what_is_built_in_can_be_read() {
+        let file = RuleFile::parse(BUILT_IN).expect("rules");
+        assert!(file.rules.iter().all(|rule| rule.rule.effect == Effect::Allow));
     }
 }

@@ -190,6 +190,8 @@ pub(super) struct HookInput {
     pub(super) permission_mode: String,
     /// Only in a subagent.
     pub(super) agent_id: Option<String>,
+    /// Where it is now: a shell line may have changed it.
+    pub(super) cwd: Option<String>,
 }
 
 /// The program's own question whether a tool may run.

@@ -1,13 +1,14 @@
 //! Between the scripted agent's lines and ours. Pure, and total: every line means something.
 
-use holdstead_protocol::AskBody;
+use holdstead_core::policy::MayAllow;
 use holdstead_protocol::json::Flaw;
+use holdstead_protocol::{AskBody, Response, Scope, Settlement};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::wire::{FromAgent, ToAgent, WireAsk, WireAskBody, WireResolution};
 use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
-use crate::{AgentEvent, Ask, MayAllow, Outgoing, Resolution};
+use crate::{AgentEvent, Ask, Outgoing, Resolution};
 
 /// Its lines say all there is to know: nothing needs to be remembered.
 #[derive(Debug)]
@@ -59,6 +60,10 @@ fn decode(line: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
 
 fn asked(ask: WireAsk) -> Ask {
     let WireAsk { call, tool, input, body, says, because, parents, can_park, hold, timeout_ms } = ask;
+    let may_allow = match body {
+        WireAskBody::Approval { .. } => MayAllow::Rules,
+        WireAskBody::Question { .. } | WireAskBody::Form { .. } => MayAllow::PersonOnly,
+    };
     let body = match body {
         // How far an approval may reach is not the agent's to say.
         WireAskBody::Approval { preview } => {
@@ -73,10 +78,11 @@ fn asked(ask: WireAsk) -> Ask {
         input,
         body,
         agent_says: says,
+        cwd: None,
         decision_reason: because,
         parents,
         can_park,
-        may_allow: MayAllow::Usual,
+        may_allow,
         capabilities: None,
         hold,
         timeout_ms,
@@ -101,6 +107,12 @@ fn resolved(resolution: &Resolution) -> Value {
         Resolution::Settled { settlement, response, input } => {
             WireResolution::Settled { settlement, response, input }
         }
+        // It has no rules of its own: nobody is against it.
+        Resolution::LeftToAgent { input } => WireResolution::Settled {
+            settlement: Settlement::Approved,
+            response: Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None },
+            input,
+        },
         Resolution::Closed { message } => WireResolution::Closed { message },
         Resolution::Queued { message } => WireResolution::Queued { message },
     })
@@ -108,7 +120,7 @@ fn resolved(resolution: &Resolution) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use holdstead_protocol::{Hold, HoldThen, Response, Scope, Settlement, StopReason, ToolCallId};
+    use holdstead_protocol::{Hold, HoldThen, StopReason, ToolCallId};
 
     use super::*;
 
@@ -161,7 +173,8 @@ mod tests {
             can_park: true,
             hold: Some(Hold { after_ms: 5000, then: HoldThen::Park }),
             timeout_ms: Some(30_000),
-            may_allow: MayAllow::Usual,
+            cwd: None,
+            may_allow: MayAllow::Rules,
             capabilities: None,
             host_limit_ms: None,
         };

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use holdstead_core::policy::Meaning;
+use holdstead_core::policy::shell::Shell;
 use holdstead_protocol::Capabilities;
 
 use super::convert::ScriptedWire;
 use crate::boxes::Needs;
 use crate::host::Host;
+use crate::meaning;
 use crate::private::real;
 use crate::process::{self, Spawn};
 use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError};
@@ -44,6 +47,10 @@ impl ScriptedDriver {
 impl Driver for ScriptedDriver {
     fn name(&self) -> &'static str {
         "scripted"
+    }
+
+    fn meaning(&self, tool: &str) -> Meaning<'static> {
+        meaning::usual(tool, Shell::Sh)
     }
 
     fn is_private(&self, cwd: &Path) -> bool {

@@ -41,7 +41,7 @@ pub(super) fn judge(ask: &ScriptAsk, resolution: &Value) -> Result<Verdict, Stri
         (
             AskKind::Approval | AskKind::Edit,
             Settlement::Approved,
-            Response::Approve { scope: _, edited_input },
+            Response::Approve { scope: _, lines: _, edited_input },
         ) => {
             // An allow holds for the input that was shown, and for no other.
             if input != ask.input {

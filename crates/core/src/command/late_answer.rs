@@ -6,11 +6,10 @@
 use std::fmt::Write as _;
 
 use holdstead_protocol::{
-    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Scope,
-    Timestamp,
+    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Timestamp,
 };
 
-use super::respond::{Respond, exact_grant, lost};
+use super::respond::{Respond, late_grant, lost};
 use crate::telling::closed;
 use crate::{Ask, Rejection, Session};
 
@@ -58,7 +57,7 @@ pub(super) fn queued(
     let EventBody::LateAnswer(answer) = &late else { return Ok(vec![late, closed]) };
     match answer.response {
         Response::Approve { .. } => {
-            let grant = exact_grant(ask, command, Scope::Once, now);
+            let grant = late_grant(ask, command, now);
             Ok(vec![late, EventBody::GrantAdded(GrantAdded { grant }), closed])
         }
         Response::Deny { .. }

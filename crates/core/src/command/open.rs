@@ -3,16 +3,21 @@
 use holdstead_protocol::{EventBody, SessionOpened};
 
 use crate::Rejection;
+use crate::policy::rule;
+
+/// What stands before a tool that is allowed, to make a rule of it.
+pub(crate) const ALLOW: &str = "allow ";
 
 pub(crate) fn decide(opened: &SessionOpened) -> Result<Vec<EventBody>, Rejection> {
     super::set_variables::check_all(&opened.variables)?;
-    match opened.allowed_tools.iter().find(|name| !is_name(name)) {
-        Some(name) => Err(Rejection::NoToolName { name: name.clone() }),
-        None => Ok(vec![EventBody::SessionOpened(opened.clone())]),
+    for tool in &opened.allowed_tools {
+        // A rule that can never match would be taken for one that does.
+        rule::parse(&format!("{ALLOW}{tool}")).map_err(|wrong| Rejection::WrongAllowedTool {
+            text: tool.clone(),
+            column: wrong.column.saturating_sub(ALLOW.len()).max(1),
+            what: wrong.what,
+            hint: wrong.hint,
+        })?;
     }
-}
-
-/// A rule that can never match would be taken for one that does.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-.:/".contains(letter))
+    Ok(vec![EventBody::SessionOpened(opened.clone())])
 }

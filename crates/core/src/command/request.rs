@@ -2,7 +2,7 @@
 
 use holdstead_protocol::{
     AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId, InteractionRequest,
-    InteractionResponse, Response, RevokedWhy, Scope, Settlement, Timestamp,
+    InteractionResponse, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp, ToolCallId, TurnId,
 };
 
 use super::still_open;
@@ -48,9 +48,12 @@ pub(crate) fn decide(
     // Who allows it without asking: first an answer to the very same call that never reached the agent, then a
     // grant, then a rule. A call that may have run already always goes to a person.
     if !request.may_have_run {
-        let approve = Response::Approve { scope: Scope::Once, edited_input: None };
+        let settled_by = |decider| {
+            let call = request.tool_call_id.clone();
+            settled_by(id, request.prompt_id, call, request.turn_id, decider)
+        };
         if let Some((earlier, ask)) = identical(session, &request) {
-            let settled = settled_by(&request, Decider::Earlier { interaction_id: earlier }, &approve);
+            let settled = settled_by(Decider::Earlier { interaction_id: earlier });
             let moved = delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id) });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
         }
@@ -58,7 +61,7 @@ pub(crate) fn decide(
         if let Some(grant) =
             policy::covering(grants, &command.owner_grants, &request.tool_name, &request.input_digest, now)
         {
-            let settled = settled_by(&request, Decider::Grant { grant_id: grant.grant_id }, &approve);
+            let settled = settled_by(Decider::Grant { grant_id: grant.grant_id });
             let mut events = vec![EventBody::InteractionRequest(Box::new(request)), settled];
             if grant.scope == Scope::Once {
                 events.push(EventBody::GrantRevoked(GrantRevoked {
@@ -69,7 +72,7 @@ pub(crate) fn decide(
             return Ok(events);
         }
         if let Some(name) = &command.allowed_by {
-            let settled = settled_by(&request, Decider::Rule { name: name.clone() }, &approve);
+            let settled = settled_by(Decider::Rule { name: name.clone() });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled]);
         }
     }
@@ -110,14 +113,21 @@ fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(
     })
 }
 
-fn settled_by(request: &InteractionRequest, decider: Decider, response: &Response) -> EventBody {
+/// Approved once, by something that is no person.
+pub(super) fn settled_by(
+    interaction_id: InteractionId,
+    prompt_id: PromptId,
+    tool_call_id: Option<ToolCallId>,
+    turn_id: Option<TurnId>,
+    decider: Decider,
+) -> EventBody {
     EventBody::InteractionResponse(Box::new(InteractionResponse {
-        interaction_id: request.interaction_id,
-        prompt_id: request.prompt_id,
-        tool_call_id: request.tool_call_id.clone(),
-        turn_id: request.turn_id,
+        interaction_id,
+        prompt_id,
+        tool_call_id,
+        turn_id,
         decider,
-        response: response.clone(),
+        response: Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None },
         idempotency_key: None,
         body_digest: None,
         settlement: Some(Settlement::Approved),

@@ -1,5 +1,7 @@
 //! A person answers. The first answer to a prompt wins; nothing else ever does.
 
+use std::time::Duration;
+
 use holdstead_protocol::{
     Actor, AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
     InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
@@ -9,6 +11,8 @@ use holdstead_protocol::{
 use super::{ask, late_answer};
 use crate::state::{Action, ResponseRecord};
 use crate::{Ask, Rejection, Session, digest, secret};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A person's response.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +87,7 @@ fn win(
     if secret::in_the_clear(&ask.spec, &response) {
         return Err(Rejection::SecretInTheClear);
     }
-    let grant = remembered(ask, command, &response, now);
+    let grant = session_grant(ask, command, &response, now);
     let won = EventBody::InteractionResponse(Box::new(InteractionResponse {
         interaction_id: command.interaction_id,
         prompt_id: command.prompt_id,
@@ -102,25 +106,44 @@ fn win(
     Ok(std::iter::once(won).chain(grant).collect())
 }
 
-/// A session scope is saved with the answer that gave it. An always scope belongs to the owner's journal.
-fn remembered(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> Option<EventBody> {
-    match response {
-        Response::Approve { scope: Scope::Session, .. } => {
-            Some(EventBody::GrantAdded(GrantAdded { grant: exact_grant(ask, command, Scope::Session, now) }))
-        }
-        Response::Approve { scope: Scope::Once | Scope::Always, .. }
-        | Response::Deny { .. }
-        | Response::Answer { .. }
-        | Response::Submit { .. }
-        | Response::Cancel { .. } => None,
-    }
+/// A session's scope is saved with the answer that gave it. Those that reach further belong to the owner's journal.
+fn session_grant(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> Option<EventBody> {
+    let Response::Approve { scope: Scope::Session, lines, .. } = response else { return None };
+    let grant = remembered(ask, command.interaction_id, Scope::Session, lines, &command.name, now)?;
+    Some(EventBody::GrantAdded(GrantAdded { grant }))
 }
 
-pub(super) fn exact_grant(ask: &Ask, command: &Respond, scope: Scope, now: Timestamp) -> Grant {
+/// What an approval of this reach saves: the very rule that was shown with it.
+pub fn remembered(
+    ask: &Ask,
+    interaction_id: InteractionId,
+    scope: Scope,
+    lines: &[String],
+    given_by: &str,
+    given_at: Timestamp,
+) -> Option<Grant> {
+    let expires_at = match scope {
+        Scope::Once => return None,
+        Scope::Hour => Some(given_at.after(HOUR)),
+        Scope::Session | Scope::Always => None,
+    };
+    Some(Grant {
+        grant_id: GrantId::from_answer(interaction_id),
+        rule: ask.spec.saved_rule(scope, lines)?.clone(),
+        scope,
+        given_by: given_by.to_owned(),
+        interaction_id,
+        given_at,
+        expires_at,
+    })
+}
+
+/// A late approval is good for one call of the very same input.
+pub(super) fn late_grant(ask: &Ask, command: &Respond, now: Timestamp) -> Grant {
     Grant {
         grant_id: GrantId::from_answer(command.interaction_id),
         rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
-        scope,
+        scope: Scope::Once,
         given_by: command.name.clone(),
         interaction_id: command.interaction_id,
         given_at: now,

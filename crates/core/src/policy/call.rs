@@ -33,6 +33,8 @@ pub enum Subject<'a> {
     Shell { field: &'a str, shell: Shell },
     /// This field is a file or folder that is read; the folder itself if it is not there. Rules call the tool `Read`.
     Reads { field: &'a str },
+    /// This field is a folder in which files of a pattern are looked for. Rules call the tool `Read`.
+    Searches { field: &'a str, pattern: &'a str },
     /// This field is a file that is written. Rules call the tool `Edit`.
     Edits { field: &'a str },
     /// This field is an address that is fetched. Rules call the tool `WebFetch`.

@@ -39,7 +39,7 @@ impl<'a> Decision<'a> {
     fn kind(&self) -> Option<&'static str> {
         match self.call.meaning.subject {
             Subject::Shell { .. } => Some(SHELL),
-            Subject::Reads { .. } => Some("Read"),
+            Subject::Reads { .. } | Subject::Searches { .. } => Some("Read"),
             Subject::Edits { .. } => Some("Edit"),
             Subject::Fetches { .. } => Some(FETCH),
             Subject::Whole => None,
@@ -76,6 +76,10 @@ impl<'a> Decision<'a> {
                 Err(why) => self.with_line(field, shell, why),
             },
             Subject::Reads { field } => vec![self.path(field, Access::Read)],
+            Subject::Searches { field, pattern } => match self.leaves(pattern) {
+                Some(why) => vec![Part::asks(0..0, why)],
+                None => vec![self.path(field, Access::Read)],
+            },
             Subject::Edits { field } => vec![self.path(field, Access::Write)],
             Subject::Fetches { field } => vec![self.address(field)],
             Subject::Whole => vec![self.whole()],
@@ -108,6 +112,17 @@ impl<'a> Decision<'a> {
                 Err(format!("`{field}` of its input is no text"))
             }
         }
+    }
+
+    /// Why a pattern does not stay in the folder that it is looked for in.
+    fn leaves(&self, pattern: &str) -> Option<String> {
+        let text = match self.call.input.get(pattern) {
+            Some(Value::String(text)) => text,
+            Some(_) | None => return Some(format!("`{pattern}` of its input is no text")),
+        };
+        let climbs = text.split('/').any(|name| name.contains(".."));
+        let leaves = climbs || text.starts_with(['/', '~', '\\']) || text.contains(is_hidden);
+        leaves.then(|| format!("`{text}` may lead out of the folder"))
     }
 
     fn whole(&self) -> Part {

@@ -4,7 +4,7 @@ use holdstead_protocol::{Digest, Grant, GrantId, OfferedScope, Rule, Scope, Time
 use std::collections::BTreeMap;
 
 /// The grant that covers this input now, if there is one. A session's own come first: they end sooner.
-pub(crate) fn covering<'a>(
+pub fn covering<'a>(
     session: &'a BTreeMap<GrantId, Grant>,
     owner: &'a [Grant],
     tool_name: &str,
@@ -21,8 +21,8 @@ pub(crate) fn covering<'a>(
 fn covers(rule: &Rule, tool: &str, input: &Digest) -> bool {
     match rule {
         Rule::ExactInput { tool_name, input_digest } => tool_name == tool && input_digest == input,
-        // Its tool looks it up by itself.
-        Rule::Key { .. } => false,
+        // Its tool looks it up by itself; rules are asked before.
+        Rule::Key { .. } | Rule::Lines { .. } => false,
     }
 }
 

@@ -6,29 +6,13 @@ mod risks;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use holdstead_protocol::Risk;
 use serde_json::Value;
 
 use super::call::{Asked, Call, Facts, Place, Subject};
 use super::paths;
 use super::programs::Spelling;
 pub(super) use risks::{names_secret, risks};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// Takes files, branches or containers away.
-    Deletes,
-    /// Overwrites disks, work that is not committed, or whole services.
-    Destroys,
-    /// Overrides a check: `--force`, `--no-verify`.
-    Forces,
-    /// Runs what another command prints.
-    PipesToShell,
-    WritesOutside,
-    /// Names a file or a word that secrets go by.
-    Credentials,
-    /// Has a word that a person listed.
-    Listed,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
@@ -59,7 +43,9 @@ pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark>
         Subject::Shell { field, shell } => {
             of_text(call, field, &mut marks, |line| line::marks(line, shell, facts))
         }
-        Subject::Reads { field } => of_text(call, field, &mut marks, |path| of_path(path, facts).secret),
+        Subject::Reads { field } | Subject::Searches { field, .. } => {
+            of_text(call, field, &mut marks, |path| of_path(path, facts).secret)
+        }
         Subject::Edits { field } => of_text(call, field, &mut marks, |path| {
             let OfPath { mut secret, outside } = of_path(path, facts);
             secret.extend(outside);

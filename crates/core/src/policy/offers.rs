@@ -92,7 +92,7 @@ fn candidates(call: &Call<'_>, verdict: &Verdict, facts: &Facts<'_>, listed: &[S
         Subject::Shell { field, shell } => {
             text(field).map_or_else(Vec::new, |line| of_line(line, shell, verdict))
         }
-        Subject::Reads { field } => {
+        Subject::Reads { field } | Subject::Searches { field, .. } => {
             text(field).map_or_else(Vec::new, |path| of_path(path, Access::Read, facts))
         }
         Subject::Edits { field } => {

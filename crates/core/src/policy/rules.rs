@@ -201,9 +201,13 @@ impl Rules {
     }
 }
 
-/// Of several rules the strictest; of equals the one that stands first, so that the same is told every time.
+/// Of several rules the strictest; of equals the one that stands first, so that the same is told every time. What is built in
+/// comes last: where somebody said the same, it is their word.
 pub(super) fn strictest<'a>(rules: impl Iterator<Item = &'a Placed>) -> Option<&'a Placed> {
-    rules.min_by_key(|placed| (std::cmp::Reverse(placed.rule.effect), placed.layer, placed.line))
+    let built_in = |placed: &Placed| placed.layer == Layer::BuiltIn;
+    rules.min_by_key(|placed| {
+        (std::cmp::Reverse(placed.rule.effect), built_in(placed), placed.layer, placed.line)
+    })
 }
 
 #[cfg(test)]

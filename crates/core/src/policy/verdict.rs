@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use holdstead_protocol::NamedRule;
+pub use holdstead_protocol::Requirement;
 
 use super::call::Asked;
 use super::rule::{Effect, Layer};
@@ -21,12 +22,6 @@ pub struct Verdict {
     pub requirements: BTreeSet<Requirement>,
     /// Paths that nobody looked up. Look them up and decide again.
     pub unresolved: BTreeSet<Asked>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Requirement {
-    /// It runs what the repository says, which is allowed only where a person trusts the folder.
-    FolderTrust,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

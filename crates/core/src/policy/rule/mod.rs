@@ -9,54 +9,13 @@ mod start;
 mod target;
 mod too_wide;
 
-use std::fmt;
-
 pub use condition::{Comparison, Condition, Is, Test};
 pub use file::{Example, Expect, FileRule, RuleFile, Wrong};
+pub use holdstead_protocol::{Effect, Layer};
 pub use parse::parse;
 pub use start::{Context, DefaultValue};
 pub use target::{CommandPattern, Domains, FETCH, Rest, SHELL, Target};
 pub use too_wide::remark;
-
-/// What becomes of a call, from the mildest: of several the greatest counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
-    Allow,
-    Ask,
-    Deny,
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        })
-    }
-}
-
-/// Who a rule comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    BuiltIn,
-    Organisation,
-    Person,
-    Project,
-    Session,
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::BuiltIn => "built in",
-            Self::Organisation => "organisation",
-            Self::Person => "person",
-            Self::Project => "project",
-            Self::Session => "session",
-        })
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {

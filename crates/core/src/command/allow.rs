@@ -1,0 +1,32 @@
+//! Rules that were saved since allow an ask that waits: nobody has to answer it any more.
+
+use holdstead_protocol::{AskState, Decider, EventBody, InteractionId, PromptId, Timestamp};
+
+use super::request::settled_by;
+use crate::{Rejection, Session};
+
+/// An ask that waits for a person is settled by rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allow {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    /// The rules, word for word.
+    pub rules: String,
+}
+
+pub(crate) fn decide(session: &Session, allow: &Allow, now: Timestamp) -> Result<Vec<EventBody>, Rejection> {
+    let ask = super::ask(session, allow.interaction_id)?;
+    // A person was faster, its time is over, or it is none that rules decide.
+    let waits = ask.state == AskState::Open && ask.prompt_id == allow.prompt_id && !ask.is_due(now);
+    if !waits || !ask.is_approval() || ask.has_handler {
+        return Ok(Vec::new());
+    }
+    let decider = Decider::Rule { name: allow.rules.clone() };
+    Ok(vec![settled_by(
+        allow.interaction_id,
+        allow.prompt_id,
+        ask.tool_call_id.clone(),
+        ask.turn_id,
+        decider,
+    )])
+}

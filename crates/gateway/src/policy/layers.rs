@@ -1,0 +1,50 @@
+//! The rules of a session, from every layer but the project's.
+
+use std::collections::BTreeMap;
+
+use holdstead_core::policy::rule::{FileRule, RuleFile, parse};
+use holdstead_core::policy::{Rules, Source};
+use holdstead_protocol::{Grant, GrantId, Rule, Scope, Timestamp};
+
+/// What is the same in every session of an agent.
+pub(super) fn add_constant(rules: &mut Rules, built_in: &str, organisation: &RuleFile) {
+    // Tests read every one of them.
+    if let Ok(file) = RuleFile::parse(built_in) {
+        rules.add(Source::BuiltIn, file);
+    }
+    rules.add(Source::Organisation, organisation.clone());
+}
+
+/// What people allowed by their answers, and what the session was opened with.
+pub(super) fn add_granted(
+    rules: &mut Rules,
+    owners: &[Grant],
+    session: &BTreeMap<GrantId, Grant>,
+    allowed_tools: &[String],
+    now: Timestamp,
+) {
+    rules.add(Source::Person, file(lines(owners.iter(), now)));
+    let tools = allowed_tools.iter().map(|tool| format!("allow {tool}"));
+    rules.add(Source::Session, file(tools.chain(lines(session.values(), now))));
+}
+
+fn lines<'a>(grants: impl Iterator<Item = &'a Grant>, now: Timestamp) -> impl Iterator<Item = String> {
+    grants.filter(move |grant| grant.expires_at.is_none_or(|expiry| now < expiry)).flat_map(lines_of)
+}
+
+/// The rules that a grant stands for; none for one of the very same input.
+pub(crate) fn lines_of(grant: &Grant) -> Vec<String> {
+    match (&grant.rule, grant.scope) {
+        (Rule::Lines { lines }, Scope::Session | Scope::Hour | Scope::Always) => lines.clone(),
+        (Rule::Lines { .. }, Scope::Once) | (Rule::ExactInput { .. } | Rule::Key { .. }, _) => Vec::new(),
+    }
+}
+
+/// A line that is not understood any more does not count: it asks.
+fn file(lines: impl Iterator<Item = String>) -> RuleFile {
+    let rules = (1..).zip(lines).filter_map(|(line, text)| {
+        let rule = parse(&text).ok()?;
+        Some(FileRule { rule, line, examples: Vec::new() })
+    });
+    RuleFile { rules: rules.collect(), ..RuleFile::default() }
+}

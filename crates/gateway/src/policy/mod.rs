@@ -1,0 +1,230 @@
+//! Decides about calls before a person is bothered. What rules there are and what is true on this machine is gathered here;
+//! `core` decides.
+
+mod layers;
+mod places;
+pub(crate) mod project;
+mod siblings;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use holdstead_agents::Driver;
+use holdstead_core::policy::rule::RuleFile;
+use holdstead_core::policy::{
+    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Places, Rules, Standing, Subject, Trust, covering,
+};
+use holdstead_core::{Head, digest};
+use holdstead_protocol::{
+    CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, Variables,
+};
+use holdstead_store::SessionRecord;
+use serde_json::Value;
+
+use crate::{Gateway, GatewayError, grants};
+
+/// A line may name paths that lead to further ones: so often they are looked up.
+const ROUNDS: usize = 4;
+/// How far an approval may reach, with the rules that it saves.
+const FURTHER: [Scope; 3] = [Scope::Session, Scope::Hour, Scope::Always];
+
+/// What an organisation says for every session of its gateway.
+#[derive(Debug, Clone, Default)]
+pub struct PolicyConfig {
+    pub rules: RuleFile,
+    /// Words that mark a call wherever they stand in it, such as the name of a production database.
+    pub marked_words: Vec<String>,
+}
+
+/// A call that somebody has to decide about.
+#[derive(Debug, Clone)]
+pub(crate) struct CallToJudge {
+    pub(crate) tool: String,
+    pub(crate) input: Value,
+    /// Where it would run, if that is not the session's folder.
+    pub(crate) cwd: Option<String>,
+    /// How many agents stand between this one and the person.
+    pub(crate) depth: usize,
+    pub(crate) may_allow: MayAllow,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    pub(crate) judgement: Judgement,
+    pub(crate) marks: Vec<CallMark>,
+    /// Sets of rules that could be saved, the narrowest first.
+    pub(crate) offers: Vec<Vec<String>>,
+}
+
+impl Gateway {
+    /// What becomes of a call of this session, by what counts now.
+    pub(crate) async fn judge(
+        &self,
+        record: &SessionRecord,
+        call: CallToJudge,
+    ) -> Result<Judged, GatewayError> {
+        let judge = self.judge_of(record, call.may_allow).await?;
+        // It looks at files, and a long line takes a moment.
+        let judged = tokio::task::spawn_blocking(move || judge.judge(&call)).await;
+        judged.map_err(|_| GatewayError::Closing)
+    }
+
+    /// Gathers what counts for calls of this session.
+    pub(crate) async fn judge_of(
+        &self,
+        record: &SessionRecord,
+        may_allow: MayAllow,
+    ) -> Result<Judge, GatewayError> {
+        let driver = self.driver(&record.opened.agent)?;
+        let owner = self.inner.journal.session(grants::journal_of(&record.owner)).await?;
+        let owner = owner.map(|record| record.state);
+        let now = self.inner.journal.now().await?;
+        let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
+        let cwd = record.opened.cwd.clone().map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let trusts = owner.map(|head| head.trusts.into_values().collect()).unwrap_or_default();
+        let built_in = match may_allow {
+            MayAllow::RulesOfPeople => "",
+            MayAllow::PersonOnly | MayAllow::Rules | MayAllow::AgentsOwn => driver.built_in_rules(),
+        };
+        let mut rules = Rules::default();
+        layers::add_constant(&mut rules, built_in, &self.inner.config.policy.rules);
+        layers::add_granted(&mut rules, &owners, &record.state.grants, &record.opened.allowed_tools, now);
+        Ok(Judge {
+            agent: record.opened.agent.clone(),
+            mode: record.opened.permission_mode,
+            driver,
+            cwd,
+            trusts,
+            rules,
+            marked_words: self.inner.config.policy.marked_words.clone(),
+            head: record.state.clone(),
+            owners,
+            now,
+        })
+    }
+}
+
+/// All that counts for calls of one session now, but for what is true on this machine.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    agent: String,
+    mode: PermissionMode,
+    driver: Arc<dyn Driver>,
+    cwd: PathBuf,
+    trusts: Vec<holdstead_protocol::Trust>,
+    rules: Rules,
+    marked_words: Vec<String>,
+    head: Head,
+    owners: Vec<Grant>,
+    now: holdstead_protocol::Timestamp,
+}
+
+impl Judge {
+    /// Reads files.
+    pub(crate) fn judge(&self, asked: &CallToJudge) -> Judged {
+        let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
+        let mut rules = self.rules.clone();
+        let trust = project::add(&mut rules, &folder, &self.trusts);
+        let folder = folder.to_string_lossy().into_owned();
+        let home = std::env::var("HOME").ok();
+        let meaning = self.driver.meaning(&asked.tool);
+        let call = Call { tool: &asked.tool, input: &asked.input, meaning };
+        let cwd = asked.cwd.clone().unwrap_or_else(|| folder.clone());
+        let variables = policy::variables(&rules, &Variables::new(), 0);
+        let mut places = Places::default();
+        let mut facts = |places: &Places, look: &mut dyn FnMut(&Facts<'_>) -> BTreeSet<Asked>| {
+            look(&Facts {
+                agent: &self.agent,
+                mode: self.mode,
+                depth: u32::try_from(asked.depth).ok(),
+                folder: &folder,
+                cwd: Some(&cwd),
+                home: home.as_deref(),
+                trust,
+                places,
+                variables: &variables,
+            })
+        };
+        let mut verdict = None;
+        let mut offers = Vec::new();
+        for _ in 0..ROUNDS {
+            let unresolved = facts(&places, &mut |facts| {
+                let decided = policy::decide(&call, &rules, facts);
+                let offered = policy::offers(&call, &rules, facts, &self.marked_words);
+                let texts = |offer: policy::Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
+                offers = offered.offers.into_iter().map(texts).collect();
+                let unresolved = decided.unresolved.iter().cloned().chain(offered.unresolved).collect();
+                verdict = Some(decided);
+                unresolved
+            });
+            let found: Vec<_> = unresolved
+                .into_iter()
+                .filter_map(|asked| places::look_up(&asked, &folder).map(|place| (asked, place)))
+                .collect();
+            if found.is_empty() {
+                break;
+            }
+            found.into_iter().for_each(|(asked, place)| places.insert(asked, place));
+        }
+        let mut marks = Vec::new();
+        facts(&places, &mut |facts| {
+            marks = policy::told_marks(&policy::marks(&call, facts, &self.marked_words), &asked.input);
+            BTreeSet::new()
+        });
+        let standing = Standing {
+            may_allow: asked.may_allow,
+            mode: self.mode,
+            grant: self.exact_grant(asked),
+            may_have_run: self.head.may_have_run.contains(&digest(&asked.input)),
+        };
+        let verdict = verdict.unwrap_or_else(|| unreachable!("at least one round"));
+        let judgement = policy::judge(&verdict, line_of(meaning, &asked.input), &standing);
+        Judged { judgement, marks, offers }
+    }
+
+    /// An approval of the very same input that is not for one call only.
+    fn exact_grant(&self, asked: &CallToJudge) -> Option<GrantId> {
+        let covering = covering(&self.head.grants, &self.owners, &asked.tool, &digest(&asked.input), self.now);
+        covering.filter(|grant| grant.scope != Scope::Once).map(|grant| grant.grant_id)
+    }
+}
+
+fn line_of<'a>(meaning: Meaning<'_>, input: &'a Value) -> Option<&'a str> {
+    match meaning.subject {
+        Subject::Shell { field, .. } => input.get(field).and_then(Value::as_str),
+        Subject::Reads { .. }
+        | Subject::Searches { .. }
+        | Subject::Edits { .. }
+        | Subject::Fetches { .. }
+        | Subject::Whole => None,
+    }
+}
+
+/// How far an approval of this call may reach, each with the literal rule it would save.
+pub(crate) fn offered(tool: &str, input: &Value, judged: &Judged) -> Vec<OfferedScope> {
+    let exact = Rule::ExactInput { tool_name: tool.to_owned(), input_digest: digest(input) };
+    let mut offered = vec![OfferedScope { scope: Scope::Once, rule: exact.clone() }];
+    for lines in &judged.offers {
+        offered.extend(FURTHER.map(|scope| OfferedScope { scope, rule: Rule::Lines { lines: lines.clone() } }));
+    }
+    // Where no rule can be written, the very same input again; unless it is risky, or a rule wants it asked every time.
+    if judged.offers.is_empty() && judged.marks.is_empty() && !asks_by_rule(&judged.judgement) {
+        offered.push(OfferedScope { scope: Scope::Session, rule: exact });
+    }
+    offered
+}
+
+fn asks_by_rule(judgement: &Judgement) -> bool {
+    match judgement {
+        Judgement::Ask(verdict) => verdict
+            .parts
+            .iter()
+            .any(|part| part.effect == holdstead_protocol::Effect::Ask && part.rule.is_some()),
+        Judgement::Decided(_) => false,
+    }
+}
+
+pub(crate) const fn trust_of(trusted: bool) -> Trust {
+    if trusted { Trust::Trusted } else { Trust::Untrusted }
+}
