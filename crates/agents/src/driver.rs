@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdstead_core::policy::{MayAllow, Meaning};
+use holdstead_core::policy::{MayAllow, Meaning, Subject};
 use holdstead_protocol::{
     AgentBox, AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason,
     ToolCallId, Usage,
@@ -31,8 +31,10 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// What the fields of a tool's input mean to rules.
-    fn meaning(&self, tool: &str) -> Meaning<'static>;
+    /// What the fields of a tool's input mean to rules. Where nothing is said, only rules about the whole tool count.
+    fn meaning(&self, _tool: &str) -> Meaning<'static> {
+        Meaning { subject: Subject::Whole, harmless: &[] }
+    }
 
     /// Rules that count in every session of this agent: what it may do unasked. They are told as "no decision".
     fn built_in_rules(&self) -> &'static str {

@@ -3,21 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{
-    AgentState, AskChange, AskState, Decider, Delivery, Done, Event, EventBody, InteractionId,
+    AgentState, AskChange, AskState, CallDecision, Decider, Delivery, Done, Event, EventBody, InteractionId,
     InteractionRequest, InteractionResponse, LateAnswer, Origin, ProcessChange, Response, Seq, SessionOpened,
     SessionStatus, Settlement, StopReason, Timestamp, ToolCallId,
 };
 use serde_json::Value;
 
 use crate::command::set_variables;
+use crate::policy::used_by;
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Head, Session, State, UnconfirmedResult, shape};
+use crate::{Ask, AskSpec, Head, RuleUse, Session, State, UnconfirmedResult, shape};
 
 /// The agent of a session whose program only asks.
 pub const CALLER: &str = "caller";
 
 /// Where the input of a call names the ask it waits for.
 const AWAITED: &str = "interaction_id";
+
+/// The head is written at every append: so many rules are counted in a session.
+const MAX_RULES_COUNTED: usize = 64;
 
 /// Takes one event into the state.
 pub fn fold(state: &mut State, event: &Event) {
@@ -68,7 +72,12 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::SessionInitialised(_) => session.head.initialised = true,
         EventBody::TurnEndBlocked(blocked) => session.head.stop_attempts = blocked.attempt,
         EventBody::SessionStatus(status) => session.status(status),
-        EventBody::ToolCallEnd(end) => session.awaits(&end.tool_call_id, &end.input),
+        EventBody::ToolCallEnd(end) => {
+            session.awaits(&end.tool_call_id, &end.input);
+            if let Some(decision) = &end.decision {
+                session.decided(decision, at);
+            }
+        }
         EventBody::ToolResult(result) => session.heard(&result.tool_call_id, &result.output),
         EventBody::Done(done) => session.done(done),
         EventBody::SessionOpened(_)
@@ -95,6 +104,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         stopped_by: None,
         pending: Vec::new(),
         grants: BTreeMap::new(),
+        rule_uses: BTreeMap::new(),
         trusts: BTreeMap::new(),
         variables: opened.variables.clone(),
         initialised: false,
@@ -197,6 +207,17 @@ impl Session {
     }
 
     /// A call that names an ask of this session as what it waits for: its result may carry the answer.
+    /// Rules are counted as they decide.
+    fn decided(&mut self, decision: &CallDecision, at: Timestamp) {
+        let used = RuleUse { count: 1, last: at };
+        for key in used_by(decision) {
+            let uses = &mut self.head.rule_uses;
+            if uses.len() < MAX_RULES_COUNTED || uses.contains_key(&key) {
+                uses.entry(key).and_modify(|sum| *sum = sum.and(used)).or_insert(used);
+            }
+        }
+    }
+
     fn awaits(&mut self, call: &ToolCallId, input: &Value) {
         let named = input.get(AWAITED).and_then(Value::as_str).and_then(|id| id.parse().ok());
         let known = |id: &InteractionId| {

@@ -58,5 +58,5 @@ pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
 pub use spec::AskSpec;
 pub use state::{
-    Action, Ask, Head, PendingTurn, ResponseRecord, STATE_VERSION, Session, State, UnconfirmedResult,
+    Action, Ask, Head, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session, State, UnconfirmedResult,
 };

@@ -28,6 +28,8 @@ pub enum Rejection {
          {open} open asks are answered, or take some back", bytes.div_ceil(1024 * 1024), limit / (1024 * 1024)
     )]
     TooMuchOpen { open: usize, bytes: u64, limit: u64 },
+    #[error("this rule cannot be read, column {column}: {what}. {hint}")]
+    WrongRule { column: usize, what: String, hint: String },
     #[error("`{text}` in allowedTools, column {column}: {what}. {hint}")]
     WrongAllowedTool { text: String, column: usize, what: String, hint: String },
     #[error("`{name}` cannot be set: {why}")]

@@ -14,6 +14,20 @@ use crate::{AskSpec, Rejection};
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
 pub const STATE_VERSION: u32 = 12;
 
+/// How often a rule decided, and when last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleUse {
+    pub count: u64,
+    pub last: Timestamp,
+}
+
+impl RuleUse {
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { count: self.count + other.count, last: self.last.max(other.last) }
+    }
+}
+
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
@@ -57,6 +71,8 @@ pub struct Head {
     pub pending: Vec<PendingTurn>,
     /// Approvals remembered in this journal.
     pub grants: BTreeMap<GrantId, Grant>,
+    /// How often rules decided about calls of this session, by the key of the rule.
+    pub rule_uses: BTreeMap<String, RuleUse>,
     /// Folders whose own files are trusted, in an owner's journal.
     pub trusts: BTreeMap<TrustId, Trust>,
     /// What was set, for conditions of rules.

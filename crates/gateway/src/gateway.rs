@@ -22,10 +22,13 @@ use tokio_util::task::TaskTracker;
 use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::hub::Hub;
+use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
-use crate::{EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, grants, summary, view};
+use crate::{
+    EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, owner_journal, summary, view,
+};
 
 /// What the gateway needs to be told.
 ///
@@ -46,6 +49,8 @@ pub struct GatewayConfig {
     pub mcp_url: Option<String>,
     /// What may wait for a person in one session.
     pub quota: Quota,
+    /// Rules for every session, and words that mark a call.
+    pub policy: PolicyConfig,
 }
 
 impl GatewayConfig {
@@ -375,6 +380,10 @@ impl Gateway {
         self.interaction(owner, found.request.interaction_id).await
     }
 
+    pub(crate) fn drivers(&self) -> &[Arc<dyn Driver>] {
+        &self.inner.drivers
+    }
+
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
         let found = self.inner.drivers.iter().find(|driver| driver.name() == name);
         let known: Vec<_> = self.inner.drivers.iter().map(|driver| driver.name()).collect();
@@ -391,7 +400,7 @@ impl Gateway {
     pub(crate) async fn record(&self, owner: &OwnerId, id: SessionId) -> Result<SessionRecord, GatewayError> {
         let record = self.inner.journal.session(id).await?;
         record
-            .filter(|record| record.owner == *owner && !grants::is_owners_journal(record))
+            .filter(|record| record.owner == *owner && !owner_journal::is_owners_journal(record))
             .ok_or(GatewayError::NoSession)
     }
 

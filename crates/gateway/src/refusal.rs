@@ -66,6 +66,10 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
+        Rejection::WrongRule { what, hint, .. } => {
+            let field = ("line".to_owned(), format!("{what}. {hint}"));
+            Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
+        }
         Rejection::WrongAllowedTool { text, what, hint, .. } => {
             let field = ("allowedTools".to_owned(), format!("`{text}`: {what}. {hint}"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }

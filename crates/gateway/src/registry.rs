@@ -110,6 +110,10 @@ impl Gateway {
             self.go_on_erasing(record.id);
             return;
         }
+        // A gateway that was killed may have saved a rule, and not yet settled what it covers.
+        if !record.state.live.is_empty() {
+            self.settle_soon(&record.owner, Some(record.id));
+        }
         for id in &record.state.submitted {
             self.spawn_handler(*id, record.owner.clone());
         }

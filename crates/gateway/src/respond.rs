@@ -1,14 +1,14 @@
 //! A person answers.
 
-use holdstead_core::{Command, Respond, conceal};
+use holdstead_core::{Command, Respond, conceal, remembered};
 use holdstead_protocol::api::{Interaction, LateResponse, Receipt, Respond as RespondBody};
 use holdstead_protocol::{
-    AskState, Event, EventBody, Grant, GrantId, InteractionId, LateAnswer, MessageId, ResponseDraft, Rule,
-    Scope, Seq, SessionId, Timestamp, TurnId,
+    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, ResponseDraft, Scope, Seq, SessionId,
+    Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
-use crate::{Gateway, GatewayError, Person, grants};
+use crate::{Gateway, GatewayError, Person, owner_journal};
 
 impl Gateway {
     /// The first answer to a prompt wins. Returns when it is durable; the agent is told after that.
@@ -19,7 +19,10 @@ impl Gateway {
         body: RespondBody,
     ) -> Result<Receipt, GatewayError> {
         let ask = self.ask_of(&person.owner, id).await?;
-        let always = matches!(&body.response, ResponseDraft::Approve { scope: Some(Scope::Always), .. });
+        let reach = match &body.response {
+            ResponseDraft::Approve { scope, lines, .. } => scope.map(|scope| (scope, lines.clone())),
+            ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => None,
+        };
         let key = body.idempotency_key.clone();
         let (response, secrets) = conceal(&ask.ask, body.response)?;
         let command = Respond {
@@ -41,28 +44,35 @@ impl Gateway {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
-        if always && !receipt.late {
-            // Again on a repeated request: a reply that was lost on the way loses no grant.
-            let rule = Rule::ExactInput {
-                tool_name: ask.ask.tool_name.clone(),
-                input_digest: ask.ask.input_digest.clone(),
-            };
-            grants::remember(
-                self,
-                &person.owner,
-                Grant {
-                    grant_id: GrantId::from_answer(id),
-                    rule,
-                    scope: Scope::Always,
-                    given_by: person.name.clone(),
-                    interaction_id: id,
-                    given_at: receipt.at,
-                    expires_at: None,
-                },
-            )
-            .await?;
+        if let Some((scope, lines)) = reach.filter(|_| !receipt.late) {
+            self.remember(person, &ask, scope, &lines, receipt.at).await?;
         }
         Ok(receipt)
+    }
+
+    /// Saves what an approval of a further reach stands for: the very rule that was shown. Again on a repeated request: a
+    /// reply that was lost on the way loses no grant.
+    async fn remember(
+        &self,
+        person: &Person,
+        ask: &AskRecord,
+        scope: Scope,
+        lines: &[String],
+        at: Timestamp,
+    ) -> Result<(), GatewayError> {
+        let session = match scope {
+            Scope::Once => return Ok(()),
+            // It was saved with the answer.
+            Scope::Session => Some(ask.session),
+            Scope::Hour | Scope::Always => {
+                if let Some(grant) = remembered(&ask.ask, ask.id, scope, lines, &person.name, at) {
+                    owner_journal::remember(self, &person.owner, grant).await?;
+                }
+                None
+            }
+        };
+        self.settle_soon(&person.owner, session);
+        Ok(())
     }
 
     /// The answer that came too late to settle this ask, if one did.

@@ -8,7 +8,8 @@ use holdstead_core::{Command, Rejection};
 use holdstead_protocol::api::{FolderFiles, TrustFolder};
 use holdstead_protocol::{Digest, LeftOut, OwnerId, Trust, TrustId};
 
-use crate::{Gateway, GatewayError, Person, grants};
+use crate::policy::project;
+use crate::{Gateway, GatewayError, Person, owner_journal};
 
 /// How many files the words name.
 const NAMED: usize = 6;
@@ -16,7 +17,7 @@ const NAMED: usize = 6;
 impl Gateway {
     /// The folders that somebody trusts for this owner.
     pub async fn trusts(&self, owner: &OwnerId) -> Result<Vec<Trust>, GatewayError> {
-        let record = self.inner.journal.session(grants::journal_of(owner)).await?;
+        let record = self.inner.journal.session(owner_journal::journal_of(owner)).await?;
         Ok(record.map(|record| record.state.trusts.into_values().collect()).unwrap_or_default())
     }
 
@@ -27,12 +28,16 @@ impl Gateway {
         agent: &str,
         folder: &str,
     ) -> Result<FolderFiles, GatewayError> {
-        let driver = self.driver(agent)?;
+        let driver = if agent == project::KIND { None } else { Some(self.driver(agent)?) };
         let path = PathBuf::from(folder);
         if !path.is_absolute() || !path.is_dir() {
             return Err(GatewayError::NoFolder { cwd: folder.to_owned() });
         }
-        let Some(found) = look(driver, path).await else {
+        let found = match driver {
+            Some(driver) => look(driver, path).await,
+            None => look_at_rules(path).await,
+        };
+        let Some(found) = found else {
             let folder = folder.to_owned();
             return Ok(FolderFiles { agent: agent.to_owned(), folder, ..FolderFiles::default() });
         };
@@ -65,20 +70,31 @@ impl Gateway {
             given_by: person.name.clone(),
             given_at: self.inner.journal.now().await?,
         };
-        grants::append_to_owner(self, &person.owner, Command::Trust(Box::new(trust.clone()))).await?;
+        owner_journal::append_to_owner(self, &person.owner, Command::Trust(Box::new(trust.clone()))).await?;
         Ok(trust)
     }
 
     /// Takes it back: the next start of an agent there is without them.
     pub async fn distrust(&self, person: &Person, trust_id: TrustId) -> Result<(), GatewayError> {
         let command = Command::Distrust { trust_id, name: person.name.clone() };
-        match self.append(grants::journal_of(&person.owner), command).await {
+        match self.append(owner_journal::journal_of(&person.owner), command).await {
             Ok(_) => Ok(()),
             Err(GatewayError::Rejected(Rejection::NotOpened)) => {
                 Err(GatewayError::Rejected(Rejection::UnknownTrust))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// What of a folder's own rules does not count, in words.
+    pub(crate) async fn rules_left_out(
+        &self,
+        owner: &OwnerId,
+        cwd: &Path,
+    ) -> Result<Option<String>, GatewayError> {
+        let (trusts, cwd) = (self.trusts(owner).await?, cwd.to_owned());
+        let look = move || cwd.canonicalize().ok().and_then(|folder| project::left_out(&folder, &trusts));
+        Ok(tokio::task::spawn_blocking(look).await.ok().flatten())
     }
 
     /// Whether an agent that is started here gets the folder's own files, and what it is started without.
@@ -104,6 +120,20 @@ impl Gateway {
         };
         Ok((ProjectFiles::Closed, Some(left_out)))
     }
+}
+
+/// A folder's rules, and with them whatever its repository runs: rules allow that only in a folder that is trusted.
+async fn look_at_rules(folder: PathBuf) -> Option<FoundFiles> {
+    let look = move || {
+        let folder = folder.canonicalize().ok()?;
+        let found = project::find(&folder);
+        let files = match found {
+            project::Found::Nothing => Vec::new(),
+            project::Found::Rules { .. } | project::Found::Wrong { .. } => vec![project::FILE.to_owned()],
+        };
+        Some(FoundFiles { folder, files, instructions: Vec::new(), digest: found.digest() })
+    };
+    tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
 /// Reading them may take a moment. If it fails, nothing is trusted.

@@ -40,11 +40,15 @@ impl AnswerFlags {
             let edited = serde_json::from_str(json).map_err(|error| {
                 Failure::NotSent(format!("Not sent: the edited input is not JSON: {error}"))
             })?;
-            return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: Some(edited) }));
+            return Ok(Some(ResponseDraft::Approve {
+                scope: None,
+                lines: Vec::new(),
+                edited_input: Some(edited),
+            }));
         }
         if self.approve || self.remember {
             let scope = self.remember.then_some(Scope::Session);
-            return Ok(Some(ResponseDraft::Approve { scope, edited_input: None }));
+            return Ok(Some(ResponseDraft::Approve { scope, lines: Vec::new(), edited_input: None }));
         }
         if let Some(reason) = &self.deny {
             let reason = Some(reason.clone()).filter(|reason| !reason.is_empty());

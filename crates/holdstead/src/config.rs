@@ -25,6 +25,7 @@ pub(crate) struct Config {
     pub(crate) store: String,
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
+    pub(crate) marked_words: Vec<String>,
     hold: HoldConfig,
     pub(crate) limits: LimitsConfig,
     pub(crate) agents: AgentsConfig,

@@ -12,6 +12,7 @@ mod listed;
 mod log;
 mod own_person;
 mod places;
+mod rule_file;
 mod store;
 mod text;
 mod typeahead;

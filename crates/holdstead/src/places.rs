@@ -60,6 +60,11 @@ impl Places {
         self.config.join("config.toml")
     }
 
+    /// The organisation's rules.
+    pub(crate) fn rules_file(&self) -> PathBuf {
+        self.config.join("rules")
+    }
+
     pub(crate) fn token_file(&self) -> PathBuf {
         self.config.join("token")
     }

@@ -1,9 +1,13 @@
 //! Remembered approvals.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{Digest, GrantId, InteractionId, Timestamp};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// How far an approval reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
@@ -24,6 +28,14 @@ impl Scope {
             Self::Session => "session",
             Self::Hour => "hour",
             Self::Always => "always",
+        }
+    }
+
+    /// When an approval of this reach ends by itself.
+    pub fn expires_at(self, given_at: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Hour => Some(given_at.after(HOUR)),
+            Self::Once | Self::Session | Self::Always => None,
         }
     }
 }
@@ -50,8 +62,9 @@ pub struct Grant {
     pub scope: Scope,
     /// Who gave it.
     pub given_by: String,
-    /// The ask it was given on.
-    pub interaction_id: InteractionId,
+    /// The ask it was given on; left out, where a person wrote it without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction_id: Option<InteractionId>,
     pub given_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -195,6 +195,11 @@ impl GrantId {
         Self(Uuid::new_v5(&interaction.0, b"grant"))
     }
 
+    /// A rule that a person wrote by themselves: writing it twice saves it once.
+    pub fn of_line(owner: &OwnerId, line: &str) -> Self {
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("rule\n{owner}\n{line}").as_bytes()))
+    }
+
     /// What a tool remembers of the same answer, under a key of its own: another grant than that of the exact input.
     pub fn from_answer_under(interaction: InteractionId, key: &str) -> Self {
         Self(Uuid::new_v5(&interaction.0, format!("key\n{key}").as_bytes()))

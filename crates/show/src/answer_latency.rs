@@ -48,7 +48,7 @@ pub(crate) async fn show() -> Result<String> {
         let respond = Respond {
             prompt_id: request.prompt_id,
             idempotency_key: Uuid::new_v4().to_string(),
-            response: ResponseDraft::Approve { scope: None, edited_input: None },
+            response: ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
         };
         client.respond(request.interaction_id, respond).await?;
         let came = Duration::from_micros(next(feed.as_mut(), came_at).await?);

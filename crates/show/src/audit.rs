@@ -164,7 +164,7 @@ async fn talk(person: &Client, words: &str) -> Result<SessionId> {
     );
     person.say(&id, &script).await?;
     let ask = person.open_ask(&id, "approval").await?;
-    person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    person.win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }).await?;
     person.done(&id).await?;
     Ok(session.session_id)
 }

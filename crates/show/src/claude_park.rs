@@ -183,7 +183,10 @@ async fn answer(stage: &Stage, number: usize, scene: &Scene, ask: &Interaction) 
         let draft = ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None };
         (draft, format!("\"What is the word of {number}?\"=\"word-{number}\""))
     } else {
-        (ResponseDraft::Approve { scope: None, edited_input: None }, format!("{number} is done"))
+        (
+            ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+            format!("{number} is done"),
+        )
     };
     stage.person.win(ask, draft).await?;
     stage.person.done(&scene.session).await?;

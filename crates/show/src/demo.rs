@@ -80,7 +80,12 @@ async fn approve_edited(person: &Client, session: &str) -> Result<Sent> {
     let ask = person.open_ask(session, "approval").await?;
     let edited = json!({ "command": "npm run build" });
     ensure!(ask.request.input != edited, "the edited input is the one that was asked about");
-    person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: Some(edited.clone()) }).await?;
+    person
+        .win(
+            &ask,
+            ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited.clone()) },
+        )
+        .await?;
     let response = json!({ "action": "approve", "scope": "once", "editedInput": edited });
     Ok(Sent { received: expected(&ask, "approved", &response), ask, effect: Some(format!("ran: {edited}")) })
 }

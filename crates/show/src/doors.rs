@@ -80,7 +80,9 @@ impl Doors {
     async fn answer(&self, name: &str, number: usize, latencies: &mut Latencies) -> Result<()> {
         let ask = self.ask(&format!("{name} {number}")).await?;
         let begin = Instant::now();
-        self.person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+        self.person
+            .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
+            .await?;
         latencies.add(begin.elapsed());
         let _taken: Interaction =
             self.asker.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;

@@ -81,7 +81,9 @@ async fn answers(person: &Client, asker: &Client, name: &str, latencies: &mut La
         });
         let ask: Interaction = asker.post("/v1/interactions", &call).await?;
         let begin = Instant::now();
-        person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+        person
+            .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
+            .await?;
         latencies.add(begin.elapsed());
         // The program takes its answer, as programs do.
         let id = ask.request.interaction_id;

@@ -172,7 +172,7 @@ impl Lane<'_> {
         let answer = Respond {
             prompt_id: wanted.request.prompt_id,
             idempotency_key: Uuid::new_v4().to_string(),
-            response: ResponseDraft::Approve { scope: None, edited_input: None },
+            response: ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
         };
         let revoking = async {
             sleep(revokes_in).await;

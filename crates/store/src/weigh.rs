@@ -42,6 +42,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Resume(resume) => none.add(resume.left_out.as_ref().map_or(0, json) + json(&resume.boxed)),
         Command::Exit(exit) => none.add(exit.message.as_ref().map_or(0, String::len)),
         Command::Finish(finish) => none.add(finish.words.as_ref().map_or(0, String::len)),
+        Command::Allow(allow) => none.add(allow.rules.len()),
         Command::Grant(grant) => none.add(json(grant)),
         Command::Trust(trust) => none.add(json(trust)),
         Command::RanOther(other) => none.add(other.ran.as_ref().map_or(0, json)),

@@ -1,15 +1,15 @@
 use std::path::PathBuf;
 
+use holdstead_core::policy::MayAllow;
 use holdstead_protocol::{
-    Answer, AskBody, NotRun, PermissionMode, Question, QuestionOption, Response, Scope, Settlement,
-    StopReason, Usage,
+    Answer, AskBody, NotRun, Question, QuestionOption, Response, Scope, Settlement, StopReason, Usage,
 };
 use serde_json::json;
 
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
 use super::*;
 use crate::private::Private;
-use crate::{Ask, MayAllow, ProjectFiles, Resolution};
+use crate::{Ask, ProjectFiles, Resolution};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code")
@@ -26,14 +26,12 @@ fn no_file(_: &str) -> Option<String> {
     None
 }
 
-fn conversation(mode: PermissionMode) -> Conversation {
-    with(mode, ProjectFiles::Closed)
+fn conversation() -> Conversation {
+    with(ProjectFiles::Closed)
 }
 
-fn with(mode: PermissionMode, project_files: ProjectFiles) -> Conversation {
+fn with(project_files: ProjectFiles) -> Conversation {
     Conversation::new(Terms {
-        mode,
-        allowed: Vec::new(),
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
         project_files,
         private: Private::default(),
@@ -126,7 +124,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
     let second = lines.iter().rposition(|(_, line)| line["request"]["subtype"] == "initialize").unwrap();
     let (first_life, second_life) = lines.split_at(second);
 
-    let mut first = conversation(PermissionMode::Default);
+    let mut first = conversation();
     let stop = first_life.iter().position(|(_, line)| line["event"]["type"] == "message_stop").unwrap();
     let input = json!({"questions": [
         {"question": "Which authentication method?", "header": "Auth", "multiSelect": false, "options": [
@@ -161,6 +159,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
         input: input.clone(),
         body: AskBody::Question { questions },
         agent_says: None,
+        cwd: Some("/project".into()),
         decision_reason: None,
         parents: Vec::new(),
         can_park: true,
@@ -191,7 +190,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
     let result = first_life.iter().rfind(|(_, line)| line["type"] == "result").unwrap();
     assert_eq!(first.hear(&result.1.to_string()), [Effect::Parked, Effect::End]);
 
-    let mut second = conversation(PermissionMode::Default);
+    let mut second = conversation();
     let hook =
         second_life.iter().position(|(_, line)| line["request"]["subtype"] == "hook_callback").unwrap();
     // The very same ask, and no second start of the same call.
@@ -226,7 +225,7 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
 #[test]
 fn a_refusal_reaches_the_model_in_the_persons_words() {
     let lines = recorded("hook-ask-then-deny-with-words.jsonl");
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     let at = |subtype: &str| {
         lines.iter().position(|(_, line)| line["request"]["subtype"] == subtype).expect("it asked")
     };
@@ -251,7 +250,7 @@ fn a_refusal_reaches_the_model_in_the_persons_words() {
 #[test]
 fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
     let lines = recorded("approval-allow.jsonl");
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     let asked = lines.iter().position(|(_, line)| line["request"]["subtype"] == "can_use_tool").unwrap();
     let heard = events(&mut talk, &lines[..=asked]);
     let input = json!({"command": "touch made.txt && ls -la", "description": "Create a marker file"});
@@ -261,10 +260,11 @@ fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
         input: input.clone(),
         body: approval(None),
         agent_says: Some("Create a marker file".into()),
+        cwd: None,
         decision_reason: None,
         parents: Vec::new(),
         can_park: false,
-        may_allow: MayAllow::Usual,
+        may_allow: MayAllow::RulesOfPeople,
         capabilities: None,
         hold: None,
         timeout_ms: None,
@@ -277,7 +277,7 @@ fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
         [Effect::Event(AgentEvent::CannotPark { tool_call_id: id("toolu_01"), why })]
     );
     // Allowed for the session, and still nothing of what the program suggested is sent back.
-    let response = Response::Approve { scope: Scope::Session, edited_input: None };
+    let response = Response::Approve { scope: Scope::Session, lines: Vec::new(), edited_input: None };
     let line = resolve(&mut talk, "toolu_01", settled(Settlement::Approved, response, input));
     assert_eq!(line, [recorded_answer(&lines, "can_use_tool", 0)]);
 }
@@ -285,7 +285,7 @@ fn an_ask_of_the_programs_own_is_taken_and_cannot_park() {
 #[test]
 fn two_calls_in_one_message_are_held_and_not_parked() {
     let lines = recorded("two-approvals-in-one-message.jsonl");
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     let stop = lines.iter().position(|(_, line)| line["event"]["type"] == "message_stop").unwrap();
     let heard = events(&mut talk, &lines[..=stop]);
     let tool_call_id = asks(&heard)[0].tool_call_id.clone();
@@ -299,9 +299,9 @@ fn two_calls_in_one_message_are_held_and_not_parked() {
 #[test]
 fn a_subagents_ask_names_who_sent_it_and_stays() {
     let lines = recorded("subagent-approval.jsonl");
-    let heard = events(&mut conversation(PermissionMode::Default), &lines);
-    let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
-    assert_eq!((ask.tool_name.as_str(), ask.can_park), ("Bash", false));
+    let heard = events(&mut conversation(), &lines);
+    let [sent, ask] = asks(&heard)[..] else { panic!("{heard:?}") };
+    assert_eq!((sent.tool_name.as_str(), ask.tool_name.as_str(), ask.can_park), ("Agent", "Bash", false));
     assert_eq!(ask.parents, ["Inner work"]);
     let inner = heard.iter().filter(|event| {
         matches!(event, AgentEvent::ToolCallStart { tool_name, parents, .. }
@@ -313,7 +313,7 @@ fn a_subagents_ask_names_who_sent_it_and_stays() {
 #[test]
 fn an_interrupt_withdraws_what_is_asked() {
     let lines = recorded("interrupt-while-hook-is-held.jsonl");
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     let sent = lines.iter().position(|(_, line)| line["request"]["subtype"] == "interrupt").unwrap();
     events(&mut talk, &lines[..sent]);
     let [interrupt] = &told(&talk.say(&Outgoing::Interrupt))[..] else { panic!("one line") };
@@ -328,7 +328,7 @@ fn an_interrupt_withdraws_what_is_asked() {
 #[test]
 fn nothing_is_asked_where_there_is_no_plan() {
     let lines = recorded("plan-without-a-plan-file.jsonl");
-    let mut talk = conversation(PermissionMode::Plan);
+    let mut talk = conversation();
     let heard = events(&mut talk, &lines);
     assert!(!heard.iter().any(|event| matches!(event, AgentEvent::Ask(_))), "{heard:#?}");
     let message = format!("ExitPlanMode: {NO_PLAN}");
@@ -338,15 +338,16 @@ fn nothing_is_asked_where_there_is_no_plan() {
 #[test]
 fn a_whole_plan_is_asked_once_and_its_file_is_not() {
     let lines = recorded("plan-hook-allow.jsonl");
-    let mut talk = conversation(PermissionMode::Plan);
+    let mut talk = conversation();
     let is_plan = |line: &Value| line["request"]["input"]["tool_name"] == "ExitPlanMode";
     let asked = lines.iter().position(|(_, line)| is_plan(line)).expect("it asks");
     let heard = events(&mut talk, &lines[..=asked]);
-    let [ask] = asks(&heard)[..] else { panic!("{heard:?}") };
+    let [file, ask] = asks(&heard)[..] else { panic!("{heard:?}") };
+    assert_eq!((file.tool_name.as_str(), file.may_allow), ("Write", MayAllow::AgentsOwn));
     assert!(ask.input["plan"].as_str().is_some_and(|plan| plan.starts_with('#')), "{:?}", ask.input);
     assert!(matches!(ask.body, AskBody::Approval { is_plan: true, .. }), "{:?}", ask.body);
     assert_eq!((&ask.may_allow, ask.capabilities), (&MayAllow::PersonOnly, Some(ONCE_AS_IT_IS)));
-    let approved = Response::Approve { scope: Scope::Once, edited_input: None };
+    let approved = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None };
     let call = ask.tool_call_id.as_str().to_owned();
     resolve(&mut talk, &call, settled(Settlement::Approved, approved, ask.input.clone()));
     // The program asks again by itself, and is told what was decided.
@@ -357,7 +358,7 @@ fn a_whole_plan_is_asked_once_and_its_file_is_not() {
 
 #[test]
 fn what_a_background_agent_asks_after_the_turn_is_refused_and_not_forgotten() {
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     let hook = json!({"type": "control_request", "request_id": "r1", "request": {"subtype": "hook_callback", "input":
         {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
          "tool_use_id": "t1", "agent_id": "a"}}});
@@ -369,7 +370,7 @@ fn what_a_background_agent_asks_after_the_turn_is_refused_and_not_forgotten() {
     let [line] = &told(&over)[..] else { panic!("{over:?}") };
     assert_eq!(line["response"]["response"]["hookSpecificOutput"]["permissionDecision"], "deny");
     // A late answer has nobody to go to.
-    let response = Response::Approve { scope: Scope::Once, edited_input: None };
+    let response = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None };
     assert_eq!(
         resolve(&mut talk, "t1", settled(Settlement::Approved, response, json!({}))),
         Vec::<Value>::new()
@@ -387,7 +388,7 @@ fn what_cannot_be_asked_is_refused_and_shown() {
     let no_question =
         json!({"tool_name": "AskUserQuestion", "tool_use_id": "t", "tool_input": {"questions": []}});
     for line in [hook(json!({})), hook(json!({"tool_use_id": ""})), hook(no_question), permission] {
-        let said = conversation(PermissionMode::Auto).hear(&line.to_string());
+        let said = conversation().hear(&line.to_string());
         let [answer] = &told(&said)[..] else { panic!("{said:?}") };
         let answer = answer["response"]["response"].to_string();
         assert!(answer.contains("deny") && !answer.contains("allow"), "{answer}");
@@ -414,7 +415,7 @@ fn a_call_that_cannot_be_shown_as_it_is_is_refused_in_words() {
                {{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t","input":{input}}}}}"#
         );
         for line in [hook, permission] {
-            let said = conversation(PermissionMode::Default).hear(&line);
+            let said = conversation().hear(&line);
             let [answer] = &told(&said)[..] else { panic!("{said:?}") };
             let answer = answer["response"]["response"].to_string();
             assert!(answer.contains("deny") && answer.contains(part), "{answer}");
@@ -424,14 +425,14 @@ fn a_call_that_cannot_be_shown_as_it_is_is_refused_in_words() {
     // A request that makes no sense at all is answered as well: nothing waits for a day.
     let odd =
         r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":7}}"#;
-    let said = conversation(PermissionMode::Default).hear(odd);
+    let said = conversation().hear(odd);
     assert_eq!(told(&said)[0]["response"]["subtype"], "error");
 }
 
 #[test]
 fn half_a_character_in_what_a_tool_gave_back_is_shown_as_such() {
     let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"a\ud83d"}]}}"#;
-    let said = conversation(PermissionMode::Default).hear(line);
+    let said = conversation().hear(line);
     assert!(
         matches!(&said[..], [Effect::Event(AgentEvent::ToolResult { output, .. })] if output == "a\u{fffd}"),
         "{said:?}"
@@ -447,7 +448,7 @@ fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
             continue;
         }
         recordings += 1;
-        let mut talk = conversation(PermissionMode::Default);
+        let mut talk = conversation();
         for (_, line) in recorded(&name).iter().filter(|(dir, _)| dir == "agent->gateway") {
             let line = line.to_string();
             let said = talk.hear(&line);
@@ -457,7 +458,7 @@ fn every_recorded_line_is_understood_and_no_broken_one_is_a_crash() {
             assert!(!confused, "{name}: {said:?}");
             let cut = (0..line.len()).step_by(line.len() / 7 + 1).filter(|end| line.is_char_boundary(*end));
             for end in cut {
-                conversation(PermissionMode::Default).hear(&line[..end]);
+                conversation().hear(&line[..end]);
             }
         }
     }
@@ -473,7 +474,7 @@ fn last_life(name: &str) -> Vec<(String, Value)> {
 
 #[test]
 fn a_call_that_was_parked_does_not_end_the_turn_of_the_message_after_it() {
-    let mut conversation = conversation(PermissionMode::Default);
+    let mut conversation = conversation();
     conversation.say(&Outgoing::Message { text: "Forget that, do something else.".to_owned() });
     let heard = events(&mut conversation, &last_life("deferred-approval-resumed-with-message.jsonl"));
     assert_eq!(asks(&heard).len(), 1);
@@ -485,7 +486,7 @@ fn a_call_that_was_parked_does_not_end_the_turn_of_the_message_after_it() {
 
 #[test]
 fn a_conversation_that_was_never_written_is_forgotten_and_ends_no_turn() {
-    let mut conversation = conversation(PermissionMode::Default);
+    let mut conversation = conversation();
     conversation.say(&Outgoing::Message { text: "go on".to_owned() });
     let heard = events(&mut conversation, &last_life("killed-before-the-session-was-written.jsonl"));
     assert_eq!(heard, [AgentEvent::Forgotten]);
@@ -495,7 +496,7 @@ fn a_conversation_that_was_never_written_is_forgotten_and_ends_no_turn() {
 fn approved(talk: &mut Conversation, input: &Value, edited: Option<Value>) -> Value {
     let heard = talk.hear(&hook_line("PreToolUse", "t1", "Bash", input).to_string());
     assert!(matches!(heard.last(), Some(Effect::Event(AgentEvent::Ask(_)))), "{heard:?}");
-    let response = Response::Approve { scope: Scope::Once, edited_input: edited };
+    let response = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: edited };
     said(&resolve(talk, "t1", settled(Settlement::Approved, response, input.clone())))
 }
 
@@ -514,7 +515,7 @@ fn what_runs_is_what_was_approved_or_is_told_apart() {
     let (shown, other) = (json!({"command": "touch shown"}), json!({"command": "touch other"}));
     let ran = |input: &Value| hook_line("PostToolUse", "t1", "Bash", input).to_string();
     for edited in [None, Some(json!({"command": "touch edited"}))] {
-        let mut talk = conversation(PermissionMode::Default);
+        let mut talk = conversation();
         let runs = edited.clone().unwrap_or_else(|| shown.clone());
         // Never an allow from the hook: another hook could change it unseen.
         assert_eq!(approved(&mut talk, &shown, edited)["hookSpecificOutput"]["permissionDecision"], "ask");
@@ -526,14 +527,14 @@ fn what_runs_is_what_was_approved_or_is_told_apart() {
     }
 
     // It ran otherwise all the same.
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &shown, None);
     talk.hear(&permission("t1", "Bash", &shown).to_string());
     let (tool_call_id, input) = (id("t1"), other.clone());
     assert_eq!(only_event(talk.hear(&ran(&other))), Some(AgentEvent::RanOther { tool_call_id, input }));
 
     // It ran before anybody answered.
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     talk.hear(&hook_line("PreToolUse", "t1", "Bash", &shown).to_string());
     let (tool_call_id, input) = (id("t1"), shown.clone());
     assert_eq!(only_event(talk.hear(&ran(&shown))), Some(AgentEvent::RanOther { tool_call_id, input }));
@@ -542,7 +543,7 @@ fn what_runs_is_what_was_approved_or_is_told_apart() {
 #[test]
 fn a_call_that_was_changed_after_its_approval_is_asked_anew() {
     let (shown, other) = (json!({"command": "touch shown"}), json!({"command": "touch other"}));
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &shown, None);
     let heard = talk.hear(&permission("t1", "Bash", &other).to_string());
     let [
@@ -553,7 +554,7 @@ fn a_call_that_was_changed_after_its_approval_is_asked_anew() {
         panic!("{heard:?}")
     };
     assert_eq!((&ask.input, ask.can_park), (&other, false));
-    let response = Response::Approve { scope: Scope::Once, edited_input: None };
+    let response = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None };
     let answer = resolve(&mut talk, "t1", settled(Settlement::Approved, response, other.clone()));
     assert_eq!(said(&answer), json!({"behavior": "allow", "updatedInput": other}));
     assert_eq!(only_event(talk.hear(&hook_line("PostToolUse", "t1", "Bash", &other).to_string())), None);
@@ -563,20 +564,20 @@ fn a_call_that_was_changed_after_its_approval_is_asked_anew() {
 fn a_block_of_the_agents_own_is_no_acknowledgement() {
     let shown = json!({"command": "touch shown"});
     let blocked = AgentEvent::NotRun { tool_call_id: id("t1"), because: NotRun::Blocked };
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &shown, None);
     let heard = talk.hear(&result_line("t1", true).to_string());
     assert_eq!(heard[0], Effect::Event(blocked.clone()));
 
     // The program asked by itself, and somebody else answered that.
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &shown, None);
     talk.hear(&permission("t1", "Bash", &shown).to_string());
     talk.hear(&json!({"type": "control_cancel_request", "request_id": "r"}).to_string());
     assert_eq!(talk.hear(&result_line("t1", true).to_string())[0], Effect::Event(blocked));
 
     // A command that ran and failed was no block.
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &shown, None);
     talk.hear(&permission("t1", "Bash", &shown).to_string());
     talk.hear(&hook_line("PostToolUseFailure", "t1", "Bash", &shown).to_string());
@@ -586,7 +587,7 @@ fn a_block_of_the_agents_own_is_no_acknowledgement() {
 
 #[test]
 fn a_refusal_cannot_be_overruled_by_a_trusted_folder() {
-    let mut talk = with(PermissionMode::Default, ProjectFiles::Trusted);
+    let mut talk = with(ProjectFiles::Trusted);
     talk.hear(&hook_line("PreToolUse", "t1", "Bash", &json!({"command": "x"})).to_string());
     let deny = settled(Settlement::Denied, Response::Deny { reason: Some("no".into()) }, json!({}));
     let answer = said(&resolve(&mut talk, "t1", deny));
@@ -596,24 +597,29 @@ fn a_refusal_cannot_be_overruled_by_a_trusted_folder() {
 
 #[test]
 fn only_our_own_tools_pass_and_only_by_their_whole_name() {
-    let heard = |tool: &str| {
-        conversation(PermissionMode::Default)
-            .hear(&hook_line("PreToolUse", "t1", tool, &json!({})).to_string())
+    let left_alone = |tool: &str| {
+        let mut talk = conversation();
+        let heard = talk.hear(&hook_line("PreToolUse", "t1", tool, &json!({})).to_string());
+        let asked = match heard.last() {
+            Some(Effect::Event(AgentEvent::Ask(ask))) => ask.may_allow,
+            other => panic!("{tool}: {other:?}"),
+        };
+        let left = Resolution::LeftToAgent { input: json!({}) };
+        (asked, said(&resolve(&mut talk, "t1", left))["hookSpecificOutput"]["permissionDecision"].clone())
     };
-    let passed = told(&heard("mcp__holdstead__ask_user"));
-    assert_eq!(said(&passed)["hookSpecificOutput"]["permissionDecision"], "allow");
+    assert_eq!(left_alone("mcp__holdstead__ask_user"), (MayAllow::AgentsOwn, json!("allow")));
+    assert_eq!(left_alone("Read"), (MayAllow::Rules, Value::Null), "its own rules hold");
     for tool in
         ["mcp__holdstead__x__run", "mcp__holdstead__ask_user2", "mcp__holdstead__x__ask_user", "ask_user"]
     {
-        let said = heard(tool);
-        assert!(matches!(said.last(), Some(Effect::Event(AgentEvent::Ask(_)))), "{tool}: {said:?}");
+        assert_eq!(left_alone(tool), (MayAllow::Rules, Value::Null), "{tool}");
     }
 }
 
 #[test]
 fn what_is_too_long_to_be_read_is_answered_in_words_at_once() {
     let line = |request: &str| format!(r#"{{"type":"control_request","request_id":"r7","request":{request}"#);
-    let heard = |request: &str| conversation(PermissionMode::Auto).hear_too_long(&line(request), 8);
+    let heard = |request: &str| conversation().hear_too_long(&line(request), 8);
     let before = heard(r#"{"subtype":"hook_callback","callback_id":"before","input":{"tool_name":"Wri"#);
     assert_eq!(said(&told(&before))["hookSpecificOutput"]["permissionDecision"], "deny");
     assert!(matches!(before.last(), Some(Effect::Event(AgentEvent::Error { .. }))));
@@ -625,13 +631,13 @@ fn what_is_too_long_to_be_read_is_answered_in_words_at_once() {
     let [answer] = &told(&other)[..] else { panic!("{other:?}") };
     assert_eq!(answer["response"]["subtype"], "error");
     assert_eq!(answer["response"]["request_id"], "r7");
-    let words = conversation(PermissionMode::Auto).hear_too_long(r#"{"type":"assistant","message":"#, 8);
+    let words = conversation().hear_too_long(r#"{"type":"assistant","message":"#, 8);
     assert_eq!(told(&words), Vec::<Value>::new());
 }
 
 #[test]
 fn a_flaw_in_what_a_call_gave_back_does_not_hide_what_ran() {
-    let mut talk = conversation(PermissionMode::Default);
+    let mut talk = conversation();
     approved(&mut talk, &json!({"command": "touch shown"}), None);
     talk.hear(&permission("t1", "Bash", &json!({"command": "touch shown"})).to_string());
     let line = hook_line("PostToolUse", "t1", "Bash", &json!({"command": "touch other"})).to_string();

@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn approve(edited_input: Option<Value>) -> Response {
-        Response::Approve { scope: Scope::Session, edited_input }
+        Response::Approve { scope: Scope::Session, lines: Vec::new(), edited_input }
     }
 
     fn denied(words: &str) -> Decision {
@@ -184,8 +184,9 @@ mod tests {
             (settled(Settlement::Denied, approve(None)), denied(UNFIT)),
             (settled(Settlement::Approved, Response::Deny { reason: None }), denied(UNFIT)),
         ];
+        assert_eq!(decision(&Resolution::LeftToAgent { input: json!({}) }), None);
         for (resolution, expected) in cases {
-            assert_eq!(decision(&resolution), expected, "{resolution:?}");
+            assert_eq!(decision(&resolution), Some(expected), "{resolution:?}");
         }
     }
 

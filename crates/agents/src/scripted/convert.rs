@@ -257,6 +257,7 @@ mod tests {
         let approved = Resolution::Settled {
             settlement: Settlement::Approved,
             response: Response::Approve {
+                lines: Vec::new(),
                 scope: Scope::Once,
                 edited_input: Some(json!({"command": "a\nb"})),
             },

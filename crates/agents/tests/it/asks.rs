@@ -43,7 +43,8 @@ async fn an_approval_runs_the_edited_input() {
     assert_eq!(ask.agent_says.as_deref(), Some("Builds it"));
 
     let edited = json!({"command": "pnpm build"});
-    let response = Response::Approve { scope: Scope::Session, edited_input: Some(edited.clone()) };
+    let response =
+        Response::Approve { scope: Scope::Session, lines: Vec::new(), edited_input: Some(edited.clone()) };
     life.settle(&ask, Settlement::Approved, response).await;
     let received = json!({
         "outcome": "settled",
@@ -136,8 +137,12 @@ async fn ten_at_once_are_answered_in_shuffled_order() {
     }
     for at in [6, 0, 9, 3, 1, 8, 4, 2, 7, 5] {
         let edited_input = Some(json!({ "answer": at }));
-        life.settle(&open[at], Settlement::Approved, Response::Approve { scope: Scope::Once, edited_input })
-            .await;
+        life.settle(
+            &open[at],
+            Settlement::Approved,
+            Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input },
+        )
+        .await;
         let (output, _) = life.told(open[at].tool_call_id.as_str()).await;
         assert_eq!(output["effect"], format!("ran: {{\"answer\":{at}}}"));
         assert!(matches!(life.next().await, AgentEvent::Text { .. }));

@@ -40,7 +40,6 @@ fn launch(cwd: &Path) -> Launch {
         model: None,
         system_prompt: None,
         max_turns: None,
-        allowed_tools: Vec::new(),
         mcp_servers: Default::default(),
         tool_server: None,
         project_files: holdstead_agents::ProjectFiles::Closed,
@@ -102,8 +101,12 @@ impl Life {
     }
 
     async fn approve(&self, ask: &Ask) {
-        self.settle(ask, Settlement::Approved, Response::Approve { scope: Scope::Once, edited_input: None })
-            .await;
+        self.settle(
+            ask,
+            Settlement::Approved,
+            Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None },
+        )
+        .await;
     }
 
     /// The next ask, whatever is said before it.

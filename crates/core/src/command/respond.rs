@@ -1,7 +1,5 @@
 //! A person answers. The first answer to a prompt wins; nothing else ever does.
 
-use std::time::Duration;
-
 use holdstead_protocol::{
     Actor, AskState, Closing, Decider, Digest, EventBody, Grant, GrantAdded, GrantId, InteractionId,
     InteractionResponse, MessageId, PromptId, Response, ResponseDraft, Rule, Scope, Settlement, Surface,
@@ -11,8 +9,6 @@ use holdstead_protocol::{
 use super::{ask, late_answer};
 use crate::state::{Action, ResponseRecord};
 use crate::{Ask, Rejection, Session, digest, secret};
-
-const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A person's response.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,19 +118,17 @@ pub fn remembered(
     given_by: &str,
     given_at: Timestamp,
 ) -> Option<Grant> {
-    let expires_at = match scope {
-        Scope::Once => return None,
-        Scope::Hour => Some(given_at.after(HOUR)),
-        Scope::Session | Scope::Always => None,
-    };
+    if scope == Scope::Once {
+        return None;
+    }
     Some(Grant {
         grant_id: GrantId::from_answer(interaction_id),
         rule: ask.spec.saved_rule(scope, lines)?.clone(),
         scope,
         given_by: given_by.to_owned(),
-        interaction_id,
+        interaction_id: Some(interaction_id),
         given_at,
-        expires_at,
+        expires_at: scope.expires_at(given_at),
     })
 }
 
@@ -145,7 +139,7 @@ pub(super) fn late_grant(ask: &Ask, command: &Respond, now: Timestamp) -> Grant 
         rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
         scope: Scope::Once,
         given_by: command.name.clone(),
-        interaction_id: command.interaction_id,
+        interaction_id: Some(command.interaction_id),
         given_at: now,
         expires_at: None,
     }

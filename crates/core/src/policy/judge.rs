@@ -1,6 +1,8 @@
 //! Whether a call needs a person, after all that may decide in their place: rules, a remembered approval of the very same
 //! input, the session's permission mode.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{
     CallDecision, CallMark, CallPart, CallVerdict, DecidedBy, Effect, GrantId, Layer, PermissionMode,
     Response, RuleText, Scope, Settlement, Told,
@@ -9,9 +11,13 @@ use serde_json::Value;
 
 use super::marks::Mark;
 use super::verdict::{Part, Verdict};
+use crate::digest;
 
 /// As much of something risky as is told.
 const MARK_CHARS: usize = 200;
+/// As much of a part as is told: all of it stands in the input.
+const PART_CHARS: usize = 300;
+const USE_KEY: usize = 16;
 
 /// What may decide about a call besides a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +90,7 @@ pub fn told(verdict: &Verdict, line: Option<&str>) -> CallVerdict {
         text: line
             .and_then(|line| line.get(part.span.clone()))
             .filter(|text| !text.is_empty())
-            .map(str::to_owned),
+            .map(|text| text.chars().take(PART_CHARS).collect()),
         effect: part.effect,
         rule: part.by.as_ref().map(|by| RuleText { text: by.text.clone(), layer: by.layer }),
         why: part.why.clone(),
@@ -119,4 +125,21 @@ pub fn told_marks(marks: &[Mark], input: &Value) -> Vec<CallMark> {
         CallMark { risk: mark.risk, field: mark.field.clone(), text: text.chars().take(MARK_CHARS).collect() }
     };
     marks.iter().map(told).collect()
+}
+
+/// What a rule's uses are counted under: short, since a session's head holds it.
+pub fn use_key(rule: &RuleText) -> String {
+    let digest = digest(&Value::from(format!("{}\n{}", rule.layer, rule.text)));
+    digest.as_str().chars().take(USE_KEY).collect()
+}
+
+/// All that decided a call, each once.
+pub(crate) fn used_by(decision: &CallDecision) -> BTreeSet<String> {
+    match &decision.by {
+        DecidedBy::Rules => {
+            decision.verdict.parts.iter().filter_map(|part| part.rule.as_ref()).map(use_key).collect()
+        }
+        DecidedBy::Grant { grant_id } => [grant_id.to_string()].into(),
+        DecidedBy::Mode { .. } | DecidedBy::AgentsOwn => BTreeSet::new(),
+    }
 }

@@ -81,7 +81,11 @@ fn draft(kind: u8) -> ResponseDraft {
         4 => answer(""),
         5 => submit("a@b"),
         6 => ResponseDraft::Cancel { reason: None },
-        7 => ResponseDraft::Approve { scope: None, edited_input: Some(serde_json::json!({"command": "ls"})) },
+        7 => ResponseDraft::Approve {
+            lines: Vec::new(),
+            scope: None,
+            edited_input: Some(serde_json::json!({"command": "ls"})),
+        },
         _ => unreachable!("drafts are counted to 7"),
     }
 }

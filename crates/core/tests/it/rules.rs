@@ -82,7 +82,11 @@ fn a_scope_that_was_not_offered_is_refused() {
 fn an_edited_input_is_approved_once_and_never_remembered() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
-    let edited = |scope| ResponseDraft::Approve { scope, edited_input: Some(json!({"command": "ls"})) };
+    let edited = |scope| ResponseDraft::Approve {
+        lines: Vec::new(),
+        scope,
+        edited_input: Some(json!({"command": "ls"})),
+    };
     assert!(matches!(
         world.rejected(respond(1, 1, "k", edited(Some(Scope::Session)))),
         Rejection::Invalid { .. }
@@ -98,7 +102,7 @@ fn what_the_wire_cannot_carry_is_refused_not_dropped() {
     plain.capabilities.edit_input = false;
     world.ok(ask(plain));
     assert!(matches!(world.rejected(respond(1, 1, "k", deny())), Rejection::Invalid { .. }));
-    let edited = ResponseDraft::Approve { scope: None, edited_input: Some(json!({})) };
+    let edited = ResponseDraft::Approve { lines: Vec::new(), scope: None, edited_input: Some(json!({})) };
     assert!(matches!(world.rejected(respond(1, 1, "k", edited)), Rejection::Invalid { .. }));
     world.ok(respond(1, 1, "k", ResponseDraft::Deny { reason: None }));
 }

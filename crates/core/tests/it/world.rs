@@ -205,11 +205,11 @@ pub(crate) fn retell(n: u8) -> Command {
 }
 
 pub(crate) fn approve() -> ResponseDraft {
-    ResponseDraft::Approve { scope: None, edited_input: None }
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
 }
 
 pub(crate) fn approve_for(scope: Scope) -> ResponseDraft {
-    ResponseDraft::Approve { scope: Some(scope), edited_input: None }
+    ResponseDraft::Approve { scope: Some(scope), lines: Vec::new(), edited_input: None }
 }
 
 pub(crate) fn deny() -> ResponseDraft {

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use holdstead_gateway::{
-    Answering, Gateway, GatewayConfig, Masks, Person, Quota, SecretsKey, Tool, ToolCall, Watch, WhenNobody,
+    Answering, Gateway, GatewayConfig, Masks, Person, PolicyConfig, Quota, SecretsKey, Tool, ToolCall, Watch,
+    WhenNobody,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
@@ -27,6 +28,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
         tools: vec![tool],
         mcp_url: None,
         quota: Quota::default(),
+        policy: PolicyConfig::default(),
     };
     let gateway = Gateway::start(journal, Vec::new(), config).await?;
     let owner = OwnerId::new("ada")?;
@@ -130,7 +132,7 @@ fn draft(request: &InteractionRequest, words: &str) -> ResponseDraft {
                 return ResponseDraft::Deny { reason };
             }
         };
-        return ResponseDraft::Approve { scope: Some(scope), edited_input: None };
+        return ResponseDraft::Approve { scope: Some(scope), lines: Vec::new(), edited_input: None };
     }
     let mut given = Map::new();
     for (index, part) in words.split(';').enumerate() {

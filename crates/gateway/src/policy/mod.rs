@@ -6,23 +6,23 @@ mod places;
 pub(crate) mod project;
 mod siblings;
 
-use std::collections::BTreeSet;
+pub(crate) use siblings::named;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdstead_agents::Driver;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{
-    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Places, Rules, Standing, Subject, Trust, covering,
+    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Place, Places, Rules, Standing, Subject,
+    Trust, covering,
 };
 use holdstead_core::{Head, digest};
-use holdstead_protocol::{
-    CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, Variables,
-};
+use holdstead_protocol::{CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, Variables};
 use holdstead_store::SessionRecord;
 use serde_json::Value;
 
-use crate::{Gateway, GatewayError, grants};
+use crate::{Gateway, GatewayError, owner_journal};
 
 /// A line may name paths that lead to further ones: so often they are looked up.
 const ROUNDS: usize = 4;
@@ -77,7 +77,7 @@ impl Gateway {
         may_allow: MayAllow,
     ) -> Result<Judge, GatewayError> {
         let driver = self.driver(&record.opened.agent)?;
-        let owner = self.inner.journal.session(grants::journal_of(&record.owner)).await?;
+        let owner = self.inner.journal.session(owner_journal::journal_of(&record.owner)).await?;
         let owner = owner.map(|record| record.state);
         let now = self.inner.journal.now().await?;
         let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
@@ -120,72 +120,100 @@ pub(crate) struct Judge {
     now: holdstead_protocol::Timestamp,
 }
 
-impl Judge {
-    /// Reads files.
-    pub(crate) fn judge(&self, asked: &CallToJudge) -> Judged {
-        let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
-        let mut rules = self.rules.clone();
-        let trust = project::add(&mut rules, &folder, &self.trusts);
-        let folder = folder.to_string_lossy().into_owned();
-        let home = std::env::var("HOME").ok();
-        let meaning = self.driver.meaning(&asked.tool);
-        let call = Call { tool: &asked.tool, input: &asked.input, meaning };
-        let cwd = asked.cwd.clone().unwrap_or_else(|| folder.clone());
-        let variables = policy::variables(&rules, &Variables::new(), 0);
+/// What is true of a call on this machine, but for where its paths lead.
+#[derive(Debug)]
+struct Ground<'a> {
+    judge: &'a Judge,
+    rules: Rules,
+    folder: String,
+    cwd: String,
+    depth: Option<u32>,
+    home: Option<String>,
+    trust: Trust,
+    variables: Variables,
+}
+
+impl Ground<'_> {
+    fn facts<'a>(&'a self, places: &'a Places) -> Facts<'a> {
+        Facts {
+            agent: &self.judge.agent,
+            mode: self.judge.mode,
+            depth: self.depth,
+            folder: &self.folder,
+            cwd: Some(&self.cwd),
+            home: self.home.as_deref(),
+            trust: self.trust,
+            places,
+            variables: &self.variables,
+        }
+    }
+
+    /// Where all paths lead that this call, or a rule for it, speaks of.
+    fn places(&self, call: &Call<'_>) -> Places {
         let mut places = Places::default();
-        let mut facts = |places: &Places, look: &mut dyn FnMut(&Facts<'_>) -> BTreeSet<Asked>| {
-            look(&Facts {
-                agent: &self.agent,
-                mode: self.mode,
-                depth: u32::try_from(asked.depth).ok(),
-                folder: &folder,
-                cwd: Some(&cwd),
-                home: home.as_deref(),
-                trust,
-                places,
-                variables: &variables,
-            })
-        };
-        let mut verdict = None;
-        let mut offers = Vec::new();
         for _ in 0..ROUNDS {
-            let unresolved = facts(&places, &mut |facts| {
-                let decided = policy::decide(&call, &rules, facts);
-                let offered = policy::offers(&call, &rules, facts, &self.marked_words);
-                let texts = |offer: policy::Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
-                offers = offered.offers.into_iter().map(texts).collect();
-                let unresolved = decided.unresolved.iter().cloned().chain(offered.unresolved).collect();
-                verdict = Some(decided);
-                unresolved
-            });
-            let found: Vec<_> = unresolved
+            let facts = self.facts(&places);
+            let unresolved = policy::decide(call, &self.rules, &facts).unresolved;
+            let offered = policy::offers(call, &self.rules, &facts, &self.judge.marked_words).unresolved;
+            let found: Vec<(Asked, Place)> = unresolved
                 .into_iter()
-                .filter_map(|asked| places::look_up(&asked, &folder).map(|place| (asked, place)))
+                .chain(offered)
+                .filter_map(|asked| places::look_up(&asked, &self.folder).map(|place| (asked, place)))
                 .collect();
             if found.is_empty() {
                 break;
             }
             found.into_iter().for_each(|(asked, place)| places.insert(asked, place));
         }
-        let mut marks = Vec::new();
-        facts(&places, &mut |facts| {
-            marks = policy::told_marks(&policy::marks(&call, facts, &self.marked_words), &asked.input);
-            BTreeSet::new()
-        });
+        places
+    }
+}
+
+impl Judge {
+    /// Reads files.
+    pub(crate) fn judge(&self, asked: &CallToJudge) -> Judged {
+        let ground = self.ground(asked);
+        let meaning = self.driver.meaning(&asked.tool);
+        let call = Call { tool: &asked.tool, input: &asked.input, meaning };
+        let places = ground.places(&call);
+        let facts = ground.facts(&places);
+        let verdict = policy::decide(&call, &ground.rules, &facts);
         let standing = Standing {
             may_allow: asked.may_allow,
             mode: self.mode,
             grant: self.exact_grant(asked),
             may_have_run: self.head.may_have_run.contains(&digest(&asked.input)),
         };
-        let verdict = verdict.unwrap_or_else(|| unreachable!("at least one round"));
-        let judgement = policy::judge(&verdict, line_of(meaning, &asked.input), &standing);
-        Judged { judgement, marks, offers }
+        let offers = policy::offers(&call, &ground.rules, &facts, &self.marked_words).offers;
+        let lines = |offer: Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
+        Judged {
+            judgement: policy::judge(&verdict, line_of(meaning, &asked.input), &standing),
+            marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
+            offers: offers.into_iter().map(lines).collect(),
+        }
+    }
+
+    fn ground(&self, asked: &CallToJudge) -> Ground<'_> {
+        let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
+        let mut rules = self.rules.clone();
+        let trust = project::add(&mut rules, &folder, &self.trusts);
+        let folder = folder.to_string_lossy().into_owned();
+        Ground {
+            judge: self,
+            variables: policy::variables(&rules, &Variables::new(), 0),
+            rules,
+            cwd: asked.cwd.clone().unwrap_or_else(|| folder.clone()),
+            folder,
+            depth: u32::try_from(asked.depth).ok(),
+            home: std::env::var("HOME").ok(),
+            trust,
+        }
     }
 
     /// An approval of the very same input that is not for one call only.
     fn exact_grant(&self, asked: &CallToJudge) -> Option<GrantId> {
-        let covering = covering(&self.head.grants, &self.owners, &asked.tool, &digest(&asked.input), self.now);
+        let covering =
+            covering(&self.head.grants, &self.owners, &asked.tool, &digest(&asked.input), self.now);
         covering.filter(|grant| grant.scope != Scope::Once).map(|grant| grant.grant_id)
     }
 }
@@ -206,7 +234,8 @@ pub(crate) fn offered(tool: &str, input: &Value, judged: &Judged) -> Vec<Offered
     let exact = Rule::ExactInput { tool_name: tool.to_owned(), input_digest: digest(input) };
     let mut offered = vec![OfferedScope { scope: Scope::Once, rule: exact.clone() }];
     for lines in &judged.offers {
-        offered.extend(FURTHER.map(|scope| OfferedScope { scope, rule: Rule::Lines { lines: lines.clone() } }));
+        offered
+            .extend(FURTHER.map(|scope| OfferedScope { scope, rule: Rule::Lines { lines: lines.clone() } }));
     }
     // Where no rule can be written, the very same input again; unless it is risky, or a rule wants it asked every time.
     if judged.offers.is_empty() && judged.marks.is_empty() && !asks_by_rule(&judged.judgement) {

@@ -155,9 +155,13 @@ mod tests {
         link("src/deep", "in");
         link("../elsewhere/new", "dangling");
         link("round", "round");
-        let inside = |paths: &[&str]| Some(Place::Inside(paths.iter().map(|path| (*path).to_owned()).collect()));
+        let inside =
+            |paths: &[&str]| Some(Place::Inside(paths.iter().map(|path| (*path).to_owned()).collect()));
         let look = |path: &str, spelling| {
-            let found = look_up(&asked(format!("{}/{path}", folder.display()), spelling), folder.to_str().expect("text"));
+            let found = look_up(
+                &asked(format!("{}/{path}", folder.display()), spelling),
+                folder.to_str().expect("text"),
+            );
             found.map(|place| match place {
                 Place::Inside(mut paths) => {
                     paths.sort();

@@ -21,9 +21,15 @@ const MAX_BYTES: u64 = 64 * 1024;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Nothing,
-    Rules { file: RuleFile, digest: Digest },
+    Rules {
+        file: RuleFile,
+        digest: Digest,
+    },
     /// It is there and does not count.
-    Wrong { why: String, digest: Option<Digest> },
+    Wrong {
+        why: String,
+        digest: Option<Digest>,
+    },
 }
 
 impl Found {
@@ -147,7 +153,8 @@ mod tests {
         let trust = trusted(find(folder.path()).digest());
         assert_eq!(counted(std::slice::from_ref(&trust)).1.len(), 2);
         assert_eq!(left_out(folder.path(), std::slice::from_ref(&trust)), None);
-        std::fs::write(folder.path().join(FILE), "allow Bash(make test)\nallow Bash(make all)\n").expect("a file");
+        std::fs::write(folder.path().join(FILE), "allow Bash(make test)\nallow Bash(make all)\n")
+            .expect("a file");
         assert_eq!(counted(std::slice::from_ref(&trust)), (Trust::Untrusted, Vec::new()));
     }
 

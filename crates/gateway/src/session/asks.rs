@@ -2,41 +2,34 @@
 
 use std::time::Duration;
 
-use holdstead_agents::{Ask, MayAllow, Resolution};
-use holdstead_core::{Command, Head, Output, Rejection, Request, asking, digest, offered_scopes, waits_for};
+use holdstead_agents::{Ask, Resolution};
+use holdstead_core::policy::Judgement;
+use holdstead_core::{Command, Head, Output, Rejection, Request, asking, waits_for};
 use holdstead_protocol::{
-    AskBody, AskChange, AskState, Closing, Delivery, Digest, EventBody, Incarnation, InteractionId,
-    InteractionRequest, InteractionUpdate, Origin, PermissionMode, PromptId, Scope, Seq, SessionError,
-    ToolCallId,
+    AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation, InteractionId,
+    InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told, ToolCallId,
 };
 use holdstead_store::AskRecord;
+use serde_json::Value;
 
 use super::SessionTask;
+use super::calls::Route;
 use super::process::Written;
+use crate::GatewayError;
+use crate::policy::{Judged, named, offered};
 use crate::secrets::Revealed;
-use crate::{GatewayError, grants};
 
-/// The name of the rule behind permission mode `auto`, as the journal keeps it.
-const AUTO_RULE: &str = "permission mode auto";
 /// The words for an agent whose ask closed without any of its own.
 const EXPIRED: &str = "Nobody answered in time. Nothing was decided and nothing ran.";
 /// The words for an agent that is told to go on without its answer.
 pub(super) const QUEUED: &str = "The question is queued. Go on; the answer will arrive as a message.";
 
 impl SessionTask {
-    /// The agent needs a person.
+    /// The agent makes a call, or needs a person.
     pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
-        self.keep_words().await?;
         let tool_call_id = ask.tool_call_id.clone();
-        match self.open_ask(ask).await {
-            Ok(interaction_id) => {
-                if let Some(process) = self.process.as_mut() {
-                    process.last_ask.insert(tool_call_id.clone(), interaction_id);
-                    process.asked.insert(tool_call_id, interaction_id);
-                }
-                self.handle.wake();
-                Ok(())
-            }
+        match self.decide_or_ask(ask).await {
+            Ok(()) => Ok(()),
             // The store is away, or the gateway is going: it is asked when they are back.
             Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => Err(error),
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
@@ -52,13 +45,26 @@ impl SessionTask {
         }
     }
 
+    async fn decide_or_ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
+        let judged = self.judge(&ask).await?;
+        if let Route::Decide(decision) = self.route(&ask, &judged.judgement).await? {
+            return self.decided(&ask, decision).await;
+        }
+        self.keep_words().await?;
+        let tool_call_id = ask.tool_call_id.clone();
+        let interaction_id = self.open_ask(ask, &judged).await?;
+        if let Some(process) = self.process.as_mut() {
+            process.last_ask.insert(tool_call_id.clone(), interaction_id);
+            process.asked.insert(tool_call_id, interaction_id);
+        }
+        self.handle.wake();
+        Ok(())
+    }
+
     /// Opens the ask, or finds the one that this very call opened in an earlier life of the agent.
-    async fn open_ask(&mut self, ask: Ask) -> Result<InteractionId, GatewayError> {
+    async fn open_ask(&mut self, ask: Ask, judged: &Judged) -> Result<InteractionId, GatewayError> {
         let Some(process) = &self.process else { return Err(GatewayError::Closing) };
-        let (mode, capabilities, owner) = (process.mode, process.capabilities, process.owner.clone());
-        let turn_id = process.turn;
-        let approval = ask.body.is_approval();
-        let owner_grants = if approval { grants::of_owner(&self.gateway, &owner).await? } else { Vec::new() };
+        let (capabilities, turn_id) = (process.capabilities, process.turn);
         let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
         let deadline = match ask.timeout_ms {
             Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
@@ -68,14 +74,21 @@ impl SessionTask {
         if self.gateway.inner.masks().of(self.session).is_some_and(|secrets| secrets.value(&mut shown)) {
             self.unmasked.insert(ask.tool_call_id.clone(), ask.input.clone());
         }
-        let input_digest = digest(&ask.input);
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
-        let body = with_scopes(ask.body, &ask.tool_name, &input_digest, carried.scopes);
+        let body = with_scopes(ask.body, &ask.tool_name, &ask.input, judged, carried);
+        let is_approval = body.is_approval();
+        let (verdict, allowed_by) = match &judged.judgement {
+            Judgement::Ask(verdict) => (is_approval.then(|| verdict.clone()), None),
+            Judgement::Decided(decision) => (None, (decision.told == Told::Allowed).then(|| named(decision))),
+        };
         let mut request = InteractionRequest {
             turn_id,
             tool_call_id: Some(ask.tool_call_id.clone()),
             parents: ask.parents,
             agent_says: ask.agent_says,
+            cwd: ask.cwd,
+            verdict,
+            marks: if is_approval { judged.marks.clone() } else { Vec::new() },
             decision_reason: ask.decision_reason,
             hold,
             deadline,
@@ -90,19 +103,13 @@ impl SessionTask {
                 carried,
             )
         };
-        let by_mode = mode == PermissionMode::Auto && approval;
-        let (owner_grants, allowed_by) = match ask.may_allow {
-            MayAllow::PersonOnly => (Vec::new(), None),
-            MayAllow::Usual => (owner_grants, by_mode.then(|| AUTO_RULE.to_owned())),
-            MayAllow::Rule(name) => (owner_grants, Some(name)),
-        };
         let host_limit = ask.host_limit_ms.map(Duration::from_millis);
         // The same call may have been asked, and be over: in an earlier life, or with an input that a hook of the agent's
         // changed since. Then this is a new ask of it.
         for repeat in 2_u32.. {
             let command = Request {
                 request: request.clone(),
-                owner_grants: owner_grants.clone(),
+                owner_grants: Vec::new(),
                 allowed_by: allowed_by.clone(),
                 quota: self.gateway.inner.config.quota,
             };
@@ -253,10 +260,18 @@ impl SessionTask {
 }
 
 /// An agent does not say how far an approval may reach: we do.
-fn with_scopes(mut body: AskBody, tool_name: &str, input: &Digest, scopes: bool) -> AskBody {
-    if let AskBody::Approval { offered_scopes: offered, .. } = &mut body {
-        let scopes: &[Scope] = if scopes { &[Scope::Once, Scope::Session] } else { &[Scope::Once] };
-        *offered = offered_scopes(tool_name, input, scopes);
+fn with_scopes(
+    mut body: AskBody,
+    tool_name: &str,
+    input: &Value,
+    judged: &Judged,
+    carried: Capabilities,
+) -> AskBody {
+    if let AskBody::Approval { offered_scopes, .. } = &mut body {
+        *offered_scopes = offered(tool_name, input, judged);
+        if !carried.scopes {
+            offered_scopes.retain(|offered| offered.scope == Scope::Once);
+        }
     }
     body
 }

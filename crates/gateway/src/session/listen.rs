@@ -1,6 +1,6 @@
 //! What the agent says goes into the journal.
 
-use holdstead_agents::{AgentEvent, Outgoing, Resolution};
+use holdstead_agents::{AgentEvent, Outgoing};
 use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection, Start};
 use holdstead_protocol::{
     EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
@@ -10,6 +10,10 @@ use holdstead_protocol::{
 use super::SessionTask;
 use super::left::Over;
 use crate::GatewayError;
+
+/// A call that rules allowed.
+const RAN_OTHER: &str =
+    "A call ran with another input than the one that rules allowed: see its result in the transcript.";
 
 impl SessionTask {
     /// Whatever of this touches the store comes before what it changes here: if it fails it is done again.
@@ -27,13 +31,7 @@ impl SessionTask {
                 Ok(())
             }
             (event, Some(turn_id)) => self.in_turn(turn_id, event).await,
-            (AgentEvent::Ask(ask), None) => {
-                let message = "No turn is running, so nobody was asked and nothing was decided.".to_owned();
-                if let Some(process) = self.process.as_mut() {
-                    process.resolve(&ask.tool_call_id, Resolution::Closed { message }, None);
-                }
-                Ok(())
-            }
+            (AgentEvent::Ask(ask), None) => self.ask_outside_of_turn(ask).await,
             (event, None) => {
                 tracing::debug!(session = %self.session, ?event, "an agent spoke outside of a turn");
                 Ok(())
@@ -69,7 +67,9 @@ impl SessionTask {
                 }))
             }
             AgentEvent::ToolCallEnd { tool_call_id, input } => {
-                self.now(Output::ToolCallEnd(ToolCallEnd { turn_id, tool_call_id, input }));
+                // What rules say about it may follow at once, and then rides with it.
+                self.deltas.let_go();
+                self.soon(Output::ToolCallEnd(ToolCallEnd { turn_id, tool_call_id, input, decision: None }));
             }
             AgentEvent::ToolResult { tool_call_id, output, is_error } => {
                 self.now(Output::ToolResult(ToolResult { turn_id, tool_call_id, output, is_error }));
@@ -99,6 +99,9 @@ impl SessionTask {
                 if let Some(interaction_id) = process.last_ask.get(&tool_call_id).copied() {
                     let other = RanOther::new(interaction_id, input);
                     self.unless_refused(Command::RanOther(other)).await?;
+                } else {
+                    let message = RAN_OTHER.to_owned();
+                    self.now(Output::Error(SessionError { turn_id: Some(turn_id), message }));
                 }
             }
             AgentEvent::TurnDone { reason, usage } => {

@@ -4,6 +4,7 @@
 //! what it was told; it could be started again at any moment and would do the same.
 
 mod asks;
+mod calls;
 mod deltas;
 mod handle;
 mod holds;

@@ -12,9 +12,7 @@ use holdstead_agents::{
     WriteError,
 };
 use holdstead_core::{Command, Resume};
-use holdstead_protocol::{
-    Incarnation, InteractionId, MessageId, OwnerId, PermissionMode, SessionId, ToolCallId, TurnId,
-};
+use holdstead_protocol::{Incarnation, InteractionId, MessageId, SessionId, ToolCallId, TurnId};
 use holdstead_store::SessionRecord;
 use tokio::time::Instant;
 
@@ -31,8 +29,6 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 pub(super) struct Process {
     pub(super) incarnation: Incarnation,
     pub(super) capabilities: DriverCapabilities,
-    pub(super) owner: OwnerId,
-    pub(super) mode: PermissionMode,
     pub(super) turn: Option<TurnId>,
     /// The message its words belong to.
     pub(super) message: MessageId,
@@ -106,7 +102,6 @@ impl Process {
             model: opened.model,
             system_prompt: opened.system_prompt,
             max_turns: opened.max_turns,
-            allowed_tools: opened.allowed_tools,
             mcp_servers: opened.mcp_servers,
             tool_server,
             project_files,
@@ -125,8 +120,6 @@ impl Process {
         Ok(Some(Self {
             incarnation,
             capabilities: driver.capabilities(),
-            owner: record.owner,
-            mode: opened.permission_mode,
             turn,
             message: MessageId::generate(),
             asked: HashMap::new(),

@@ -1,11 +1,13 @@
 //! Starts the agent's process when there is something for it, and says what its end means.
 
+use std::path::PathBuf;
+
 use holdstead_agents::{AgentExit, ResumeAt, host};
 use holdstead_core::{
-    AfterStartError, Ask, Command, EndedBy, FailedTurn, Finish, Gone, Head, HeardEnd, StartAt,
+    AfterStartError, Ask, Command, EndedBy, FailedTurn, Finish, Gone, Head, HeardEnd, Output, StartAt,
     after_start_error, exit,
 };
-use holdstead_protocol::{EventBody, Incarnation, InteractionId, StopReason, TurnId};
+use holdstead_protocol::{EventBody, Incarnation, InteractionId, SessionError, StopReason, TurnId};
 use holdstead_store::SessionRecord;
 
 use super::SessionTask;
@@ -77,8 +79,19 @@ impl SessionTask {
         if self.forgotten {
             record.state.agent_ref = None;
         }
+        let left_out = match record.state.incarnations {
+            0 => {
+                let cwd = PathBuf::from(record.opened.cwd.as_deref().unwrap_or("."));
+                self.gateway.rules_left_out(&record.owner, &cwd).await?
+            }
+            // It was told when the first process was started.
+            _ => None,
+        };
         match Process::start(&self.gateway, record, resume_at).await {
             Ok(mut process) => {
+                if let Some(message) = left_out {
+                    self.now(Output::Error(SessionError { turn_id: turn, message }));
+                }
                 if let (Some(process), Some(words)) = (&mut process, words) {
                     process.loss = Some(Loss { words, carried: Vec::new(), left: untold.asks.into() });
                 }

@@ -4,7 +4,7 @@ use holdstead_core::{Command, Rejection};
 use holdstead_protocol::{Grant, GrantId, InteractionId, Rule, Scope};
 
 use super::ToolContext;
-use crate::{GatewayError, grants};
+use crate::{GatewayError, owner_journal};
 
 /// The approvals of one tool in one session.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Approvals<'_> {
             return Err(GatewayError::NoSession);
         };
         let now = self.0.gateway.inner.journal.now().await?;
-        let always = grants::of_owner(&self.0.gateway, &self.0.owner).await?;
+        let always = owner_journal::of_owner(&self.0.gateway, &self.0.owner).await?;
         let covering = record
             .state
             .grants
@@ -57,14 +57,16 @@ impl Approvals<'_> {
             rule: self.rule(key),
             scope,
             given_by: given_by.to_owned(),
-            interaction_id,
+            interaction_id: Some(interaction_id),
             given_at,
-            expires_at: None,
+            expires_at: scope.expires_at(given_at),
         };
         match scope {
             Scope::Once => Ok(()),
             Scope::Session => self.0.gateway.append(self.0.session, Command::Grant(grant)).await.map(drop),
-            Scope::Always => grants::remember(&self.0.gateway, &self.0.owner, grant).await,
+            Scope::Hour | Scope::Always => {
+                owner_journal::remember(&self.0.gateway, &self.0.owner, grant).await
+            }
         }
     }
 

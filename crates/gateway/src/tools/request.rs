@@ -18,7 +18,7 @@ use super::{
 };
 use crate::patience::Backoff;
 use crate::secrets::Revealed;
-use crate::{GatewayError, grants};
+use crate::{GatewayError, owner_journal};
 
 /// How long a tool's ask stays open where it does not say.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -51,7 +51,8 @@ impl ToolContext {
         handler: &dyn ResponseHandler,
     ) -> Result<Value, InteractionError> {
         let id = request.interaction_id;
-        let owner_grants = self.gateway.patiently(|| grants::of_owner(&self.gateway, &self.owner)).await?;
+        let owner_grants =
+            self.gateway.patiently(|| owner_journal::of_owner(&self.gateway, &self.owner)).await?;
         let quota = self.gateway.inner.config.quota;
         self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None, quota })))
             .await?;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch, MayAllow,
-    Outgoing, Reasks, Resolution, StartError,
+    Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch, Outgoing,
+    Reasks, Resolution, StartError,
 };
+use holdstead_core::policy::MayAllow;
 use holdstead_gateway::Gateway;
 use holdstead_protocol::{
     AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
@@ -213,12 +214,13 @@ pub(crate) fn ask(call: &str, tool: &str, input: Value, body: AskBody) -> Ask {
         input,
         body,
         agent_says: None,
+        cwd: None,
         decision_reason: None,
         parents: Vec::new(),
         can_park: true,
         hold: None,
         timeout_ms: None,
-        may_allow: MayAllow::Usual,
+        may_allow: MayAllow::Rules,
         capabilities: None,
         host_limit_ms: None,
     }

@@ -46,7 +46,11 @@ async fn an_approval_runs_with_the_edited_input_and_no_other() {
     assert_eq!(ask.decision_reason.as_deref(), Some("no rule covers rm"));
     assert_eq!(ask.agent_says.as_deref(), Some("Cleans up"));
     let edited = json!({ "command": "rm -rf dist/cache" });
-    talk.respond(&ask, ResponseDraft::Approve { scope: None, edited_input: Some(edited.clone()) }).await;
+    talk.respond(
+        &ask,
+        ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited.clone()) },
+    )
+    .await;
     let result = talk.result().await;
     let received = json!({
         "outcome": "settled",

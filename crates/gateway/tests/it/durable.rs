@@ -286,7 +286,11 @@ async fn a_tool_remembers_the_very_answer_that_it_was_given() {
     });
     let ask = talk.ask().await;
     // The gateway remembers the exact input of the same answer: both are kept.
-    talk.respond(&ask, ResponseDraft::Approve { scope: Some(Scope::Session), edited_input: None }).await;
+    talk.respond(
+        &ask,
+        ResponseDraft::Approve { scope: Some(Scope::Session), lines: Vec::new(), edited_input: None },
+    )
+    .await;
     let result = tokio::time::timeout(crate::world::PATIENCE, calling).await.unwrap().unwrap();
     assert_eq!(result.unwrap(), json!("remembered"));
     assert_eq!(context.approvals().get("to:bob").await.unwrap(), Some(Scope::Session));

@@ -72,7 +72,7 @@ fn started(body: &EventBody) -> bool {
 async fn an_ask_that_expires_while_its_agent_is_parked_is_told_to_the_agent() {
     let world = World::new().await;
     let mut talk = world.talk().await;
-    talk.say("ask [hold=10ms:park timeout=300ms] Store: Where? | SQLite | PostgreSQL\nsay I went on.").await;
+    talk.say("ask [hold=10ms:park timeout=2s] Store: Where? | SQLite | PostgreSQL\nsay I went on.").await;
     let ask = talk.ask().await;
     talk.status(AgentState::Parked).await;
     assert_eq!(talk.closed().await.closing, Closing::Expired);

@@ -412,7 +412,11 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
     let body = || Respond {
         prompt_id: ask.prompt_id,
         idempotency_key: "the key".to_owned(),
-        response: ResponseDraft::Approve { scope: Some(Scope::Always), edited_input: None },
+        response: ResponseDraft::Approve {
+            scope: Some(Scope::Always),
+            lines: Vec::new(),
+            edited_input: None,
+        },
     };
     // The connection breaks as soon as the answer is kept: the client only knows to send it again.
     let gateway = talk.gateway.clone();
@@ -427,9 +431,10 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
     let one = talk.gateway.respond(&ada, id, body()).await.unwrap();
     let two = talk.gateway.respond(&ada, id, body()).await.unwrap();
     assert_eq!((one.seq, one.at, one.prompt_id), (two.seq, two.at, two.prompt_id));
-    let grants = talk.gateway.grants(&owner("ada")).await.unwrap();
+    let grants = talk.gateway.rules(&owner("ada")).await.unwrap();
     assert_eq!(grants.len(), 1);
-    assert_eq!(grants[0].grant.interaction_id, ask.interaction_id);
+    assert_eq!(grants[0].interaction_id, Some(ask.interaction_id));
+    let grant_id = grants[0].grant_id.unwrap();
 
     let mut elsewhere = world.talk().await;
     assert_eq!(result(call(&elsewhere, deploy(&[Scope::Once]), &handler)).await.unwrap(), json!(1));
@@ -437,9 +442,9 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
         EventBody::InteractionResponse(response) => Some(response.decider.clone()),
         _ => None,
     });
-    assert_eq!(granted.await, Decider::Grant { grant_id: grants[0].grant.grant_id });
+    assert_eq!(granted.await, Decider::Grant { grant_id: grant_id });
 
-    talk.gateway.revoke(&ada, grants[0].grant.grant_id, None).await.unwrap();
+    talk.gateway.revoke(&ada, grant_id, None).await.unwrap();
     let mut third = world.talk().await;
     let handler = Script::new([complete(json!("asked"))]);
     let asked = call(&third, deploy(&[Scope::Once]), &handler);

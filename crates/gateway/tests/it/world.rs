@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes, Driver};
+use holdstead_core::policy::rule::RuleFile;
 use holdstead_gateway::{
-    EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, Quota, SecretsKey, Tool,
+    EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, PolicyConfig, Quota, SecretsKey, Tool,
 };
 use holdstead_protocol::api::{OpenSession, Receipt, Respond};
 use holdstead_protocol::{
@@ -48,6 +49,15 @@ impl World {
         Self::with(folder, driver, Vec::new()).await
     }
 
+    /// With rules of an organisation.
+    pub(crate) async fn with_rules(rules: &str) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let policy = PolicyConfig { rules: RuleFile::parse(rules).unwrap(), marked_words: Vec::new() };
+        let driver = Arc::new(scripted(&folder));
+        Self::configured(folder, driver, GatewayConfig { policy, ..config(GatewayConfig::DEFAULT_HOLD) })
+            .await
+    }
+
     /// With tools that agents can call.
     pub(crate) async fn with_tools(folder: Arc<TempDir>, tools: Vec<Arc<dyn Tool>>) -> Self {
         let driver = scripted(&folder);
@@ -55,9 +65,13 @@ impl World {
     }
 
     async fn with(folder: Arc<TempDir>, driver: Arc<dyn Driver>, tools: Vec<Arc<dyn Tool>>) -> Self {
+        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
+        Self::configured(folder, driver, config).await
+    }
+
+    async fn configured(folder: Arc<TempDir>, driver: Arc<dyn Driver>, config: GatewayConfig) -> Self {
         let url = format!("sqlite:{}", folder.path().join("journal.db").display());
         let journal = holdstead_store::open(&url).await.unwrap();
-        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
         let gateway = Gateway::start(journal, vec![driver], config).await.unwrap();
         Self { gateway, folder }
     }
@@ -90,6 +104,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
         tools: Vec::new(),
         mcp_url: None,
         quota: Quota::default(),
+        policy: PolicyConfig::default(),
     }
 }
 
@@ -304,7 +319,7 @@ pub(crate) fn submit(input: Value) -> ResponseDraft {
 }
 
 pub(crate) fn approve() -> ResponseDraft {
-    ResponseDraft::Approve { scope: None, edited_input: None }
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
 }
 
 pub(crate) fn deny(reason: &str) -> ResponseDraft {

@@ -286,9 +286,19 @@ fn approval(
             return Ok(None);
         };
         match line.as_str() {
-            "a" => return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: None })),
+            "a" => {
+                return Ok(Some(ResponseDraft::Approve {
+                    scope: None,
+                    lines: Vec::new(),
+                    edited_input: None,
+                }));
+            }
             "r" if capabilities.scopes => {
-                return Ok(Some(ResponseDraft::Approve { scope: Some(Scope::Session), edited_input: None }));
+                return Ok(Some(ResponseDraft::Approve {
+                    scope: Some(Scope::Session),
+                    lines: Vec::new(),
+                    edited_input: None,
+                }));
             }
             "d" => {
                 print!("What should it do instead? The agent reads this word for word (empty is fine): ");
@@ -302,7 +312,11 @@ fn approval(
                 };
                 match serde_json::from_str(&json) {
                     Ok(edited) => {
-                        return Ok(Some(ResponseDraft::Approve { scope: None, edited_input: Some(edited) }));
+                        return Ok(Some(ResponseDraft::Approve {
+                            scope: None,
+                            lines: Vec::new(),
+                            edited_input: Some(edited),
+                        }));
                     }
                     Err(error) => println!("That is not JSON: {error}"),
                 }

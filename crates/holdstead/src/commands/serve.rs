@@ -10,7 +10,7 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{Boxes, Driver};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks};
+use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig};
 use holdstead_protocol::AgentBox;
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::own_person;
 use crate::places::{Places, Running};
+use crate::rule_file;
 use crate::store;
 
 /// For a binary that was built without it.
@@ -39,6 +40,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
             "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote."
         )));
     }
+    let rules = rule_file::load(&places.rules_file())?;
+    let policy = PolicyConfig { rules, marked_words: config.marked_words.clone() };
     let _lock = lock(&places).await?;
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
@@ -60,6 +63,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         tools: Vec::new(),
         mcp_url: Some(mcp_url(address)),
         quota: config.limits.quota(),
+        policy,
     };
     let mut claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.

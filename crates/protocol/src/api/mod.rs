@@ -13,7 +13,7 @@ pub use asks::{
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,
 };
-pub use remembered::{FolderFiles, GrantPage, ListedGrant, TrustFolder, TrustPage};
+pub use remembered::{FolderFiles, ListedRule, NewRule, RulePage, SavedRule, TrustFolder, TrustPage};
 pub use sessions::{
     Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage, Session,
     SessionFilter, SessionPage, SetInteractionMode, SetVariables,

@@ -1,26 +1,71 @@
-//! What people decided for later: approvals that are remembered, folders that are trusted.
+//! What people decided for later: rules, approvals that are remembered, folders that are trusted.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{Digest, Grant, SessionId, Trust, TrustId};
+use crate::{Digest, GrantId, InteractionId, Layer, Rule, Scope, SessionId, Timestamp, Trust, TrustId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GrantPage {
-    pub grants: Vec<ListedGrant>,
+pub struct RulePage {
+    /// All that count in the owner's sessions, but for those of projects.
+    pub rules: Vec<ListedRule>,
 }
 
-/// A remembered approval, and the session that it ends with, if it does.
+/// A rule, or an approval that is remembered: what it covers, where it comes from, and how often it was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ListedGrant {
+pub struct ListedRule {
     #[serde(flatten)]
-    pub grant: Grant,
+    pub rule: Rule,
+    pub layer: Layer,
+    /// To take it back; left out for a rule of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant_id: Option<GrantId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The ask it was given on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction_id: Option<InteractionId>,
+    /// The session that it ends with, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_title: Option<String>,
+    /// In the organisation's file, or in what is built in: the line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The kind of agent that it is built in for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What was approved, for an approval of the very same input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// How often it decided in the newest 200 sessions, and when last.
+    pub uses: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_use: Option<Timestamp>,
+}
+
+/// A rule for all sessions of the owner, as it would stand in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewRule {
+    pub line: String,
+}
+
+/// A rule was saved under this id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedRule {
+    pub grant_id: GrantId,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

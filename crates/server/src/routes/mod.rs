@@ -3,12 +3,12 @@
 mod aliases;
 mod devices;
 mod events;
-mod grants;
 mod interactions;
 mod login;
 mod mcp;
 mod meta;
 mod presence;
+mod rules;
 mod sessions;
 pub(crate) mod short;
 mod short_events;
@@ -102,8 +102,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(socket::connect))
         .routes(routes!(interactions::show))
         .routes(routes!(interactions::respond))
-        .routes(routes!(grants::list))
-        .routes(routes!(grants::revoke))
+        .routes(routes!(rules::list, rules::add))
+        .routes(routes!(rules::revoke))
         .routes(routes!(trusts::list, trusts::trust))
         .routes(routes!(trusts::folder))
         .routes(routes!(trusts::revoke))

@@ -77,7 +77,7 @@ pub(super) async fn approve(
     id: Result<Path<SessionId>, PathRejection>,
     body: Result<Sent<ShortApproval>, ApiError>,
 ) -> Response {
-    let approve = ResponseDraft::Approve { scope: None, edited_input: None };
+    let approve = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
     let given = body.map(|Sent(body)| body.tool_call_id.map(|call| (call, approve)));
     answer(&app, &answerer, id, Wanted::Approval, given).await
 }

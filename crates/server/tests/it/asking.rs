@@ -280,16 +280,23 @@ async fn an_ask_in_other_words_is_taken_and_what_has_no_meaning_is_refused_with_
 }
 
 #[tokio::test]
-async fn a_pattern_in_allowed_tools_is_refused_since_it_would_never_match() {
+async fn allowed_tools_are_rules_and_a_wrong_one_is_refused_with_a_hint() {
     let running = Running::start().await;
     let ana = running.client(Role::Person, "ana").await;
-    for pattern in ["mcp__x__*", "Bash(git log:*)", "Read,Write", ""] {
-        let open = json!({"agent": "scripted", "allowedTools": ["Read", pattern]});
+    for (wrong, hint) in [
+        ("Bash", "name the commands"),
+        ("Bash(git:*)", "Bash(git status:*)"),
+        ("Read,Write", "no tool's name"),
+        ("*", "name the tool"),
+        ("", "a rule is"),
+    ] {
+        let open = json!({"agent": "scripted", "allowedTools": ["Read", wrong]});
         let (status, problem) = ana.post("/v1/sessions", &open).await;
-        assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{problem}");
-        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(pattern)), "{problem}");
-        assert!(problem["fieldErrors"].get("allowedTools").is_some(), "{problem}");
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{wrong}: {problem}");
+        let said = problem["fieldErrors"]["allowedTools"].as_str().unwrap_or_default();
+        assert!(said.contains(hint), "{wrong}: {problem}");
     }
-    let open = json!({"agent": "scripted", "allowedTools": ["Read", "mcp__my-server__do.it"]});
+    let tools = ["Read", "mcp__my-server__do.it", "mcp__x__*", "Bash(git log:*)"];
+    let open = json!({"agent": "scripted", "allowedTools": tools});
     assert_eq!(ana.post("/v1/sessions", &open).await.0, 201);
 }

@@ -112,7 +112,7 @@ async fn a_field_that_is_not_known_is_refused_by_its_name_at_every_depth() {
         let (status, problem) = ana.post(&path, &json!({"x": 1})).await;
         assert_eq!((status, problem["fieldErrors"].get("x").is_some()), (422, true), "{path}: {problem}");
     }
-    for path in ["/v1/sessions?limt=3", "/v1/interactions?state=open&sesion=x", "/v1/grants?x=1"] {
+    for path in ["/v1/sessions?limt=3", "/v1/interactions?state=open&sesion=x", "/v1/rules?x=1"] {
         let (status, problem) = ana.get(path).await;
         assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{path}: {problem}");
     }

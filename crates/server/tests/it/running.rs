@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey, Tool};
+use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::{Listener, ServerConfig};
@@ -63,6 +63,7 @@ impl Running {
             tools,
             mcp_url: None,
             quota: Quota::default(),
+            policy: PolicyConfig::default(),
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = Listener::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");

@@ -74,7 +74,7 @@ fn answer(ask: &Interaction, key: &str, response: ResponseDraft) -> Respond {
 }
 
 fn approve() -> ResponseDraft {
-    ResponseDraft::Approve { scope: None, edited_input: None }
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
 }
 
 fn deny() -> ResponseDraft {

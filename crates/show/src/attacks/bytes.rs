@@ -124,7 +124,10 @@ async fn reused_key(target: &Target) -> Result<String> {
     let ask = serde_json::from_str(&ask.1)?;
     target
         .person()
-        .win(&ask, holdstead_protocol::ResponseDraft::Approve { scope: None, edited_input: None })
+        .win(
+            &ask,
+            holdstead_protocol::ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+        )
         .await?;
     refused(&target.post("/v1/interactions", &target.agent, &harmless("delete production")).await?)
 }

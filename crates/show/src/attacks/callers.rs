@@ -39,7 +39,7 @@ async fn hosted_elsewhere(target: &Target) -> Result<String> {
         ("GET", format!("/v1/interactions/{id}"), Value::Null),
         ("GET", "/v1/sessions".to_owned(), Value::Null),
         ("GET", "/v1/interactions".to_owned(), Value::Null),
-        ("GET", "/v1/grants".to_owned(), Value::Null),
+        ("GET", "/v1/rules".to_owned(), Value::Null),
         ("GET", "/v1/trusts".to_owned(), Value::Null),
         ("POST", format!("/v1/interactions/{id}/respond"), respond),
         ("POST", "/v1/interactions".to_owned(), new),
@@ -73,7 +73,10 @@ async fn asks_elsewhere(target: &Target) -> Result<String> {
 
 async fn fetches_elsewhere(target: &Target) -> Result<String> {
     let ask = target.ask("whose answer").await?;
-    target.person().win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    target
+        .person()
+        .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
+        .await?;
     let path = format!("/v1/interactions/{}?wait=0s", ask.request.interaction_id);
     refused(&target.send("GET", &path, &target.agent, "").await?)
 }

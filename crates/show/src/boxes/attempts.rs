@@ -9,7 +9,8 @@ use crate::claude::Stage;
 use crate::gateway_process::program;
 use crate::{Result, ensure};
 
-pub(super) const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, edited_input: None };
+pub(super) const APPROVE: ResponseDraft =
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
 
 /// A command, and the words that it must not bring to the model.
 struct Attempt {

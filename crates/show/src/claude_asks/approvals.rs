@@ -25,7 +25,7 @@ fn marks(scene: &Scene) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, edited_input: None };
+const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
 
 /// One command, one decision.
 async fn decided(
@@ -70,7 +70,8 @@ pub(super) async fn denied(stage: &Stage) -> Result<Outcome> {
 }
 
 pub(super) async fn edited(stage: &Stage) -> Result<Outcome> {
-    let edit = ResponseDraft::Approve { scope: None, edited_input: Some(command("other")) };
+    let edit =
+        ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(command("other")) };
     decided(stage, "edited", edit, result("other is done"), &["other"]).await
 }
 
@@ -81,7 +82,10 @@ pub(super) async fn for_the_session(stage: &Stage) -> Result<Outcome> {
     let first = approval(stage, &scene, "one").await?;
     stage
         .person
-        .win(&first, ResponseDraft::Approve { scope: Some(Scope::Session), edited_input: None })
+        .win(
+            &first,
+            ResponseDraft::Approve { scope: Some(Scope::Session), lines: Vec::new(), edited_input: None },
+        )
         .await?;
     // The second call of `one` goes by without a person; the next that waits is `two`.
     let other = loop {

@@ -17,7 +17,10 @@ pub(super) async fn approved(stage: &Stage) -> Result<Outcome> {
     let scene = stage.play("plan", "plan", script).await?;
     let ask = stage.person.open_ask(&scene.session, "approval").await?;
     ensure!(ask.request.input["plan"] == PLAN, "the ask shows {}", ask.request.input);
-    stage.person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    stage
+        .person
+        .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
+        .await?;
     stage.person.done(&scene.session).await?;
     stage.end(&scene).await?;
     let file = ask.request.input["planFilePath"].as_str().unwrap_or_default();

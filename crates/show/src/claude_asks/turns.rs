@@ -23,7 +23,7 @@ pub(super) async fn interrupted(stage: &Stage) -> Result<Outcome> {
     let stopped: Interrupted = stage.person.post(&path, &json!({})).await?;
     ensure!(stopped.cancelled == [ask.request.interaction_id], "cancelled: {:?}", stopped.cancelled);
     stage.person.done(&scene.session).await?;
-    let approve = ResponseDraft::Approve { scope: None, edited_input: None };
+    let approve = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
     let refused = match stage.person.respond(&ask, approve).await? {
         Answered::Won(_) => return Err("an answer to a cancelled ask was taken".into()),
         Answered::Refused(problem) => problem,

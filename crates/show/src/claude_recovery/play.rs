@@ -243,7 +243,7 @@ impl Player {
             Kind::Approval => {
                 self.approvals += 1;
                 ensure!(self.approvals <= TRIES, "it asks again and again");
-                ResponseDraft::Approve { scope: None, edited_input: None }
+                ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
             }
         };
         self.stage.person.win(ask, draft).await?;

@@ -36,7 +36,7 @@ pub(super) enum Person {
 impl Person {
     fn draft(self) -> ResponseDraft {
         match self {
-            Self::Approves => ResponseDraft::Approve { scope: None, edited_input: None },
+            Self::Approves => ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
             Self::Denies => ResponseDraft::Deny { reason: None },
         }
     }

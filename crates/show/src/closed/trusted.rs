@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::gateway_process::TokenFor;
 use crate::{Result, ensure};
 
-const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, edited_input: None };
+const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
 
 pub(super) fn all(stage: &Stage) -> Vec<(&'static str, Played<'_>)> {
     vec![

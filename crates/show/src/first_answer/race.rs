@@ -96,7 +96,7 @@ impl Race {
 
 fn decision(number: usize) -> (&'static str, ResponseDraft) {
     if number.is_multiple_of(2) {
-        ("approve", ResponseDraft::Approve { scope: None, edited_input: None })
+        ("approve", ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
     } else {
         ("deny", ResponseDraft::Deny { reason: Some(format!("client {number} says no")) })
     }

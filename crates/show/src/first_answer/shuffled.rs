@@ -45,7 +45,11 @@ fn answer(ask: &Interaction, number: usize) -> (ResponseDraft, &'static str, Val
     if ask.request.body.is_approval() && number.is_multiple_of(2) {
         let edited = json!({ "command": words });
         let wanted = json!({ "action": "approve", "scope": "once", "editedInput": edited });
-        (ResponseDraft::Approve { scope: None, edited_input: Some(edited) }, "approved", wanted)
+        (
+            ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited) },
+            "approved",
+            wanted,
+        )
     } else if ask.request.body.is_approval() {
         let wanted = json!({ "action": "deny", "reason": words });
         (ResponseDraft::Deny { reason: Some(words) }, "denied", wanted)

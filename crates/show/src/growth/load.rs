@@ -142,7 +142,7 @@ pub(crate) fn approval(ask: OpenAsk) -> Command {
         interaction_id: ask.id,
         prompt_id: ask.prompt,
         idempotency_key: ask.prompt.to_string(),
-        response: ResponseDraft::Approve { scope: None, edited_input: None },
+        response: ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
         secrets_mac: None,
         name: "Ada".to_owned(),
         surface: Surface::Api,

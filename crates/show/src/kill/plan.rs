@@ -50,7 +50,7 @@ pub(super) fn reactions(rng: &mut StdRng, request: &InteractionRequest, earlier:
     let mut drafts = if request.body.is_approval() {
         let edited = (earlier > 0).then(|| remarked(request, earlier));
         vec![
-            ResponseDraft::Approve { scope: None, edited_input: edited },
+            ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: edited },
             ResponseDraft::Deny { reason: Some("not today".to_owned()) },
         ]
     } else {

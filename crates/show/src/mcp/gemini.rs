@@ -66,7 +66,10 @@ pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
     let still = open_ask(&stage.person, "request_approval").await?;
     ensure!(still.request.interaction_id == ask.request.interaction_id, "it is another ask");
     let edited = json!({"action": "Deploy", "input": {"to": "staging"}});
-    stage.person.win(&still, ResponseDraft::Approve { scope: None, edited_input: Some(edited) }).await?;
+    stage
+        .person
+        .win(&still, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited) })
+        .await?;
     stage.model.release(GATE);
     let output = tokio::time::timeout(PATIENCE, agent.wait_with_output()).await??;
     let words = String::from_utf8_lossy(&output.stderr);

@@ -31,7 +31,10 @@ pub(super) async fn approval(stage: &Stage) -> Result<Seen> {
     let scene = stage.play("mcp-approval", "default", script).await?;
     let ask = stage.person.open_ask(&scene.session, "approval").await?;
     let edited = json!({"action": "Deploy", "input": {"to": "staging"}});
-    stage.person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: Some(edited) }).await?;
+    stage
+        .person
+        .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited) })
+        .await?;
     let expected = json!({"ok": true, "approved": true, "input": {"to": "staging"}});
     Ok(vec![told_in_the_end(stage, &scene, expected).await?])
 }

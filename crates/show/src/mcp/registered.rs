@@ -9,8 +9,8 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Quota, SecretsKey, Tool, ToolContext,
-    ToolFailure, ToolOutcome, ToolResponse,
+    Gateway, GatewayConfig, Interaction, InteractionError, Masks, PolicyConfig, Quota, SecretsKey, Tool,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
 use holdstead_protocol::api::{Role, Session};
 use holdstead_protocol::{OwnerId, Response, ResponseDraft, Scope};
@@ -77,6 +77,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         tools: vec![Arc::new(Refund)],
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
         quota: Quota::default(),
+        policy: PolicyConfig::default(),
     };
     let journal = holdstead_store::open("sqlite::memory:").await?;
     let driver = ClaudeCodeDriver::new(host, claude.display().to_string(), folder.join("launches"));
@@ -102,7 +103,7 @@ async fn played(stage: &Stage, person: &Client, folder: &Path) -> Result<Seen> {
     person.say(&session, &format!("Please go on.\nscript: {name}")).await?;
     let ask = person.open_ask(&session, "approval").await?;
     ensure!(ask.request.tool_name == "refund", "{} asks", ask.request.tool_name);
-    person.win(&ask, ResponseDraft::Approve { scope: None, edited_input: None }).await?;
+    person.win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }).await?;
     let events = person.done(&session).await?;
     let asked = asked_once(&events)?;
     let told = stage.told(name);

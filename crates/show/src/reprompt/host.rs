@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, Quota, Reprompt, SecretsKey, Tool,
-    ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, PolicyConfig, Quota, Reprompt,
+    SecretsKey, Tool, ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Field, FieldErrors, FieldKind, Form, OwnerId, Response, Surface, ToolCallId};
@@ -27,6 +27,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
         tools: vec![Arc::new(email)],
         mcp_url: None,
         quota: Quota::default(),
+        policy: PolicyConfig::default(),
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;

@@ -2,7 +2,7 @@
 
 use holdstead_core::{Command, digest};
 use holdstead_protocol::api::{
-    FolderFiles, GrantPage, Interaction, InteractionPage, LoginLink, Session, SessionPage, TrustFolder,
+    FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
     TrustPage,
 };
 use holdstead_protocol::{DeviceId, Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
@@ -104,15 +104,15 @@ impl Prepared {
         let session: Session = self.person.get(&format!("/v1/sessions/{}", self.session)).await?;
         let sessions: SessionPage = self.person.get("/v1/sessions").await?;
         let open: InteractionPage = self.person.get("/v1/interactions?state=open").await?;
-        let grants: GrantPage = self.person.get("/v1/grants").await?;
+        let rules: RulePage = self.person.get("/v1/rules").await?;
         let trusts: TrustPage = self.person.get("/v1/trusts").await?;
         Ok(format!(
-            "{} sessions, the first at event {} ({:?}), {} open asks, {} grants, {} trusts",
+            "{} sessions, the first at event {} ({:?}), {} open asks, {} rules, {} trusts",
             sessions.sessions.len(),
             session.seq,
             session.state,
             open.interactions.len(),
-            grants.grants.len(),
+            rules.rules.len(),
             trusts.trusts.len()
         ))
     }
@@ -176,7 +176,7 @@ impl Prepared {
             self.session.clone()
         } else if path.contains("/interactions/") {
             self.asks[0].request.interaction_id.to_string()
-        } else if path.contains("/grants/") {
+        } else if path.contains("/rules/") {
             self.grant.to_string()
         } else if path.contains("/trusts/") {
             self.trusted.to_string()
@@ -259,7 +259,7 @@ async fn plant(
         },
         scope: Scope::Always,
         given_by: "Ada".to_owned(),
-        interaction_id: ask.request.interaction_id,
+        interaction_id: Some(ask.request.interaction_id),
         given_at: journal.now().await?,
         expires_at: None,
     };

@@ -8,7 +8,7 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes, Driver};
-use holdstead_gateway::{GatewayConfig, Masks, Quota, SecretsKey};
+use holdstead_gateway::{GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey};
 use holdstead_protocol::{Hold, HoldThen};
 use holdstead_scripted_model::Model;
 
@@ -60,6 +60,7 @@ impl Agents {
             tools: Vec::new(),
             mcp_url: None,
             quota: Quota::default(),
+            policy: PolicyConfig::default(),
         }
     }
 }

@@ -217,7 +217,7 @@ impl Scene {
             let command = ask.request.input["command"].as_str().unwrap_or_default();
             let word = command.split_whitespace().last().unwrap_or_default();
             let word = command.split_whitespace().nth(1).filter(|_| command.contains(MARKS)).unwrap_or(word);
-            let draft = ResponseDraft::Approve { scope: None, edited_input: None };
+            let draft = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
             (draft, Answer { word: word.to_owned(), runs: true })
         };
         let body =

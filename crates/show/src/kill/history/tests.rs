@@ -78,7 +78,10 @@ impl World {
         let (draft, settlement) = match &response {
             Response::Approve { edited_input, .. } => {
                 let edited_input = edited_input.clone();
-                (ResponseDraft::Approve { scope: None, edited_input }, Settlement::Approved)
+                (
+                    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input },
+                    Settlement::Approved,
+                )
             }
             Response::Deny { .. } => (ResponseDraft::Deny { reason: None }, Settlement::Denied),
             Response::Answer { .. } | Response::Submit { .. } => {
@@ -147,7 +150,7 @@ impl World {
     }
 }
 
-const APPROVE: Response = Response::Approve { scope: Scope::Once, edited_input: None };
+const APPROVE: Response = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None };
 
 fn answer() -> Response {
     Response::Answer { answers: Vec::new() }
@@ -165,7 +168,11 @@ pub(in crate::kill) fn good() -> History {
     world.delivery("write", Delivery::Unknown { incarnation: Incarnation(1) });
     world.delivery("way", Delivery::Unknown { incarnation: Incarnation(1) });
     let again = world.request("write again", "write", false, true);
-    let edited = Response::Approve { scope: Scope::Once, edited_input: Some(input("write, time 2")) };
+    let edited = Response::Approve {
+        scope: Scope::Once,
+        lines: Vec::new(),
+        edited_input: Some(input("write, time 2")),
+    };
     world.respond("write again", again, edited.clone());
     world.delivered("write again", 2);
     world.delivered("way", 2);
@@ -371,7 +378,8 @@ fn a_refusal_was_given_by_somebody() {
     let prompt = world.request("write", "write", false, false);
     world.respond("write", prompt, deny);
     world.delivered("write", 1);
-    world.history.sent[0].draft = ResponseDraft::Approve { scope: None, edited_input: None };
+    world.history.sent[0].draft =
+        ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
     assert_eq!(findings(&world.done()), [Finding::RefusalNobodyGave]);
 }
 

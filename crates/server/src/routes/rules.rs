@@ -1,0 +1,60 @@
+//! Rules and remembered approvals: look at them, write one, take one back.
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use holdstead_protocol::api::{NewRule, RulePage, SavedRule};
+use holdstead_protocol::{GrantId, Problem, SessionId};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::App;
+use crate::auth::{Answerer, Reader};
+use crate::body::{Asked, NoParams, Sent};
+use crate::problem::ApiError;
+
+/// The rules that count, where each comes from, and how often it was used.
+#[utoipa::path(get, operation_id = "list_rules", path = "/v1/rules", tag = "rules",
+    responses((status = 200, body = RulePage), (status = "default", body = Problem)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    reader: Reader,
+    _: Asked<NoParams>,
+) -> Result<Json<RulePage>, ApiError> {
+    Ok(Json(RulePage { rules: app.gateway.rules(reader.owner()?).await? }))
+}
+
+/// Save a rule for all sessions of the owner.
+#[utoipa::path(post, operation_id = "add_rule", path = "/v1/rules", tag = "rules", request_body = NewRule,
+    responses((status = 201, body = SavedRule), (status = "default", body = Problem)))]
+pub(super) async fn add(
+    State(app): State<App>,
+    answerer: Answerer,
+    body: Result<Sent<NewRule>, ApiError>,
+) -> Result<(StatusCode, Json<SavedRule>), ApiError> {
+    let Sent(new) = body?;
+    let grant_id = app.gateway.add_rule(answerer.now()?, new).await?;
+    Ok((StatusCode::CREATED, Json(SavedRule { grant_id })))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Place {
+    /// The session of an approval that ends with it.
+    session: Option<SessionId>,
+}
+
+/// Take a rule or a remembered approval back: the next such call asks again.
+#[utoipa::path(delete, operation_id = "revoke_rule", path = "/v1/rules/{id}", tag = "rules", params(("id" = GrantId, Path), Place),
+    responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
+pub(super) async fn revoke(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<GrantId>, PathRejection>,
+    place: Result<Asked<Place>, ApiError>,
+) -> Result<StatusCode, ApiError> {
+    let (Path(id), Asked(place)) = (id?, place?);
+    app.gateway.revoke(answerer.now()?, id, place.session).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
