@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdstead_core::policy::{MayAllow, Meaning, Subject};
 use holdstead_protocol::{
     AgentBox, AskBody, Capabilities, Digest, NotRun, PermissionMode, Response, Settlement, StopReason,
     ToolCallId, Usage,
 };
+use holdstead_protocol::{MayAllow, Meaning, Subject};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
 

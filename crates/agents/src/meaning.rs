@@ -1,7 +1,6 @@
 //! What the fields of an agent's tools mean to rules: which is a shell line, a path, an address.
 
-use holdstead_core::policy::shell::Shell;
-use holdstead_core::policy::{Meaning, Subject};
+use holdstead_protocol::{Meaning, Shell, Subject};
 
 const GREP: [&str; 17] = [
     "pattern",

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, AgentBox, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId, Incarnation,
-    InteractionId, InteractionRequest, LeftOut, MessageId, OwnerId, PermissionMode, PromptId, Response, Seq,
-    Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId, VariableValue, Variables,
+    Actor, AgentBox, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId,
+    Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId, PermissionMode,
+    PromptId, Response, RuleText, Seq, Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
+    VariableValue, Variables,
 };
 
 /// One line of a session's journal.
@@ -458,7 +459,7 @@ pub struct SessionInitialised {
     pub context: Vec<ContextSaid>,
     /// Rules about the turn's end that this agent cannot be held to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_kept: Vec<NamedRule>,
+    pub not_kept: Vec<RuleText>,
 }
 
 /// Words of Holdstead's for the agent, from a file of rules.
@@ -466,19 +467,9 @@ pub struct SessionInitialised {
 #[serde(rename_all = "camelCase")]
 pub struct ContextSaid {
     /// Whose file.
-    pub layer: String,
+    pub layer: Layer,
     pub line: u32,
     pub words: String,
-}
-
-/// A rule as it was written, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NamedRule {
-    /// Whose file.
-    pub layer: String,
-    pub line: u32,
-    pub text: String,
 }
 
 /// The agent wanted to end its turn, and a rule kept it going.
@@ -488,7 +479,7 @@ pub struct TurnEndBlocked {
     pub turn_id: TurnId,
     /// How often it was blocked in this turn, with this time.
     pub attempt: u32,
-    pub rule: NamedRule,
+    pub rule: RuleText,
     /// What the agent was told.
     pub words: String,
 }

@@ -11,6 +11,7 @@ mod grant;
 mod ids;
 pub mod json;
 pub mod mcp;
+mod meaning;
 mod person;
 mod policy;
 mod problem;
@@ -30,16 +31,17 @@ pub use ask::{
 };
 pub use event::{
     AskChange, ContextSaid, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
-    InteractionResponse, InteractionUpdate, LateAnswer, NamedRule, Opener, ProcessChange, RevokedWhy,
-    SessionError, SessionInitialised, SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta,
-    ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage,
-    UserMessage, VariablesSet,
+    InteractionResponse, InteractionUpdate, LateAnswer, Opener, ProcessChange, RevokedWhy, SessionError,
+    SessionInitialised, SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta,
+    ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage,
+    VariablesSet,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
     DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PersonId,
     PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
+pub use meaning::{MayAllow, Meaning, Shell, Subject};
 pub use person::{Actor, DeviceKind};
 pub use policy::{
     CallDecision, CallMark, CallPart, CallVerdict, DecidedBy, Effect, Layer, Requirement, Risk, RuleText,

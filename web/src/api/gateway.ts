@@ -3,9 +3,10 @@
 import { parseExact } from "./exact";
 import {
   type Agents,
+  addRule,
   type DevicePage,
   endSession,
-  type GrantPage,
+  type FolderFiles,
   type Interaction,
   type InteractionMode,
   type InteractionPage,
@@ -14,8 +15,8 @@ import {
   type LoggedIn,
   listAgents,
   listDevices,
-  listGrants,
   listInteractions,
+  listRules,
   listSessions,
   logDeviceOut,
   login,
@@ -26,12 +27,15 @@ import {
   openSession,
   type Receipt,
   type Respond,
+  type RulePage,
   respond,
-  revokeGrant,
+  revokeRule,
+  type SavedRule,
   type Session,
   type SessionPage,
   sendMessage,
   setInteractionMode,
+  showFolderFiles,
   showInteraction,
   showSession,
   type Trust,
@@ -92,12 +96,14 @@ export const gateway = {
   respond: (id: string, body: Respond, mode: InteractionMode) =>
     take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
   setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
-  grants: () => take<GrantPage>(listGrants()),
-  revokeGrant: (id: string, session?: string | null) =>
-    take<void>(revokeGrant({ path: { id }, query: session ? { session } : {} })),
+  rules: () => take<RulePage>(listRules()),
+  addRule: (line: string) => take<SavedRule>(addRule({ body: { line } })),
+  revokeRule: (id: string, session?: string | null) =>
+    take<void>(revokeRule({ path: { id }, query: session ? { session } : {} })),
   devices: () => take<DevicePage>(listDevices()),
   logDeviceOut: (id: string) => take<void>(logDeviceOut({ path: { id } })),
   logOutEverywhere: () => take<void>(logOutEverywhere()),
+  folderFiles: (agent: string, folder: string) => take<FolderFiles>(showFolderFiles({ query: { agent, folder } })),
   trustFolder: (body: TrustFolder) => take<Trust>(trustFolder({ body })),
 };
 

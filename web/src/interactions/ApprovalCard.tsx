@@ -1,9 +1,11 @@
 import { useRef } from "react";
 import { isRounded } from "../api/exact";
 import type { InteractionRequest, Scope } from "../api/generated";
+import { useSession } from "../session/live";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
 import { Prose } from "../text/Prose";
+import { Shown } from "../text/Shown";
 import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Ticked } from "../ui/Calm";
@@ -12,9 +14,11 @@ import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { EditPanel, editText, readEdit } from "./EditInput";
 import { InputView } from "./InputView";
+import { Marks } from "./Marks";
 import { PlanView } from "./PlanView";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
+import { Verdict } from "./Verdict";
 import { planOf } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "approval" }>;
@@ -30,7 +34,8 @@ export function obstacle(input: unknown): string | null {
 
 /** May it run this? The input is shown as it is, whole. */
 export function ApprovalCard({ request }: { request: Request }) {
-  const { answering, panel, setPanel } = useCard();
+  const { ask, answering, panel, setPanel } = useCard();
+  const folder = useSession(ask.sessionId)?.cwd;
   const { input, preview, capabilities } = request;
   const [draft, change] = useDraft(request.promptId, () => ({ reason: "", edited: editText(input) }));
   const approveButton = useRef<HTMLButtonElement>(null);
@@ -43,6 +48,8 @@ export function ApprovalCard({ request }: { request: Request }) {
 
   const approve = (scope: Scope, editedInput?: unknown) =>
     answering.send({ action: "approve", scope, ...(editedInput !== undefined && { editedInput }) });
+  const remember = (scope: Scope, lines: string[]) =>
+    answering.send({ action: "approve", scope, ...(lines.length > 0 && { lines }) });
   const deny = (reason?: string, after?: "stop") =>
     answering.send({ action: "deny", ...(reason && { reason }) }, after);
   useCardKeys({
@@ -77,6 +84,16 @@ export function ApprovalCard({ request }: { request: Request }) {
             <InputView input={input} without={plan === null ? [] : ["plan"]} />
           </div>
         )}
+        <Marks marks={request.marks ?? []} />
+        {request.cwd && request.cwd !== folder && (
+          <p className="text-xs wrap-anywhere text-ink-2">
+            Runs in{" "}
+            <code className="font-mono">
+              <Shown text={request.cwd} where="payload" />
+            </code>
+          </p>
+        )}
+        {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} />}
         {why && (
           <Warning>
             <Ticked text={why} />
@@ -102,7 +119,7 @@ export function ApprovalCard({ request }: { request: Request }) {
             onApprove={(value) => approve("once", value)}
           />
         )}
-        {panel === "remember" && <RememberPanel offers={offers} onApprove={approve} />}
+        {panel === "remember" && <RememberPanel offers={offers} onApprove={remember} />}
         {panel === null && (
           <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2 max-wide:[&>*:last-child]:order-1 max-wide:[&>*:nth-child(n+2):nth-last-child(n+2)]:order-2">
             <Decide ref={approveButton} disabled={why !== null} onDecide={() => approve("once")}>

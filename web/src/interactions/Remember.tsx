@@ -3,24 +3,46 @@ import type { OfferedScope, Scope } from "../api/generated";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
-import { LIFETIME, ruleWords, SCOPE } from "./words";
+import { LIFETIME, linesOf, ruleWords, SCOPE } from "./words";
 
-/** How far an approval may reach, each with the literal rule it would save. */
-export function RememberPanel({ offers, onApprove }: { offers: OfferedScope[]; onApprove: (scope: Scope) => void }) {
+/** How far an approval may reach, each with the literal rules it would save: those, and no others, are saved. */
+export function RememberPanel({
+  offers,
+  onApprove,
+}: {
+  offers: OfferedScope[];
+  onApprove: (scope: Scope, lines: string[]) => void;
+}) {
   const { setPanel } = useCard();
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.focus(), []);
+  const rules = new Map<string, OfferedScope[]>();
+  for (const offer of offers) {
+    const key = ruleWords(offer);
+    rules.set(key, [...(rules.get(key) ?? []), offer]);
+  }
   return (
     <div ref={box} tabIndex={-1} className="grid gap-3 outline-none">
-      {offers.map((offer) => (
-        <div key={offer.scope} className="grid justify-items-start gap-2">
-          <p>
-            Saves this rule: <strong className="font-semibold">{ruleWords(offer)}</strong>, {LIFETIME[offer.scope]}. The
-            next such ask is approved without you.
-          </p>
-          <Decide onDecide={() => onApprove(offer.scope)}>Approve and remember {SCOPE[offer.scope]}</Decide>
-        </div>
+      {[...rules].map(([words, offers]) => (
+        <section key={words} aria-label={words} className="grid justify-items-start gap-2">
+          <p>Saves this rule. The next call it covers is approved without you:</p>
+          <p className="font-mono text-mono font-semibold wrap-anywhere whitespace-pre-line">{words}</p>
+          <div className="flex flex-wrap gap-2">
+            {offers.map((offer) => (
+              <Decide
+                key={offer.scope}
+                title={`${LIFETIME[offer.scope]}: ${words}`}
+                onDecide={() => onApprove(offer.scope, linesOf(offer))}
+              >
+                Approve and remember {SCOPE[offer.scope]}
+              </Decide>
+            ))}
+          </div>
+        </section>
       ))}
+      <p className="text-xs text-ink-2">
+        “For an hour” and “always” count in all your sessions. See and revoke rules under Rules.
+      </p>
       <div>
         <Button look="quiet" onClick={() => setPanel(null)}>
           Back

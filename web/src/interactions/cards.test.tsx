@@ -347,6 +347,49 @@ describe("an approval", () => {
     expect(fake.sent).toMatchObject([{ action: "approve", scope: "session" }]);
   });
 
+  it("saves the very rule that was shown, of several", async () => {
+    const lines = (scope: "session" | "always", line: string) => ({ scope, rule: "lines" as const, lines: [line] });
+    const offeredScopes = [
+      { scope: "once" as const, rule: "exact_input" as const, toolName: "Bash", inputDigest: "d1" },
+      lines("session", "allow Bash(cargo test -p auth)"),
+      lines("always", "allow Bash(cargo test -p auth)"),
+      lines("session", "allow Bash(cargo test:*)"),
+    ];
+    const { fake } = await show(ask(approvalRequest({ input: { command: "cargo test -p auth" }, offeredScopes })));
+    const person = user();
+    await person.click(button("Remember…"));
+    await settle();
+    const wide = screen.getByRole("region", { name: "allow Bash(cargo test:*)" });
+    await person.click(within(wide).getByRole("button", { name: "Approve and remember for this session" }));
+    expect(fake.sent).toMatchObject([{ action: "approve", scope: "session", lines: ["allow Bash(cargo test:*)"] }]);
+  });
+
+  it("shows what is risky and what rules say of each part", async () => {
+    await show(
+      ask(
+        approvalRequest({
+          marks: [{ risk: "deletes", field: "/command", text: "rm -rf dist" }],
+          verdict: {
+            effect: "ask",
+            parts: [
+              { effect: "ask", text: "rm -rf dist", why: "no rule allows `rm`" },
+              {
+                effect: "allow",
+                text: "npm run build",
+                why: "a rule allows it",
+                rule: { text: "allow Bash(npm run build)", layer: "person" },
+              },
+            ],
+          },
+        }),
+      ),
+    );
+    expect(screen.getByText("Look twice.", { exact: false }).textContent).toContain("Deletes: rm -rf dist");
+    const said = screen.getByRole("region", { name: "What rules say" }).textContent;
+    expect(said).toContain("allow Bash(npm run build) (person)");
+    expect(said).toContain("no rule allows `rm`");
+  });
+
   it("offers nothing that the agent's wire cannot carry", async () => {
     await show(ask(approvalRequest({ capabilities: { reason: false, editInput: false, scopes: false } })));
     expect(screen.queryByRole("button", { name: /Remember/ })).toBeNull();

@@ -4,11 +4,14 @@ import type {
   AgentBox,
   AgentState,
   Answer,
+  CallDecision,
   Decider,
+  Effect,
   InteractionRequest,
   InteractionResponse,
-  OfferedScope,
   Question,
+  Risk,
+  Rule,
   Scope,
   Session,
   Surface,
@@ -217,7 +220,12 @@ export function delivery(ask: Ask): string | null {
   }
 }
 
-export const SCOPE: Record<Scope, string> = { once: "once", session: "for this session", always: "always" };
+export const SCOPE: Record<Scope, string> = {
+  once: "once",
+  session: "for this session",
+  hour: "for an hour",
+  always: "always",
+};
 
 const quoted = (word: string, reason: string | null | undefined) => (reason ? `${word}: “${brief(reason)}”` : word);
 
@@ -384,15 +392,38 @@ export function lost(winner: Winner, me: string | undefined, clickedAt: number):
   return `${who[0]?.toUpperCase()}${who.slice(1)} ${did} this ${when}. Your text is kept.`;
 }
 
-/** The rule an approval would save, literally. */
-export function ruleWords(offer: OfferedScope): string {
-  return offer.rule === "exact_input" ? `${visible(offer.toolName)} with exactly this input` : visible(plain(offer));
+/** The rules an approval would save, literally, one a line. */
+export function ruleWords(rule: Rule): string {
+  switch (rule.rule) {
+    case "exact_input":
+      return `${visible(rule.toolName)} with exactly this input`;
+    case "key":
+      return `${visible(rule.toolName)}: ${visible(rule.key)}`;
+    case "lines":
+      return rule.lines.map(visible).join("\n");
+  }
 }
+
+/** What is sent to have exactly this offer saved. */
+export const linesOf = (rule: Rule): string[] => (rule.rule === "lines" ? rule.lines : []);
+
+export const RISK: Record<Risk, string> = {
+  deletes: "Deletes:",
+  destroys: "Destroys:",
+  forces: "Overrides a check:",
+  pipes_to_shell: "Runs what another command prints:",
+  writes_outside: "Writes outside the folder:",
+  credentials: "Names credentials:",
+  listed: "A word you listed:",
+};
+
+export const EFFECT: Record<Effect, string> = { allow: "allows", ask: "asks", deny: "denies" };
 
 export const LIFETIME: Record<Scope, string> = {
   once: "for this one time",
   session: "until this session ends",
-  always: "until you take it back",
+  hour: "for an hour",
+  always: "until you revoke it",
 };
 
 export const AGENT: Record<AgentState, string> = {
@@ -410,4 +441,21 @@ export function nothing(sessions: Session[]): string {
   const working = sessions.filter((session) => session.state === "running").length;
   if (working === 0) return "Nothing waits for you. No agent is working.";
   return `Nothing waits for you. ${count(working, "agent")} ${working === 1 ? "is" : "are"} working.`;
+}
+
+/** What was decided about a call without asking, and by what. */
+export function decisionWords({ told, verdict, ...by }: CallDecision): string {
+  const did = told === "denied" ? "Denied" : "Allowed";
+  switch (by.by) {
+    case "rules": {
+      const rules = new Set(verdict.parts.flatMap((part) => (part.rule ? [visible(part.rule.text)] : [])));
+      return `${did} by ${rules.size > 1 ? "rules" : "rule"}: ${[...rules].join("; ")}`;
+    }
+    case "grant":
+      return `${did}: you approved this very input before`;
+    case "mode":
+      return `${did} by permission mode ${by.mode}`;
+    case "agents_own":
+      return `${did}: the agent's own business`;
+  }
 }

@@ -20,8 +20,8 @@ export function InboxPage() {
       <div className="mx-auto max-w-[880px]">
         <header className="flex min-h-14 items-center justify-between wide:hidden">
           <Brand />
-          <Link to="/grants" className="flex min-h-11 items-center text-xs text-ink-2">
-            Remembered approvals
+          <Link to="/rules" className="flex min-h-11 items-center text-xs text-ink-2">
+            Rules
           </Link>
         </header>
         <h1 className="pt-5 pb-3 text-lg font-semibold max-wide:pt-1">
@@ -82,6 +82,7 @@ function AskRow({ ask, now, listed }: { ask: Interaction; now: number; listed: s
         {MARK[kind]}
       </span>
       <span className="truncate font-medium max-wide:line-clamp-2 max-wide:wrap-anywhere max-wide:whitespace-normal">
+        {(ask.request.marks?.length ?? 0) > 0 && <span className="mr-2 text-xs font-semibold text-denied">marked</span>}
         {headline(ask.request, "row")}
       </span>
       <span className="text-xs text-ink-2 max-wide:order-last max-wide:col-span-2 max-wide:col-start-2">{place}</span>

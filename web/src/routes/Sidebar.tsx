@@ -17,8 +17,8 @@ export function Sidebar() {
           Inbox
           {now.length > 0 && <span className="tone-pending font-medium text-tone">{now.length}</span>}
         </Link>
-        <Link to="/grants" className={NAV}>
-          Remembered approvals
+        <Link to="/rules" className={NAV}>
+          Rules
         </Link>
       </div>
       <div className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2">

@@ -7,9 +7,9 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Calm } from "../ui/Calm";
-import { GrantsPage } from "./GrantsPage";
 import { InboxPage } from "./InboxPage";
 import { LoginPage } from "./LoginPage";
+import { RulesPage } from "./RulesPage";
 import { SessionPage } from "./SessionPage";
 import { Shell } from "./Shell";
 
@@ -33,7 +33,7 @@ const session = createRoute({
   component: SessionPage,
 });
 
-const grants = createRoute({ getParentRoute: () => app, path: "/grants", component: GrantsPage });
+const rules = createRoute({ getParentRoute: () => app, path: "/rules", component: RulesPage });
 
 /** Every card in every state; not part of what is released. */
 const gallery = import.meta.env.DEV
@@ -55,7 +55,7 @@ const leave = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, app.addChildren([inbox, session, grants]), ...gallery, leave]),
+  routeTree: root.addChildren([login, app.addChildren([inbox, session, rules]), ...gallery, leave]),
   // Scrolling is the transcript's own business.
   scrollRestoration: false,
 });

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ReceiptLine } from "../interactions/Receipt";
-import { asker, commandOf, fileOf, headline } from "../interactions/words";
+import { asker, commandOf, decisionWords, fileOf, headline } from "../interactions/words";
 import { Diff } from "../text/Diff";
 import { readDiff, replaceDiff } from "../text/diff";
 import { Payload } from "../text/Payload";
@@ -49,6 +49,11 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
         <div className="border-t border-line">
           <ReceiptLine ask={ask} />
         </div>
+      )}
+      {tool.decision && tool.decision.told !== "left_to_agent" && (
+        <p className="border-t border-line px-3 py-1 text-xs wrap-anywhere text-ink-2">
+          {decisionWords(tool.decision)}
+        </p>
       )}
       {result && (
         <div className={`border-t border-line ${command ? "" : "[&>div]:bg-transparent"}`}>

@@ -157,10 +157,10 @@ describe("a transcript", () => {
       data: {
         turnId: "trn_1",
         context: [{ layer: "organisation", line: 1, words: "Commits need a ticket" }],
-        notKept: [{ layer: "person", line: 2, text: "deny Stop" }],
+        notKept: [{ layer: "person", text: "deny Stop" }],
       },
     };
-    const rule = { layer: "person", line: 1, text: "deny Stop" };
+    const rule = { layer: "person", text: "deny Stop" } as const;
     const blocked: EventBody = {
       type: "turn_end_blocked",
       data: { turnId: "trn_1", attempt: 2, rule, words: "Run the tests" },

@@ -2,6 +2,7 @@
 
 import type {
   AgentState,
+  CallDecision,
   Event,
   InteractionRequest,
   InteractionUpdate,
@@ -9,6 +10,7 @@ import type {
   PermissionMode,
   Usage,
 } from "../api/generated";
+import { ruleWords } from "../interactions/words";
 import { type Ask, isOpen } from "./ask";
 
 interface Common {
@@ -43,6 +45,8 @@ export interface ToolItem {
   streamed: string;
   input?: { value: unknown };
   result?: { value: unknown; isError: boolean };
+  /** What was decided about it without asking anybody. */
+  decision?: CallDecision;
   /** The ask that this call waits for, where it is shown inside the tool's block. */
   ask?: Ask;
 }
@@ -128,8 +132,13 @@ function apply(draft: Draft, event: Event): void {
       break;
     }
     case "tool_call_end": {
-      const { input } = event.data;
-      onTool(draft, event.data.toolCallId, (tool) => ({ ...tool, input: { value: input }, streamed: "" }));
+      const { input, decision } = event.data;
+      onTool(draft, event.data.toolCallId, (tool) => ({
+        ...tool,
+        input: { value: input },
+        streamed: "",
+        ...(decision && { decision }),
+      }));
       break;
     }
     case "tool_result": {
@@ -200,7 +209,7 @@ function apply(draft: Draft, event: Event): void {
       });
       break;
     case "grant_added":
-      add(draft, { kind: "note", key: seq, text: `Remembered: ${event.data.toolName} with exactly that input.` });
+      add(draft, { kind: "note", key: seq, text: `Remembered: ${ruleWords(event.data).replaceAll("\n", "; ")}` });
       break;
     case "variables_set": {
       const changes = Object.entries(event.data.variables).map(([name, value]) =>

@@ -1,6 +1,6 @@
 //! The calls of Claude Code that need a person: asked, parked, decided.
 
-use holdstead_core::policy::MayAllow;
+use holdstead_protocol::MayAllow;
 use holdstead_protocol::{AskBody, Capabilities, NotRun, ToolCallId};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use holdstead_core::policy::MayAllow;
+use holdstead_protocol::MayAllow;
 use holdstead_protocol::{
     Answer, AskBody, NotRun, Question, QuestionOption, Response, Scope, Settlement, StopReason, Usage,
 };

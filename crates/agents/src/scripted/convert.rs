@@ -1,6 +1,6 @@
 //! Between the scripted agent's lines and ours. Pure, and total: every line means something.
 
-use holdstead_core::policy::MayAllow;
+use holdstead_protocol::MayAllow;
 use holdstead_protocol::json::Flaw;
 use holdstead_protocol::{AskBody, Response, Scope, Settlement};
 use serde::Deserialize as _;

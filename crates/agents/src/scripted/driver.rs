@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use holdstead_core::policy::Meaning;
-use holdstead_core::policy::shell::Shell;
 use holdstead_protocol::Capabilities;
+use holdstead_protocol::{Meaning, Shell};
 
 use super::convert::ScriptedWire;
 use crate::boxes::Needs;

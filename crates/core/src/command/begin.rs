@@ -1,7 +1,7 @@
 //! The agent is given the next message: its turn begins. With the first one the session is initialised.
 
 use holdstead_protocol::{
-    AgentState, ContextSaid, EventBody, NamedRule, SessionInitialised, SessionStatus, TurnId, Variables,
+    AgentState, ContextSaid, EventBody, RuleText, SessionInitialised, SessionStatus, TurnId, Variables,
 };
 
 use super::still_open;
@@ -13,7 +13,7 @@ pub struct Start {
     pub defaults: Variables,
     pub context: Vec<ContextSaid>,
     /// Rules about the turn's end that this agent cannot be held to.
-    pub not_kept: Vec<NamedRule>,
+    pub not_kept: Vec<RuleText>,
 }
 
 pub(crate) fn decide(head: &Head, turn_id: TurnId, start: &Start) -> Result<Vec<EventBody>, Rejection> {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use holdstead_protocol::{Meaning, Subject};
 use holdstead_protocol::{PermissionMode, Variables};
 use serde_json::Value;
 
 use super::paths;
 use super::programs::Spelling;
 use super::rules::Trust;
-use super::shell::Shell;
 
 /// One call of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -17,30 +17,6 @@ pub struct Call<'a> {
     pub tool: &'a str,
     pub input: &'a Value,
     pub meaning: Meaning<'a>,
-}
-
-/// What the driver says of a tool's input. A field that it does not name asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meaning<'a> {
-    pub subject: Subject<'a>,
-    /// Fields that do not change what happens: a description, a time limit, the text of an edit.
-    pub harmless: &'a [&'a str],
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject<'a> {
-    /// This field is a line for this shell. Rules call the tool `Bash`.
-    Shell { field: &'a str, shell: Shell },
-    /// This field is a file or folder that is read; the folder itself if it is not there. Rules call the tool `Read`.
-    Reads { field: &'a str },
-    /// This field is a folder in which files of a pattern are looked for. Rules call the tool `Read`.
-    Searches { field: &'a str, pattern: &'a str },
-    /// This field is a file that is written. Rules call the tool `Edit`.
-    Edits { field: &'a str },
-    /// This field is an address that is fetched. Rules call the tool `WebFetch`.
-    Fetches { field: &'a str },
-    /// Nothing is known of the input: only rules about the whole tool count.
-    Whole,
 }
 
 /// What is true of the session and the machine.

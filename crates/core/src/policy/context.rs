@@ -14,7 +14,7 @@ pub fn said_at_start(rules: &Rules, facts: &Facts<'_>) -> Vec<ContextSaid> {
         rules.contexts().filter(|(_, context)| all_hold(&context.when, facts, false)).collect();
     said.sort_by_key(|(layer, context)| (*layer, context.line));
     let told = |(layer, context): (super::rule::Layer, &super::rule::Context)| ContextSaid {
-        layer: layer.to_string(),
+        layer,
         line: number(context.line),
         words: context.words.clone(),
     };

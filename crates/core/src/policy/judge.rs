@@ -9,6 +9,8 @@ use holdstead_protocol::{
 };
 use serde_json::Value;
 
+pub use holdstead_protocol::MayAllow;
+
 use super::marks::Mark;
 use super::verdict::{Part, Verdict};
 use crate::digest;
@@ -18,18 +20,6 @@ const MARK_CHARS: usize = 200;
 /// As much of a part as is told: all of it stands in the input.
 const PART_CHARS: usize = 300;
 const USE_KEY: usize = 16;
-
-/// What may decide about a call besides a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MayAllow {
-    /// Nothing. A rule may still deny it.
-    PersonOnly,
-    Rules,
-    /// The agent's own rules asked: what is built in does not answer them.
-    RulesOfPeople,
-    /// It is the agent's own business, such as its plan: it passes unless a rule asks or denies.
-    AgentsOwn,
-}
 
 /// What is known of a call besides what rules say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

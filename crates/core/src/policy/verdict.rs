@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use holdstead_protocol::NamedRule;
 pub use holdstead_protocol::Requirement;
+use holdstead_protocol::RuleText;
 
 use super::call::Asked;
 use super::rule::{Effect, Layer};
@@ -50,9 +50,9 @@ impl From<&Placed> for By {
     }
 }
 
-impl From<By> for NamedRule {
+impl From<By> for RuleText {
     fn from(by: By) -> Self {
-        Self { layer: by.layer.to_string(), line: number(by.line), text: by.text }
+        Self { layer: by.layer, text: by.text }
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use holdstead_core::{Command, Finish, Rejection, Start};
 use holdstead_protocol::{
-    ContextSaid, EventBody, Incarnation, NamedRule, SessionOpened, StopReason, TurnEndBlocked, VariableValue,
-    Variables, VariablesSet,
+    ContextSaid, EventBody, Incarnation, Layer, RuleText, SessionOpened, StopReason, TurnEndBlocked,
+    VariableValue, Variables, VariablesSet,
 };
 
 use crate::world::{World, message, open, owner, resume, turn};
@@ -23,7 +23,7 @@ fn set<const N: usize>(changes: [(&str, Option<VariableValue>); N]) -> Command {
 fn start() -> Start {
     Start {
         defaults: Variables::from([("phase".to_owned(), text("build"))]),
-        context: vec![ContextSaid { layer: "organisation".to_owned(), line: 1, words: "Hello".to_owned() }],
+        context: vec![ContextSaid { layer: Layer::Organisation, line: 1, words: "Hello".to_owned() }],
         not_kept: Vec::new(),
     }
 }
@@ -40,7 +40,7 @@ fn blocked(n: u8, attempt: u32) -> Command {
     Command::BlockEnd(Box::new(TurnEndBlocked {
         turn_id: turn(n),
         attempt,
-        rule: NamedRule { layer: "person".to_owned(), line: 1, text: "deny Stop".to_owned() },
+        rule: RuleText { layer: Layer::Person, text: "deny Stop".to_owned() },
         words: "Run the tests".to_owned(),
     }))
 }

@@ -48,3 +48,44 @@ fn file(lines: impl Iterator<Item = String>) -> RuleFile {
     });
     RuleFile { rules: rules.collect(), ..RuleFile::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use holdstead_agents::Driver;
+    use holdstead_agents::claude_code::ClaudeCodeDriver;
+    use holdstead_agents::host::Host;
+    use holdstead_agents::{BoxSetting, Boxes};
+    use holdstead_core::policy::rule::Effect;
+
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_can_be_read_and_only_allows() {
+        let host = Host::new(vec!["host".to_owned()], Boxes::new(BoxSetting::None, &[]));
+        let claude = ClaudeCodeDriver::new(host, "claude".to_owned(), "/nowhere".into());
+        let file = RuleFile::parse(claude.built_in_rules()).expect("rules");
+        assert!(file.rules.len() > 10 && file.rules.iter().all(|rule| rule.rule.effect == Effect::Allow));
+    }
+
+    #[test]
+    fn an_hour_ends() {
+        let given_at = Timestamp::from_micros(1_000_000);
+        let grant = |scope: Scope| Grant {
+            grant_id: GrantId::of_line(&holdstead_protocol::OwnerId::new("ana").expect("a name"), "x"),
+            rule: Rule::Lines { lines: vec!["allow Bash(ls)".to_owned()] },
+            scope,
+            given_by: "ana".to_owned(),
+            interaction_id: None,
+            given_at,
+            expires_at: scope.expires_at(given_at),
+        };
+        let counted = |scope: Scope, minutes: u64| {
+            let now = given_at.after(std::time::Duration::from_secs(minutes * 60));
+            let mut rules = Rules::default();
+            add_granted(&mut rules, &[grant(scope)], &BTreeMap::new(), &[], now);
+            rules.iter().count()
+        };
+        assert_eq!([counted(Scope::Hour, 59), counted(Scope::Hour, 60)], [1, 0]);
+        assert_eq!([counted(Scope::Always, 60), counted(Scope::Once, 0)], [1, 0]);
+    }
+}

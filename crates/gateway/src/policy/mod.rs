@@ -200,7 +200,7 @@ impl Judge {
         let folder = folder.to_string_lossy().into_owned();
         Ground {
             judge: self,
-            variables: policy::variables(&rules, &Variables::new(), 0),
+            variables: policy::variables(&rules, &self.head.variables, self.head.stop_attempts),
             rules,
             cwd: asked.cwd.clone().unwrap_or_else(|| folder.clone()),
             folder,

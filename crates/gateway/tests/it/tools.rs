@@ -442,7 +442,7 @@ async fn an_approval_for_always_holds_in_every_session_even_if_its_reply_was_los
         EventBody::InteractionResponse(response) => Some(response.decider.clone()),
         _ => None,
     });
-    assert_eq!(granted.await, Decider::Grant { grant_id: grant_id });
+    assert_eq!(granted.await, Decider::Grant { grant_id });
 
     talk.gateway.revoke(&ada, grant_id, None).await.unwrap();
     let mut third = world.talk().await;

@@ -9,16 +9,20 @@ Closing = Literal["expired", "cancelled", "answered_late"]
 Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "too_many"]
 DeviceId = str
 Digest = str
+Effect = Literal["allow", "ask", "deny"]
 GrantId = str
 HoldThen = Literal["park", "wait", "deny", "defer"]
 Incarnation = int
 InteractionId = str
+Layer = Literal["built_in", "organisation", "person", "project", "session"]
 NotRun = Literal["blocked", "asked_anew"]
 Origin = Literal["agent", "tool", "caller"]
 PersonId = str
 Presentation = Literal["tool", "questionnaire"]
 PromptId = str
-Scope = Literal["once", "session", "always"]
+Requirement = Literal["folder_trust"]
+Risk = Literal["deletes", "destroys", "forces", "pipes_to_shell", "writes_outside", "credentials", "listed"]
+Scope = Literal["once", "session", "hour", "always"]
 Seq = int
 SessionId = str
 Settlement = Literal["approved", "denied", "answered", "declined", "failed"]
@@ -107,6 +111,32 @@ class _Asker(TypedDict):
 
 class Asker(_Asker, total=False):
     actor: Actor | None
+
+
+class CallMark(TypedDict):
+    field: str
+    risk: Risk
+    text: str
+
+
+class _CallPart(TypedDict):
+    effect: Effect
+    why: str
+
+
+class CallPart(_CallPart, total=False):
+    rule: RuleText | None
+    text: str | None
+
+
+class _CallVerdict(TypedDict):
+    effect: Effect
+    parts: list[CallPart]
+
+
+class CallVerdict(_CallVerdict, total=False):
+    reason: str | None
+    requirements: list[Requirement]
 
 
 class Capabilities(TypedDict):
@@ -249,6 +279,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     agentSays: str | None
     askedBy: Asker | None
     completedView: CompletedView | None
+    cwd: str | None
     deadline: Timestamp | None
     decisionReason: str | None
     error: str | None
@@ -258,6 +289,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     hasHandler: bool
     initialValues: dict[str, Any]
     isPlan: bool
+    marks: list[CallMark]
     mayHaveRun: bool
     offeredScopes: list[OfferedScope]
     parents: list[str]
@@ -266,6 +298,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     questions: list[Question]
     toolCallId: ToolCallId | None
     turnId: TurnId | None
+    verdict: CallVerdict | None
 
 
 class _InteractionResponse(TypedDict):
@@ -284,6 +317,7 @@ class InteractionResponse(_InteractionResponse, total=False):
     grantId: GrantId
     idempotencyKey: str | None
     input: dict[str, Any] | None
+    lines: list[str]
     name: str
     reason: str | None
     scope: Scope
@@ -305,19 +339,21 @@ class LateResponse(_LateResponse, total=False):
     answers: list[Answer] | None
     editedInput: Any
     input: dict[str, Any] | None
+    lines: list[str]
     reason: str | None
     scope: Scope
 
 
 class _OfferedScope(TypedDict):
-    rule: Literal["exact_input", "key"]
+    rule: Literal["exact_input", "key", "lines"]
     scope: Scope
-    toolName: str
 
 
 class OfferedScope(_OfferedScope, total=False):
     inputDigest: Digest
     key: str
+    lines: list[str]
+    toolName: str
 
 
 class _Problem(TypedDict):
@@ -376,18 +412,25 @@ class Response(_Response, total=False):
     answers: list[Answer] | None
     editedInput: Any
     input: dict[str, Any] | None
+    lines: list[str]
     reason: str | None
     scope: Scope
 
 
 class _Rule(TypedDict):
-    rule: Literal["exact_input", "key"]
-    toolName: str
+    rule: Literal["exact_input", "key", "lines"]
 
 
 class Rule(_Rule, total=False):
     inputDigest: Digest
     key: str
+    lines: list[str]
+    toolName: str
+
+
+class RuleText(TypedDict):
+    layer: Layer
+    text: str
 
 
 class _Winner(TypedDict):

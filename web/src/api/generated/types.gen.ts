@@ -59,7 +59,7 @@ export type AskBody = {
     isPlan?: boolean;
     kind: 'approval';
     /**
-     * How far an approval may reach, each with the literal rule it would save.
+     * How far an approval may reach, each with the literal rules it would save; the narrowest first.
      */
     offeredScopes: Array<OfferedScope>;
     /**
@@ -203,6 +203,55 @@ export type BTreeMap = {
 };
 
 /**
+ * What was decided about a call without asking anybody, and told to the agent.
+ */
+export type CallDecision = DecidedBy & {
+    told: Told;
+    verdict: CallVerdict;
+};
+
+/**
+ * Something risky in a call.
+ */
+export type CallMark = {
+    /**
+     * Where in the input, as a JSON pointer: `/command`.
+     */
+    field: string;
+    risk: Risk;
+    /**
+     * What is risky, as it stands there.
+     */
+    text: string;
+};
+
+/**
+ * What rules say about one part of a call: a command of a shell line, or all of any other call.
+ */
+export type CallPart = {
+    effect: Effect;
+    rule?: RuleText | null;
+    /**
+     * The command; left out where the part is the whole call.
+     */
+    text?: string | null;
+    why: string;
+};
+
+/**
+ * What rules say about a call: the strictest of its parts.
+ */
+export type CallVerdict = {
+    effect: Effect;
+    parts: Array<CallPart>;
+    /**
+     * Why it asks, or what the model reads when it is denied.
+     */
+    reason?: string | null;
+    requirements?: Array<Requirement>;
+};
+
+/**
  * What the asker's wire can carry. What it cannot is not offered on the card.
  */
 export type Capabilities = {
@@ -304,7 +353,7 @@ export type ContextSaid = {
     /**
      * Whose file.
      */
-    layer: string;
+    layer: Layer;
     line: number;
     words: string;
 };
@@ -317,6 +366,21 @@ export type Cut = {
      * What the whole ask shows, in bytes.
      */
     bytes: number;
+};
+
+/**
+ * What decided in a person's place.
+ */
+export type DecidedBy = {
+    by: 'rules';
+} | {
+    by: 'grant';
+    grantId: GrantId;
+} | {
+    by: 'mode';
+    mode: PermissionMode;
+} | {
+    by: 'agents_own';
 };
 
 /**
@@ -412,6 +476,11 @@ export type Done = {
     turnId: TurnId;
     usage?: Usage | null;
 };
+
+/**
+ * What becomes of a call, from the mildest: of several the greatest counts.
+ */
+export type Effect = 'allow' | 'ask' | 'deny';
 
 /**
  * Who erased a session, and when.
@@ -613,20 +682,13 @@ export type Grant = Rule & {
      */
     givenBy: string;
     grantId: GrantId;
-    /**
-     * The ask it was given on.
-     */
-    interactionId: InteractionId;
+    interactionId?: InteractionId | null;
     scope: Scope;
 };
 
 export type GrantAdded = Grant;
 
 export type GrantId = string;
-
-export type GrantPage = {
-    grants: Array<ListedGrant>;
-};
 
 export type GrantRevoked = RevokedWhy & {
     grantId: GrantId;
@@ -770,6 +832,10 @@ export type InteractionRequest = AskBody & {
     canPark: boolean;
     capabilities: Capabilities;
     completedView?: CompletedView | null;
+    /**
+     * The folder in which it would run, where the agent tells.
+     */
+    cwd?: string | null;
     deadline?: Timestamp | null;
     /**
      * Why a person is asked.
@@ -807,6 +873,10 @@ export type InteractionRequest = AskBody & {
     inputDigest: Digest;
     interactionId: InteractionId;
     /**
+     * What is risky in it.
+     */
+    marks?: Array<CallMark>;
+    /**
      * An approval of the very same input may already have taken effect in an agent that died.
      */
     mayHaveRun?: boolean;
@@ -820,6 +890,7 @@ export type InteractionRequest = AskBody & {
     toolCallId?: ToolCallId | null;
     toolName: string;
     turnId?: TurnId | null;
+    verdict?: CallVerdict | null;
 };
 
 /**
@@ -887,6 +958,11 @@ export type LateResponse = Response & {
 };
 
 /**
+ * Who a rule comes from.
+ */
+export type Layer = 'built_in' | 'organisation' | 'person' | 'project' | 'session';
+
+/**
  * What an agent's process was started without, because nobody trusts it as it is.
  */
 export type LeftOut = {
@@ -907,11 +983,35 @@ export type LeftOut = {
 };
 
 /**
- * A remembered approval, and the session that it ends with, if it does.
+ * A rule, or an approval that is remembered: what it covers, where it comes from, and how often it was used.
  */
-export type ListedGrant = Grant & {
+export type ListedRule = Rule & {
+    /**
+     * The kind of agent that it is built in for.
+     */
+    agent?: string | null;
+    expiresAt?: Timestamp | null;
+    givenAt?: Timestamp | null;
+    givenBy?: string | null;
+    grantId?: GrantId | null;
+    /**
+     * What was approved, for an approval of the very same input.
+     */
+    input?: unknown;
+    interactionId?: InteractionId | null;
+    lastUse?: Timestamp | null;
+    layer: Layer;
+    /**
+     * In the organisation's file, or in what is built in: the line, from 1.
+     */
+    line?: number | null;
+    scope?: Scope | null;
     sessionId?: SessionId | null;
     sessionTitle?: string | null;
+    /**
+     * How often it decided in the newest 200 sessions, and when last.
+     */
+    uses: number;
 };
 
 /**
@@ -944,15 +1044,10 @@ export type MessageAccepted = {
 export type MessageId = string;
 
 /**
- * A rule as it was written, and where.
+ * A rule for all sessions of the owner, as it would stand in a file.
  */
-export type NamedRule = {
-    /**
-     * Whose file.
-     */
-    layer: string;
-    line: number;
-    text: string;
+export type NewRule = {
+    line: string;
 };
 
 /**
@@ -1100,6 +1195,11 @@ export type Refusal = {
 };
 
 /**
+ * What an allow by rule rests on.
+ */
+export type Requirement = 'folder_trust';
+
+/**
  * Answer an ask.
  */
 export type Respond = ResponseDraft & {
@@ -1119,6 +1219,7 @@ export type Respond = ResponseDraft & {
 export type Response = {
     action: 'approve';
     editedInput?: unknown;
+    lines?: Array<string>;
     scope: Scope;
 } | {
     action: 'deny';
@@ -1146,6 +1247,11 @@ export type Response = {
 export type ResponseDraft = {
     action: 'approve';
     editedInput?: unknown;
+    /**
+     * The lines to be saved with a further scope: all of one offer, as they were offered. Left out: the first offer
+     * of that scope.
+     */
+    lines?: Array<string>;
     scope?: Scope | null;
 } | {
     action: 'deny';
@@ -1186,6 +1292,11 @@ export type RevokedWhy = {
 };
 
 /**
+ * Why a person should look twice. It decides nothing.
+ */
+export type Risk = 'deletes' | 'destroys' | 'forces' | 'pipes_to_shell' | 'writes_outside' | 'credentials' | 'listed';
+
+/**
  * What a token may do.
  */
 export type Role = 'person' | 'viewer' | 'agent' | 'runner' | 'admin';
@@ -1201,12 +1312,37 @@ export type Rule = {
     key: string;
     rule: 'key';
     toolName: string;
+} | {
+    lines: Array<string>;
+    rule: 'lines';
+};
+
+export type RulePage = {
+    /**
+     * All that count in the owner's sessions, but for those of projects.
+     */
+    rules: Array<ListedRule>;
+};
+
+/**
+ * A rule, word for word, and whose it is.
+ */
+export type RuleText = {
+    layer: Layer;
+    text: string;
+};
+
+/**
+ * A rule was saved under this id.
+ */
+export type SavedRule = {
+    grantId: GrantId;
 };
 
 /**
  * How far an approval reaches.
  */
-export type Scope = 'once' | 'session' | 'always';
+export type Scope = 'once' | 'session' | 'hour' | 'always';
 
 export type SendMessage = {
     text: string;
@@ -1310,7 +1446,7 @@ export type SessionInitialised = {
     /**
      * Rules about the turn's end that this agent cannot be held to.
      */
-    notKept?: Array<NamedRule>;
+    notKept?: Array<RuleText>;
     turnId: TurnId;
 };
 
@@ -1479,6 +1615,11 @@ export type Ticket = {
 
 export type Timestamp = string;
 
+/**
+ * What an agent is told about a call that nobody was asked about.
+ */
+export type Told = 'allowed' | 'left_to_agent' | 'denied';
+
 export type ToolCallDelta = {
     text: string;
     toolCallId: ToolCallId;
@@ -1486,6 +1627,7 @@ export type ToolCallDelta = {
 };
 
 export type ToolCallEnd = {
+    decision?: CallDecision | null;
     input: unknown;
     toolCallId: ToolCallId;
     turnId: TurnId;
@@ -1578,7 +1720,7 @@ export type TurnEndBlocked = {
      * How often it was blocked in this turn, with this time.
      */
     attempt: number;
-    rule: NamedRule;
+    rule: RuleText;
     turnId: TurnId;
     /**
      * What the agent was told.
@@ -1922,54 +2064,6 @@ export type LogDeviceOutResponses = {
 
 export type LogDeviceOutResponse = LogDeviceOutResponses[keyof LogDeviceOutResponses];
 
-export type ListGrantsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/grants';
-};
-
-export type ListGrantsErrors = {
-    default: Problem;
-};
-
-export type ListGrantsError = ListGrantsErrors[keyof ListGrantsErrors];
-
-export type ListGrantsResponses = {
-    200: GrantPage;
-};
-
-export type ListGrantsResponse = ListGrantsResponses[keyof ListGrantsResponses];
-
-export type RevokeGrantData = {
-    body?: never;
-    path: {
-        id: GrantId;
-    };
-    query?: {
-        /**
-         * The session of an approval that ends with it.
-         */
-        session?: SessionId;
-    };
-    url: '/v1/grants/{id}';
-};
-
-export type RevokeGrantErrors = {
-    default: Problem;
-};
-
-export type RevokeGrantError = RevokeGrantErrors[keyof RevokeGrantErrors];
-
-export type RevokeGrantResponses = {
-    /**
-     * the next match asks
-     */
-    204: void;
-};
-
-export type RevokeGrantResponse = RevokeGrantResponses[keyof RevokeGrantResponses];
-
 export type SetInteractionModeData = {
     body: SetInteractionMode;
     path?: never;
@@ -2201,6 +2295,73 @@ export type MeResponses = {
 };
 
 export type MeResponse = MeResponses[keyof MeResponses];
+
+export type ListRulesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/rules';
+};
+
+export type ListRulesErrors = {
+    default: Problem;
+};
+
+export type ListRulesError = ListRulesErrors[keyof ListRulesErrors];
+
+export type ListRulesResponses = {
+    200: RulePage;
+};
+
+export type ListRulesResponse = ListRulesResponses[keyof ListRulesResponses];
+
+export type AddRuleData = {
+    body: NewRule;
+    path?: never;
+    query?: never;
+    url: '/v1/rules';
+};
+
+export type AddRuleErrors = {
+    default: Problem;
+};
+
+export type AddRuleError = AddRuleErrors[keyof AddRuleErrors];
+
+export type AddRuleResponses = {
+    201: SavedRule;
+};
+
+export type AddRuleResponse = AddRuleResponses[keyof AddRuleResponses];
+
+export type RevokeRuleData = {
+    body?: never;
+    path: {
+        id: GrantId;
+    };
+    query?: {
+        /**
+         * The session of an approval that ends with it.
+         */
+        session?: SessionId;
+    };
+    url: '/v1/rules/{id}';
+};
+
+export type RevokeRuleErrors = {
+    default: Problem;
+};
+
+export type RevokeRuleError = RevokeRuleErrors[keyof RevokeRuleErrors];
+
+export type RevokeRuleResponses = {
+    /**
+     * the next match asks
+     */
+    204: void;
+};
+
+export type RevokeRuleResponse = RevokeRuleResponses[keyof RevokeRuleResponses];
 
 export type ListSessionsData = {
     body?: never;

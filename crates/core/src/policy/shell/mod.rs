@@ -16,24 +16,13 @@ mod word;
 use std::ops::Range;
 
 pub use characters::is_hidden;
+pub use holdstead_protocol::Shell;
 pub use quote::quote;
 
 /// The most that is read. A longer line is unclear.
 pub const MAX_BYTES: usize = 1024 * 1024;
 /// More commands than a person can follow are unclear.
 pub const MAX_COMMANDS: usize = 256;
-
-/// Which shell runs the line, started as `SHELL -c LINE`. The driver knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shell {
-    /// Version 4 or later: version 3 misreads text blocks.
-    Bash,
-    /// dash, and any other POSIX `sh`.
-    Sh,
-    Zsh,
-    /// One that we do not read: every line is unclear.
-    Other,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {

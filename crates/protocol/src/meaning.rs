@@ -1,0 +1,49 @@
+//! The words in which whoever speaks to an agent tells what its calls mean. They never leave the process.
+
+/// What the driver says of a tool's input. A field that it does not name asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meaning<'a> {
+    pub subject: Subject<'a>,
+    /// Fields that do not change what happens: a description, a time limit, the text of an edit.
+    pub harmless: &'a [&'a str],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// This field is a line for this shell. Rules call the tool `Bash`.
+    Shell { field: &'a str, shell: Shell },
+    /// This field is a file or folder that is read; the folder itself if it is not there. Rules call the tool `Read`.
+    Reads { field: &'a str },
+    /// This field is a folder in which files of a pattern are looked for. Rules call the tool `Read`.
+    Searches { field: &'a str, pattern: &'a str },
+    /// This field is a file that is written. Rules call the tool `Edit`.
+    Edits { field: &'a str },
+    /// This field is an address that is fetched. Rules call the tool `WebFetch`.
+    Fetches { field: &'a str },
+    /// Nothing is known of the input: only rules about the whole tool count.
+    Whole,
+}
+
+/// Which shell runs the line, started as `SHELL -c LINE`. The driver knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// Version 4 or later: version 3 misreads text blocks.
+    Bash,
+    /// dash, and any other POSIX `sh`.
+    Sh,
+    Zsh,
+    /// One that we do not read: every line is unclear.
+    Other,
+}
+
+/// What may decide about a call besides a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayAllow {
+    /// Nothing. A rule may still deny it.
+    PersonOnly,
+    Rules,
+    /// The agent's own rules asked: what is built in does not answer them.
+    RulesOfPeople,
+    /// It is the agent's own business, such as its plan: it passes unless a rule asks or denies.
+    AgentsOwn,
+}
