@@ -103,7 +103,13 @@ export const gateway = {
   devices: () => take<DevicePage>(listDevices()),
   logDeviceOut: (id: string) => take<void>(logDeviceOut({ path: { id } })),
   logOutEverywhere: () => take<void>(logOutEverywhere()),
-  folderFiles: (agent: string, folder: string) => take<FolderFiles>(showFolderFiles({ query: { agent, folder } })),
+  /** Lets rules allow what runs a folder's own code, with the folder's rules as they are now. */
+  trustRepository: async (folder: string) => {
+    const agent = "rules";
+    const found = await take<FolderFiles>(showFolderFiles({ query: { agent, folder } }));
+    if (!found.digest) throw new Error("This folder's rules cannot be trusted: the file is too large, or a link.");
+    await take<Trust>(trustFolder({ body: { agent, folder: found.folder, digest: found.digest } }));
+  },
   trustFolder: (body: TrustFolder) => take<Trust>(trustFolder({ body })),
 };
 

@@ -1,7 +1,6 @@
 import { useRef } from "react";
 import { isRounded } from "../api/exact";
 import type { InteractionRequest, Scope } from "../api/generated";
-import { useSession } from "../session/live";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
 import { Prose } from "../text/Prose";
@@ -18,6 +17,7 @@ import { Marks } from "./Marks";
 import { PlanView } from "./PlanView";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
+import { useDesk } from "./transport";
 import { Verdict } from "./Verdict";
 import { planOf } from "./words";
 
@@ -35,7 +35,7 @@ export function obstacle(input: unknown): string | null {
 /** May it run this? The input is shown as it is, whole. */
 export function ApprovalCard({ request }: { request: Request }) {
   const { ask, answering, panel, setPanel } = useCard();
-  const folder = useSession(ask.sessionId)?.cwd;
+  const folder = useDesk().session(ask.sessionId)?.cwd;
   const { input, preview, capabilities } = request;
   const [draft, change] = useDraft(request.promptId, () => ({ reason: "", edited: editText(input) }));
   const approveButton = useRef<HTMLButtonElement>(null);

@@ -1,9 +1,8 @@
-import { useMutation } from "@tanstack/react-query";
-import { gateway } from "../api/gateway";
+import { useState } from "react";
 import type { CallVerdict } from "../api/generated";
-import { useSession } from "../session/live";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
+import { useDesk } from "./transport";
 import { EFFECT } from "./words";
 
 /** What rules say about a call, part by part. One part that no rule speaks of says nothing new. */
@@ -49,30 +48,34 @@ export function Verdict({ verdict, sessionId }: { verdict: CallVerdict; sessionI
   );
 }
 
+type Trusting = { at: "asked" } | { at: "sending" } | { at: "done" } | { at: "failed"; why: string };
+
 /** It runs what the repository says: rules may allow that only where a person trusts the folder. */
 function FolderTrust({ sessionId }: { sessionId: string }) {
-  const folder = useSession(sessionId)?.cwd;
-  const trust = useMutation({
-    mutationFn: async (folder: string) => {
-      const found = await gateway.folderFiles("rules", folder);
-      if (!found.digest) throw new Error("This folder's rules cannot be trusted: the file is too large, or a link.");
-      return gateway.trustFolder({ agent: "rules", folder: found.folder, digest: found.digest });
-    },
-  });
+  const { session, transport, mayAnswer } = useDesk();
+  const [trusting, setTrusting] = useState<Trusting>({ at: "asked" });
+  const folder = session(sessionId)?.cwd;
+  const trust = (folder: string) => {
+    setTrusting({ at: "sending" });
+    transport.trustFolder(folder).then(
+      () => setTrusting({ at: "done" }),
+      (error: unknown) => setTrusting({ at: "failed", why: error instanceof Error ? error.message : String(error) }),
+    );
+  };
   return (
     <p className="flex flex-wrap items-center gap-2 text-xs">
       <span className="min-w-0 flex-[1_1_280px] text-ink-2">
-        {trust.isSuccess
+        {trusting.at === "done"
           ? "This folder is trusted. From the next call on, rules can allow commands that run what it says."
           : "This runs what the repository says. Rules can allow it only in a folder that you trust."}
       </span>
-      {folder && !trust.isSuccess && (
-        <Button size="small" disabled={trust.isPending} onClick={() => trust.mutate(folder)}>
+      {folder && mayAnswer && trusting.at !== "done" && (
+        <Button size="small" disabled={trusting.at === "sending"} onClick={() => trust(folder)}>
           Trust this folder
         </Button>
       )}
       <span role="alert" className="text-denied empty:hidden">
-        {trust.error?.message}
+        {trusting.at === "failed" && trusting.why}
       </span>
     </p>
   );

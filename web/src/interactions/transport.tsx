@@ -16,6 +16,8 @@ export interface AnswerTransport {
   interaction: (id: string) => Promise<Interaction>;
   interrupt: (sessionId: string) => Promise<Interrupted>;
   say: (sessionId: string, text: string) => Promise<MessageAccepted>;
+  /** Trusts what a folder's repository runs, with its rules as they are now. */
+  trustFolder: (folder: string) => Promise<void>;
 }
 
 export interface AnswerDesk {

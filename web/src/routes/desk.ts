@@ -21,6 +21,7 @@ export function useGatewayDesk({ me, inbox, client }: Live): AnswerDesk {
         interaction: gateway.interaction,
         interrupt: gateway.interrupt,
         say: gateway.say,
+        trustFolder: gateway.trustRepository,
       },
       me: me.name,
       mayAnswer: mayAnswer(me),

@@ -54,6 +54,7 @@ export function fakeDesk(
         },
         interaction: () => Promise.reject(new Error("not asked for")),
         interrupt: async () => ({ cancelled: [] }),
+        trustFolder: async () => {},
         say: async (_session, text) => {
           fake.said.push(text);
           return { turnId: "trn_2", messageId: "msg_2", seq: 9 };
