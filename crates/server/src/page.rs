@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/", get(index))
         .route("/login", get(index))
         .route("/sessions/{id}", get(index))
-        .route("/grants", get(index))
+        .route("/rules", get(index))
         .route("/icon.svg", get(async || serve("icon.svg", Cache::Ask, &HeaderMap::new())))
         .route("/icon-waiting.svg", get(async || serve("icon-waiting.svg", Cache::Ask, &HeaderMap::new())))
         .route("/assets/{name}", get(asset))

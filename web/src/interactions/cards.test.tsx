@@ -384,7 +384,7 @@ describe("an approval", () => {
         }),
       ),
     );
-    expect(screen.getByText("Look twice.", { exact: false }).textContent).toContain("Deletes: rm -rf dist");
+    expect(screen.getByText(/Look twice/).closest("p")?.textContent).toContain("Deletes: rm -rf dist");
     const said = screen.getByRole("region", { name: "What rules say" }).textContent;
     expect(said).toContain("allow Bash(npm run build) (person)");
     expect(said).toContain("no rule allows `rm`");
