@@ -288,7 +288,7 @@ async fn allowed_tools_are_rules_and_a_wrong_one_is_refused_with_a_hint() {
         ("Bash(git:*)", "Bash(git status:*)"),
         ("Read,Write", "no tool's name"),
         ("*", "name the tool"),
-        ("", "a rule is"),
+        ("", "without a tool"),
     ] {
         let open = json!({"agent": "scripted", "allowedTools": ["Read", wrong]});
         let (status, problem) = ana.post("/v1/sessions", &open).await;
