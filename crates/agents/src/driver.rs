@@ -62,6 +62,16 @@ pub struct DriverCapabilities {
     /// It can go away at an ask and come back to the same tool call.
     pub parks: bool,
     pub reasks: Reasks,
+    pub ends: TurnEnds,
+}
+
+/// How an agent ends a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnds {
+    /// It asks first, and goes on if it is told to.
+    Asked,
+    /// It only tells: no rule can keep it going.
+    Told,
 }
 
 /// Which calls an agent makes again when it comes back.
@@ -230,10 +240,34 @@ impl Agent {
 /// What we say to an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outgoing {
-    Message { text: String },
-    Resolve { tool_call_id: ToolCallId, resolution: Resolution },
-    Park { tool_call_id: ToolCallId },
+    Message {
+        text: String,
+    },
+    /// A person's words, and before them words of Holdstead's own, which the agent must not take for the person's.
+    MessageWithContext {
+        context: String,
+        text: String,
+    },
+    /// Whether its turn may end, after [`AgentEvent::TurnEnding`].
+    TurnEnd(TurnEnd),
+    Resolve {
+        tool_call_id: ToolCallId,
+        resolution: Resolution,
+    },
+    Park {
+        tool_call_id: ToolCallId,
+    },
     Interrupt,
+}
+
+/// Whether an agent may end its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    Ends,
+    /// It goes on, with these words.
+    Blocked {
+        words: String,
+    },
 }
 
 /// What became of an ask, for the agent's wire.
@@ -314,6 +348,8 @@ pub enum AgentEvent {
     },
     /// The conversation that it should go on with is not there: it died before it had written it down.
     Forgotten,
+    /// It wants to end its turn, and waits for [`Outgoing::TurnEnd`].
+    TurnEnding,
     TurnDone {
         reason: StopReason,
         usage: Option<Usage>,

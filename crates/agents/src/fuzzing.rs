@@ -4,7 +4,7 @@ use holdstead_protocol::ToolCallId;
 
 use crate::process::{Effect, Wire};
 use crate::scripted::ScriptedWire;
-use crate::{AgentEvent, Outgoing, ProjectFiles, Resolution, claude_code};
+use crate::{AgentEvent, Outgoing, ProjectFiles, Resolution, TurnEnd, claude_code};
 
 /// Hears every line of a text.
 pub fn claude_code(text: &str) {
@@ -35,5 +35,6 @@ fn hear(mut wire: impl Wire, text: &str) {
             wire.say(&Outgoing::Resolve { tool_call_id, resolution });
         }
     }
+    wire.say(&Outgoing::TurnEnd(TurnEnd::Blocked { words: "no".to_owned() }));
     wire.say(&Outgoing::Interrupt);
 }

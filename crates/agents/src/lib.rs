@@ -19,7 +19,7 @@ pub mod scripted;
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
     Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch,
-    Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer,
-    WriteError,
+    Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer, TurnEnd,
+    TurnEnds, WriteError,
 };
 pub use program::{Program, find_program};

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::asks::refusal;
 use super::convert::{self, Decision, TurnEnd};
+use super::ends::from_holdstead;
 use super::terms::Terms;
 use super::wire::{self, Block, ControlRequest, Delta, FromClaude, Requested, StreamEvent, TurnResult};
 use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
@@ -35,6 +36,8 @@ pub(super) struct Conversation {
     pub(super) prompted: bool,
     /// A call of an earlier life comes first, and has a result of its own before that of the message.
     pub(super) leftover: bool,
+    /// The request that waits to hear whether the turn may end.
+    pub(super) ending: Option<String>,
 }
 
 /// A message of the model's.
@@ -92,6 +95,10 @@ impl Wire for Conversation {
 
     fn heard(&mut self, said: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
         match FromClaude::deserialize(&said) {
+            // It shows nobody anything, so that no flaw of its words keeps a rule from being asked.
+            Ok(FromClaude::ControlRequest(ControlRequest { request_id, request })) if request.is_end() => {
+                self.wants_to_end(request_id)
+            }
             Ok(FromClaude::ControlRequest(ControlRequest { request_id, request }))
                 if flaw.is_some() && !request.is_after() =>
             {
@@ -132,7 +139,10 @@ impl Wire for Conversation {
                     ]
                 }
             },
-            Ok(FromClaude::ControlCancelRequest { request_id }) => self.withdrawn(&request_id),
+            Ok(FromClaude::ControlCancelRequest { request_id }) => {
+                self.ending.take_if(|ending| *ending == request_id);
+                self.withdrawn(&request_id)
+            }
             Err(problem) => {
                 // Whatever waits for an answer gets one: a request that nobody answers hangs for a day.
                 let waits = said["request_id"].as_str().filter(|_| said["type"] == "control_request");
@@ -144,6 +154,9 @@ impl Wire for Conversation {
     }
 
     fn hear_too_long(&mut self, beginning: &str, limit: usize) -> Vec<Effect> {
+        if let Some((request_id, wire::Asks::End)) = wire::outline(beginning) {
+            return self.wants_to_end(request_id);
+        }
         let words = format!("Claude Code wrote a line of more than {limit} bytes; it was skipped.");
         too_long(beginning).into_iter().chain([error(&words)]).collect()
     }
@@ -155,6 +168,12 @@ impl Wire for Conversation {
                 self.prompted = true;
                 vec![line(&wire::user_message(text))]
             }
+            Outgoing::MessageWithContext { context, text } => {
+                self.interrupted = false;
+                self.prompted = true;
+                vec![line(&wire::user_message_after(&from_holdstead(context), text))]
+            }
+            Outgoing::TurnEnd(end) => self.end(end),
             Outgoing::Interrupt => {
                 self.interrupted = true;
                 let id = self.next_request();
@@ -181,6 +200,7 @@ impl Conversation {
             interrupted: false,
             prompted: false,
             leftover: false,
+            ending: None,
         }
     }
 
@@ -321,6 +341,7 @@ impl Conversation {
         let held = self.calls.drain().filter_map(|(_, call)| call.held);
         let refused: Vec<_> = held.map(|held| refusal(&held, TURN_ENDED)).collect();
         self.streams.clear();
+        self.ending = None;
         let words = words.map(|message| Effect::Event(AgentEvent::Error { message }));
         let done = Effect::Event(AgentEvent::TurnDone { reason, usage });
         refused.into_iter().chain(words).chain([done]).collect()
@@ -353,7 +374,7 @@ fn too_long(text: &str) -> Option<Effect> {
             let deny = Decision::Deny { words: words.to_owned() };
             wire::response(&request_id, &convert::permission_answer(&deny))
         }
-        wire::Asks::Other => wire::error_response(&request_id, words),
+        wire::Asks::End | wire::Asks::Other => wire::error_response(&request_id, words),
     };
     Some(line(&answer))
 }

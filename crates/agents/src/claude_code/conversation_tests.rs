@@ -646,3 +646,61 @@ fn a_flaw_in_what_a_call_gave_back_does_not_hide_what_ran() {
     assert_eq!(said(&told(&heard)), json!({}));
     assert!(matches!(heard.last(), Some(Effect::Event(AgentEvent::RanOther { .. }))), "{heard:?}");
 }
+
+/// A request of the hook that comes before the end of a turn.
+fn stop_hook(request_id: &str) -> String {
+    json!({"type": "control_request", "request_id": request_id, "request": {"subtype": "hook_callback",
+        "callback_id": "end", "input": {"hook_event_name": "Stop", "stop_hook_active": false}}})
+    .to_string()
+}
+
+fn answered(request_id: &str, answer: &Value) -> Vec<Effect> {
+    vec![line(&wire::response(request_id, answer))]
+}
+
+#[test]
+fn the_end_of_a_turn_waits_for_what_is_decided() {
+    let mut conversation = conversation();
+    let asks = [Effect::Event(AgentEvent::TurnEnding)];
+    let blocked = Outgoing::TurnEnd(crate::TurnEnd::Blocked { words: "Run the tests".to_owned() });
+    assert_eq!(conversation.hear(&stop_hook("one")), asks);
+    let answer = json!({"decision": "block", "reason": "Run the tests"});
+    assert_eq!(conversation.say(&blocked), answered("one", &answer));
+    assert_eq!(conversation.say(&blocked), [], "one answer for one request");
+    assert_eq!(conversation.hear(&stop_hook("two")), asks);
+    assert_eq!(conversation.say(&Outgoing::TurnEnd(crate::TurnEnd::Ends)), answered("two", &json!({})));
+}
+
+#[test]
+fn a_turn_that_a_person_stopped_ends() {
+    let mut conversation = conversation();
+    conversation.hear(&stop_hook("one"));
+    conversation.say(&Outgoing::Interrupt);
+    let blocked = Outgoing::TurnEnd(crate::TurnEnd::Blocked { words: "Go on".to_owned() });
+    assert_eq!(conversation.say(&blocked), answered("one", &json!({})));
+    assert_eq!(conversation.hear(&stop_hook("two")), answered("two", &json!({})));
+}
+
+#[test]
+fn a_last_message_of_any_length_does_not_get_around_a_rule() {
+    let mut conversation = conversation();
+    let line = stop_hook("one");
+    let beginning = r#"{"type":"control_request","request_id":"one","request":{"subtype":"hook_callback","callback_id":"end","input":{"last_assistant_message":"aaaa"#;
+    assert_eq!(conversation.hear_too_long(beginning, 10), [Effect::Event(AgentEvent::TurnEnding)]);
+    // The same name twice: no line that asks for a call would be read.
+    let twice = line.replace(r#""stop_hook_active":false"#, r#""stop_hook_active":false,"x":1,"x":2"#);
+    let heard = conversation.hear(&twice);
+    assert!(heard.contains(&Effect::Event(AgentEvent::TurnEnding)), "{heard:?}");
+}
+
+#[test]
+fn words_of_rules_are_told_apart_from_the_persons() {
+    let mut conversation = conversation();
+    let said = Outgoing::MessageWithContext { context: "Be brief".to_owned(), text: "Hello".to_owned() };
+    let [Effect::Write(written)] = &conversation.say(&said)[..] else { panic!("one line") };
+    let message: Value = serde_json::from_str(written).expect("JSON");
+    let blocks = message["message"]["content"].as_array().expect("blocks");
+    let texts: Vec<_> = blocks.iter().map(|block| block["text"].as_str().expect("text")).collect();
+    assert!(texts[0].contains("not from the person") && texts[0].ends_with("Be brief"), "{texts:?}");
+    assert_eq!(texts[1..], ["Hello"]);
+}

@@ -79,6 +79,11 @@ pub(super) fn hook_pass() -> Value {
     json!({})
 }
 
+/// The turn goes on, with these words for the model.
+pub(super) fn end_blocked(words: &str) -> Value {
+    json!({"decision": "block", "reason": words})
+}
+
 fn hook_output(mut decision: Value) -> Value {
     decision["hookEventName"] = "PreToolUse".into();
     json!({"hookSpecificOutput": decision})

@@ -18,7 +18,7 @@ use crate::private::{Private, real};
 use crate::process::{self, Spawn};
 use crate::{
     Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt,
-    StartError, ToolServer,
+    StartError, ToolServer, TurnEnds,
 };
 
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
@@ -116,6 +116,7 @@ impl Driver for ClaudeCodeDriver {
             ask: Capabilities { reason: true, edit_input: true, scopes: true },
             parks: true,
             reasks: Reasks::Parked,
+            ends: TurnEnds::Asked,
         }
     }
 

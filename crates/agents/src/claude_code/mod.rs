@@ -8,6 +8,7 @@ mod asks;
 mod conversation;
 mod convert;
 mod driver;
+mod ends;
 mod launch_files;
 mod policy;
 mod preview;

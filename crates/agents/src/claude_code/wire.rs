@@ -167,6 +167,14 @@ pub(super) enum Requested {
 }
 
 impl Requested {
+    /// The model is done, and its turn would end.
+    pub(super) fn is_end(&self) -> bool {
+        match self {
+            Self::HookCallback { input } => input.hook_event_name == "Stop",
+            Self::CanUseTool(_) | Self::Other => false,
+        }
+    }
+
     /// It tells of a call that has run, which nobody can refuse any more.
     pub(super) fn is_after(&self) -> bool {
         match self {
@@ -212,6 +220,8 @@ pub(super) enum Asks {
     Before,
     After,
     Permission,
+    /// Whether the turn may end.
+    End,
     Other,
 }
 
@@ -228,21 +238,24 @@ pub(super) fn outline(text: &str) -> Option<(String, Asks)> {
     let asks = match (field("subtype")?, field("callback_id")) {
         ("hook_callback", Some(BEFORE)) => Asks::Before,
         ("hook_callback", Some(AFTER)) => Asks::After,
+        ("hook_callback", Some(END)) => Asks::End,
         ("can_use_tool", _) => Asks::Permission,
         _ => Asks::Other,
     };
     Some((request_id.to_owned(), asks))
 }
 
-/// Our names for the hooks: one comes before a call, the other when it has run.
+/// Our names for the hooks: one comes before a call, one when it has run, one before the turn ends.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
+const END: &str = "end";
 
 pub(super) fn initialize(request_id: &str, hook_timeout_seconds: u64) -> Value {
     let before = json!([{"matcher": "*", "hookCallbackIds": [BEFORE], "timeout": hook_timeout_seconds}]);
     // One of the two comes for each call that ran, with the input that it ran with.
     let after = json!([{"matcher": "*", "hookCallbackIds": [AFTER]}]);
-    let hooks = json!({"PreToolUse": before, "PostToolUse": after, "PostToolUseFailure": after});
+    let end = json!([{"hookCallbackIds": [END], "timeout": hook_timeout_seconds}]);
+    let hooks = json!({"PreToolUse": before, "PostToolUse": after, "PostToolUseFailure": after, "Stop": end});
     control(request_id, &json!({"subtype": "initialize", "hooks": hooks}))
 }
 
@@ -256,6 +269,13 @@ fn control(request_id: &str, request: &Value) -> Value {
 
 pub(super) fn user_message(text: &str) -> Value {
     json!({"type": "user", "session_id": "", "message": {"role": "user", "content": text},
+        "parent_tool_use_id": null})
+}
+
+/// Two blocks of one message: the model reads where the one ends and the other begins.
+pub(super) fn user_message_after(context: &str, text: &str) -> Value {
+    let blocks = json!([{"type": "text", "text": context}, {"type": "text", "text": text}]);
+    json!({"type": "user", "session_id": "", "message": {"role": "user", "content": blocks},
         "parent_tool_use_id": null})
 }
 

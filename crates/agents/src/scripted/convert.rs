@@ -20,7 +20,7 @@ impl Wire for ScriptedWire {
     }
 
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect> {
-        vec![Effect::Write(encode(outgoing))]
+        encode(outgoing).map(Effect::Write).into_iter().collect()
     }
 }
 
@@ -32,7 +32,7 @@ fn decode(line: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
     if let (FromAgent::Ask(ask), Some(flaw)) = (&said, flaw) {
         let resolution = Resolution::Closed { message: cannot_be_shown(flaw) };
         let refused = Outgoing::Resolve { tool_call_id: ask.call.clone(), resolution };
-        return vec![Effect::Write(encode(&refused))];
+        return encode(&refused).map(Effect::Write).into_iter().collect();
     }
     let event = match said {
         FromAgent::Ready { conversation } => AgentEvent::Ready { agent_ref: conversation },
@@ -90,16 +90,22 @@ fn asked(ask: WireAsk) -> Ask {
     }
 }
 
-fn encode(outgoing: &Outgoing) -> String {
+fn encode(outgoing: &Outgoing) -> Option<String> {
     let line = match outgoing {
         Outgoing::Message { text } => ToAgent::Message { text: text.clone() },
+        // It repeats what it is told before it does what the person wants.
+        Outgoing::MessageWithContext { context, text } => {
+            ToAgent::Message { text: format!("say {}\n{text}", context.replace('\n', " ")) }
+        }
+        // It never asks.
+        Outgoing::TurnEnd(_) => return None,
         Outgoing::Resolve { tool_call_id, resolution } => {
             ToAgent::Resolve { call: tool_call_id.clone(), resolution: resolved(resolution) }
         }
         Outgoing::Park { tool_call_id } => ToAgent::Park { call: tool_call_id.clone() },
         Outgoing::Interrupt => ToAgent::Interrupt {},
     };
-    json!(line).to_string()
+    Some(json!(line).to_string())
 }
 
 fn resolved(resolution: &Resolution) -> Value {
@@ -285,7 +291,7 @@ mod tests {
             (Outgoing::Interrupt, json!({"type": "interrupt"})),
         ];
         for (outgoing, expected) in cases {
-            let line = encode(&outgoing);
+            let line = encode(&outgoing).expect("a line");
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected);
             assert!(serde_json::from_str::<ToAgent>(&line).is_ok(), "{line}");

@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::meaning;
 use crate::private::real;
 use crate::process::{self, Spawn};
-use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError};
+use crate::{Agent, Driver, DriverCapabilities, Launch, Reasks, ResumeAt, StartError, TurnEnds};
 
 #[derive(Debug, Clone)]
 pub struct ScriptedDriver {
@@ -61,6 +61,7 @@ impl Driver for ScriptedDriver {
             ask: Capabilities { reason: true, edit_input: true, scopes: true },
             parks: !self.refuse_parking,
             reasks: Reasks::Any,
+            ends: TurnEnds::Told,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the agent says goes into the journal.
 
-use holdstead_agents::{AgentEvent, Outgoing};
+use holdstead_agents::{AgentEvent, Outgoing, TurnEnd};
 use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection, Start};
 use holdstead_protocol::{
     EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
@@ -32,6 +32,13 @@ impl SessionTask {
             }
             (event, Some(turn_id)) => self.in_turn(turn_id, event).await,
             (AgentEvent::Ask(ask), None) => self.ask_outside_of_turn(ask).await,
+            // Nobody is kept from ending what no turn is.
+            (AgentEvent::TurnEnding, None) => {
+                if let Some(process) = self.process.as_mut() {
+                    process.say(Outgoing::TurnEnd(TurnEnd::Ends));
+                }
+                Ok(())
+            }
             (event, None) => {
                 tracing::debug!(session = %self.session, ?event, "an agent spoke outside of a turn");
                 Ok(())
@@ -104,6 +111,7 @@ impl SessionTask {
                     self.now(Output::Error(SessionError { turn_id: Some(turn_id), message }));
                 }
             }
+            AgentEvent::TurnEnding => process.say(Outgoing::TurnEnd(TurnEnd::Ends)),
             AgentEvent::TurnDone { reason, usage } => {
                 self.keep_words().await?;
                 self.leave_tool_asks(Over::Turn(turn_id)).await?;

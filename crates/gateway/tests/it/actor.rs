@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use holdstead_agents::{
     Agent, AgentEvent, AgentExit, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch, Outgoing,
-    Reasks, Resolution, StartError,
+    Reasks, Resolution, StartError, TurnEnds,
 };
 use holdstead_core::policy::MayAllow;
 use holdstead_gateway::Gateway;
@@ -114,7 +114,7 @@ impl Driver for ActorDriver {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true, reasks: self.reasks }
+        DriverCapabilities { ask, parks: true, reasks: self.reasks, ends: TurnEnds::Asked }
     }
 
     /// The folder's one file that this agent would run.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdstead_agents::{
     Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError, ToolServer,
+    TurnEnds,
 };
 use holdstead_gateway::{Called, Gateway, GatewayConfig, ToolCall, WhenNobody};
 use holdstead_protocol::api::Role;
@@ -161,7 +162,7 @@ impl Driver for Noting {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: false, reasks: Reasks::Any }
+        DriverCapabilities { ask, parks: false, reasks: Reasks::Any, ends: TurnEnds::Told }
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_agents::{
-    Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError,
+    Agent, AgentEvent, AgentExit, Driver, DriverCapabilities, Launch, Reasks, StartError, TurnEnds,
 };
 use holdstead_protocol::{AgentState, AskState, Capabilities, Delivery, EventBody, Seq, StopReason};
 use serde_json::json;
@@ -70,7 +70,7 @@ impl Driver for OneLife {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any, ends: TurnEnds::Told }
     }
 
     async fn start(&self, _launch: Launch) -> Result<Agent, StartError> {

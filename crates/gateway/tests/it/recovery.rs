@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError};
+use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError, TurnEnds};
 use holdstead_core::{Command, Output};
 use holdstead_gateway::{Gateway, GatewayConfig};
 use holdstead_protocol::{
@@ -34,7 +34,7 @@ impl Driver for SlowDriver {
 
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
-        DriverCapabilities { ask, parks: true, reasks: Reasks::Any }
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any, ends: TurnEnds::Told }
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
