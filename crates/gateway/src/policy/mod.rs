@@ -2,6 +2,7 @@
 //! `core` decides.
 
 mod layers;
+mod lifecycle;
 mod places;
 pub(crate) mod project;
 mod siblings;
@@ -172,7 +173,7 @@ impl Ground<'_> {
 impl Judge {
     /// Reads files.
     pub(crate) fn judge(&self, asked: &CallToJudge) -> Judged {
-        let ground = self.ground(asked);
+        let ground = self.ground(asked.cwd.as_deref(), asked.depth);
         let meaning = self.driver.meaning(&asked.tool);
         let call = Call { tool: &asked.tool, input: &asked.input, meaning };
         let places = ground.places(&call);
@@ -193,7 +194,7 @@ impl Judge {
         }
     }
 
-    fn ground(&self, asked: &CallToJudge) -> Ground<'_> {
+    fn ground(&self, cwd: Option<&str>, depth: usize) -> Ground<'_> {
         let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
         let mut rules = self.rules.clone();
         let trust = project::add(&mut rules, &folder, &self.trusts);
@@ -202,9 +203,9 @@ impl Judge {
             judge: self,
             variables: policy::variables(&rules, &self.head.variables, self.head.stop_attempts),
             rules,
-            cwd: asked.cwd.clone().unwrap_or_else(|| folder.clone()),
+            cwd: cwd.map_or_else(|| folder.clone(), str::to_owned),
             folder,
-            depth: u32::try_from(asked.depth).ok(),
+            depth: u32::try_from(depth).ok(),
             home: std::env::var("HOME").ok(),
             trust,
         }

@@ -1,7 +1,7 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, TurnEnd};
-use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection, Start};
+use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection};
 use holdstead_protocol::{
     EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
     ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
@@ -9,6 +9,7 @@ use holdstead_protocol::{
 
 use super::SessionTask;
 use super::left::Over;
+use super::lifecycle::words_of;
 use crate::GatewayError;
 
 /// A call that rules allowed.
@@ -111,7 +112,7 @@ impl SessionTask {
                     self.now(Output::Error(SessionError { turn_id: Some(turn_id), message }));
                 }
             }
-            AgentEvent::TurnEnding => process.say(Outgoing::TurnEnd(TurnEnd::Ends)),
+            AgentEvent::TurnEnding => self.turn_ending(turn_id).await?,
             AgentEvent::TurnDone { reason, usage } => {
                 self.keep_words().await?;
                 self.leave_tool_asks(Over::Turn(turn_id)).await?;
@@ -189,12 +190,15 @@ impl SessionTask {
             Some(EventBody::LateAnswer(late)) => late.text,
             Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
         };
+        let start = self.start_step().await?;
+        let message = match words_of(&start.context) {
+            Some(context) => Outgoing::MessageWithContext { context, text },
+            None => Outgoing::Message { text },
+        };
         if let Some(process) = self.process.as_mut() {
-            process.beginning = Some((next.turn_id, text));
+            process.beginning = Some((next.turn_id, message));
         }
-        self.gateway
-            .append(self.session, Command::Begin { turn_id: next.turn_id, start: Start::default() })
-            .await?;
+        self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id, start }).await?;
         self.say_begun();
         Ok(())
     }
@@ -202,11 +206,11 @@ impl SessionTask {
     /// The journal says that its turn began: now the agent is told.
     pub(super) fn say_begun(&mut self) {
         if let Some(process) = self.process.as_mut()
-            && let Some((turn, text)) = process.beginning.take()
+            && let Some((turn, message)) = process.beginning.take()
         {
             process.turn = Some(turn);
             process.message = MessageId::generate();
-            process.say(Outgoing::Message { text });
+            process.say(message);
         }
     }
 }

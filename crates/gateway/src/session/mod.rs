@@ -9,6 +9,7 @@ mod deltas;
 mod handle;
 mod holds;
 mod left;
+mod lifecycle;
 mod listen;
 mod loss;
 mod process;

@@ -12,7 +12,9 @@ use holdstead_agents::{
     WriteError,
 };
 use holdstead_core::{Command, Resume};
-use holdstead_protocol::{Incarnation, InteractionId, MessageId, SessionId, ToolCallId, TurnId};
+use holdstead_protocol::{
+    Incarnation, InteractionId, MessageId, SessionId, ToolCallId, TurnEndBlocked, TurnId,
+};
 use holdstead_store::SessionRecord;
 use tokio::time::Instant;
 
@@ -41,7 +43,9 @@ pub(super) struct Process {
     /// What it was told in words, and has not gone on after.
     pub(super) told: Vec<InteractionId>,
     /// The message that it is being given: the journal may say that its turn began before the agent was told.
-    pub(super) beginning: Option<(TurnId, String)>,
+    pub(super) beginning: Option<(TurnId, Outgoing)>,
+    /// The end of its turn that is being blocked, until it was told.
+    pub(super) end_blocked: Option<Box<TurnEndBlocked>>,
     /// What it must be told about calls that were lost with an earlier life.
     pub(super) loss: Option<Loss>,
     /// Its turn was stopped: when we lose patience.
@@ -127,6 +131,7 @@ impl Process {
             last_ask: HashMap::new(),
             told: Vec::new(),
             beginning: None,
+            end_blocked: None,
             loss: None,
             stop_by: None,
             park_by: None,
@@ -204,6 +209,7 @@ impl Process {
     /// Its turn is over, and so is whatever it waited for.
     pub(super) fn turn_done(&mut self) {
         self.turn = None;
+        self.end_blocked = None;
         self.idle_at = Instant::now() + IDLE;
         self.stop_by = None;
         self.asked.clear();

@@ -74,7 +74,11 @@ impl SessionTask {
             StartAt::OpenAsks => (ResumeAt::OpenAsks, None),
             StartAt::NextMessage => (ResumeAt::NextMessage, None),
             StartAt::Loss => (ResumeAt::NextMessage, Some(Vec::new())),
-            StartAt::Anew => (ResumeAt::NextMessage, Some(untold.first_message.into_iter().collect())),
+            StartAt::Anew => {
+                let context = self.context_again(&record).await?;
+                let words = context.into_iter().chain(untold.first_message).collect();
+                (ResumeAt::NextMessage, Some(words))
+            }
         };
         if self.forgotten {
             record.state.agent_ref = None;

@@ -11,7 +11,8 @@ use holdstead_agents::{
     Reasks, Resolution, StartError, TurnEnds,
 };
 use holdstead_core::policy::MayAllow;
-use holdstead_gateway::Gateway;
+use holdstead_core::policy::rule::RuleFile;
+use holdstead_gateway::{Gateway, GatewayConfig, PolicyConfig};
 use holdstead_protocol::{
     AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
 };
@@ -32,21 +33,28 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn new(hold: Hold) -> Self {
-        Self::with(hold, Reasks::Any).await
+        Self::with(config(hold), Reasks::Any).await
     }
 
     /// Its agent forgets what it asked when it is killed.
     pub(crate) async fn forgetful(hold: Hold) -> Self {
-        Self::with(hold, Reasks::Parked).await
+        Self::with(config(hold), Reasks::Parked).await
     }
 
-    async fn with(hold: Hold, reasks: Reasks) -> Self {
+    /// With rules of the organisation's.
+    pub(crate) async fn ruled(rules: &str) -> Self {
+        let policy = PolicyConfig { rules: RuleFile::parse(rules).unwrap(), marked_words: Vec::new() };
+        let config = GatewayConfig { policy, ..config(GatewayConfig::DEFAULT_HOLD) };
+        Self::with(config, Reasks::Parked).await
+    }
+
+    async fn with(config: GatewayConfig, reasks: Reasks) -> Self {
         let (still, ends) = std::sync::mpsc::channel();
         tokio::task::spawn_blocking(move || ends.recv());
         let clock = Arc::new(TestClock::new());
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let (driver, lives) = ActorDriver::new(reasks);
-        let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config(hold)).await.unwrap();
+        let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config).await.unwrap();
         Self { gateway, lives, _still: still }
     }
 

@@ -18,6 +18,7 @@ mod hosted_tools;
 mod inbox;
 mod large;
 mod late;
+mod lifecycle;
 mod lives;
 mod long_polls;
 mod loss;
