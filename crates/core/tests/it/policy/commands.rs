@@ -157,3 +157,25 @@ fn denials_see_through_wrappers_and_unclear_lines() {
     }
     assert_eq!(effect("ls 'rm -rf x'", text), Effect::Allow);
 }
+
+/// Options that print are known; their neighbours that run or write are not.
+#[test]
+fn harmless_options_and_their_neighbours() {
+    for (rule, allowed, asks) in [
+        ("cargo fmt", "cargo fmt -- --check src/lib.rs", "cargo fmt -- --config=x=y src/lib.rs"),
+        ("git log", "git log --show-pulls", "git log --show-pulls --textconv"),
+        ("rg", "rg --debug a", "rg --debug --pre x a"),
+        ("npx tsc", "npx tsc --noEmit --moduleResolution bundler a.ts", "npx tsc --moduleResolution /x"),
+        ("pytest", "pytest -n 4 --dist loadfile", "pytest --dist loadfile --tx popen"),
+        ("pytest", "pytest --log-cli-level=DEBUG", "pytest --log-file=x"),
+        ("gh run list", "gh run list --created '>2024-01-01'", "gh run list --created x -w ci --web"),
+        ("npm explain", "npm explain react --json", "npm explain react --userconfig=x"),
+        ("go env", "go env GOPATH", "go env -w GOPATH=/x"),
+        ("go env", "go env -json", "go env -u GOPATH"),
+        ("go doc", "go doc -all strings.Builder", "go doc -http strings"),
+    ] {
+        let rule = format!("allow Bash({rule}:*)");
+        assert_eq!(effect(allowed, &rule), Effect::Allow, "{allowed}");
+        assert_eq!(effect(asks, &rule), Effect::Ask, "{asks}");
+    }
+}
