@@ -156,6 +156,10 @@ show-forms: _web-shows
 show-claude-asks: _shows
     {{ proof }} claude-asks "$(scripts/agents claude)"
 
+# Rules over a session's variables, its start and its turns' ends, with the real Claude Code and the scripted agent.
+show-lifecycle: _shows
+    {{ proof }} lifecycle "$(scripts/agents claude)"
+
 # A hostile repository and the real Claude Code: nothing of it runs unasked; once trusted, what runs is what was approved.
 show-closed: _shows
     {{ proof }} closed "$(scripts/agents claude)"
@@ -233,7 +237,7 @@ gallery: _web-packages
 # twice what it takes.
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
-        show-kill show-stalls show-claude-asks show-closed show-boxes show-mcp show-callers show-forms \
+        show-kill show-stalls show-claude-asks show-lifecycle show-closed show-boxes show-mcp show-callers show-forms \
         show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-a11y show-web-spoofing
 
 # Run those.

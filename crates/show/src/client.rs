@@ -59,6 +59,10 @@ impl Client {
         read(self.http.post(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body)).await
     }
 
+    pub(crate) async fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        read(self.http.put(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body)).await
+    }
+
     /// A call whose answer has no body.
     pub(crate) async fn tell(&self, method: Method, path: &str) -> Result<()> {
         let request = self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token);

@@ -24,6 +24,7 @@ mod gateway_process;
 mod growth;
 mod kill;
 mod latency;
+mod lifecycle;
 mod mcp;
 mod policy_growth;
 mod policy_lines;
@@ -79,6 +80,7 @@ async fn main() -> ExitCode {
         "bypass" => bypass::show(),
         "policy-growth" => policy_growth::show(),
         "policy-speed" => policy_speed::show(),
+        "lifecycle" => lifecycle::show().await,
         "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");
