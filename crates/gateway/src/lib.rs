@@ -12,6 +12,7 @@ mod deadlines;
 mod direct;
 mod erase;
 mod error;
+mod explain;
 mod gateway;
 mod hub;
 mod inbox;

@@ -13,7 +13,10 @@ pub use asks::{
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,
 };
-pub use remembered::{FolderFiles, ListedRule, NewRule, RulePage, SavedRule, TrustFolder, TrustPage};
+pub use remembered::{
+    CallToExplain, ExplainedCall, FolderFiles, ListedRule, NewRule, RulePage, SavedRule, TrustFolder,
+    TrustPage,
+};
 pub use sessions::{
     Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage, Session,
     SessionFilter, SessionPage, SetInteractionMode, SetVariables,

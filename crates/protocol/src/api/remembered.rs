@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{Digest, GrantId, InteractionId, Layer, Rule, Scope, SessionId, Timestamp, Trust, TrustId};
+use crate::{
+    CallMark, CallVerdict, DecidedBy, Digest, GrantId, InteractionId, Layer, Rule, Scope, SessionId,
+    Timestamp, Trust, TrustId,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -59,6 +62,29 @@ pub struct ListedRule {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewRule {
     pub line: String,
+}
+
+/// A call that nobody makes: what would rules make of it?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallToExplain {
+    /// As if this session's agent made it, in its folder.
+    pub session_id: SessionId,
+    pub tool_name: String,
+    pub input: Value,
+}
+
+/// What rules would make of a call, part by part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedCall {
+    pub verdict: CallVerdict,
+    /// What would decide; left out where a person would be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+    pub marks: Vec<CallMark>,
+    /// Sets of rules that could be saved, the narrowest first.
+    pub offers: Vec<Vec<String>>,
 }
 
 /// A rule was saved under this id.

@@ -104,6 +104,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(interactions::respond))
         .routes(routes!(rules::list, rules::add))
         .routes(routes!(rules::revoke))
+        .routes(routes!(rules::explain))
         .routes(routes!(trusts::list, trusts::trust))
         .routes(routes!(trusts::folder))
         .routes(routes!(trusts::revoke))

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use holdstead_protocol::api::{NewRule, RulePage, SavedRule};
+use holdstead_protocol::api::{CallToExplain, ExplainedCall, NewRule, RulePage, SavedRule};
 use holdstead_protocol::{GrantId, Problem, SessionId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::App;
-use crate::auth::{Answerer, Reader};
+use crate::auth::{Answerer, Operator, Reader};
 use crate::body::{Asked, NoParams, Sent};
 use crate::problem::ApiError;
 
@@ -57,4 +57,17 @@ pub(super) async fn revoke(
     let (Path(id), Asked(place)) = (id?, place?);
     app.gateway.revoke(answerer.now()?, id, place.session).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What rules would make of a call of a session, part by part. Nothing runs and nobody is asked.
+#[utoipa::path(post, operation_id = "explain_call", path = "/v1/rules/explain", tag = "rules", request_body = CallToExplain,
+    responses((status = 200, body = ExplainedCall), (status = "default", body = Problem)))]
+pub(super) async fn explain(
+    State(app): State<App>,
+    // An agent that could ask this would look for what gets through.
+    operator: Operator,
+    body: Result<Sent<CallToExplain>, ApiError>,
+) -> Result<Json<ExplainedCall>, ApiError> {
+    let Sent(call) = body?;
+    Ok(Json(app.gateway.explain(&operator.now()?.owner, call).await?))
 }

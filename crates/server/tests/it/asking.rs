@@ -2,6 +2,7 @@
 
 use crate::running::Running;
 use holdstead_protocol::api::Role;
+use holdstead_protocol::{OwnerId, SessionId};
 use serde_json::json;
 
 #[tokio::test]
@@ -299,4 +300,38 @@ async fn allowed_tools_are_rules_and_a_wrong_one_is_refused_with_a_hint() {
     let tools = ["Read", "mcp__my-server__do.it", "mcp__x__*", "Bash(git log:*)"];
     let open = json!({"agent": "scripted", "allowedTools": tools});
     assert_eq!(ana.post("/v1/sessions", &open).await.0, 201);
+}
+
+#[tokio::test]
+async fn a_call_is_explained_part_by_part_and_to_people_only() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let (_, session) = ana.post("/v1/sessions", &json!({"agent": "scripted"})).await;
+    let call = |line: &str| json!({"sessionId": session["sessionId"], "toolName": "Bash", "input": {"command": line}});
+    assert_eq!(ana.post("/v1/rules", &json!({"line": "allow Bash(echo:*)"})).await.0, 201);
+    assert_eq!(ana.post("/v1/rules", &json!({"line": "deny Bash(rm:*) # Not here"})).await.0, 201);
+
+    let (status, said) = ana.post("/v1/rules/explain", &call("echo a && rm x")).await;
+    assert_eq!((status, &said["verdict"]["effect"]), (200, &json!("deny")), "{said}");
+    assert_eq!(said["verdict"]["reason"], "Not here");
+    let parts = &said["verdict"]["parts"];
+    assert_eq!((&parts[0]["text"], &parts[0]["effect"]), (&json!("echo a"), &json!("allow")), "{said}");
+    assert_eq!((&parts[1]["text"], &parts[1]["effect"]), (&json!("rm x"), &json!("deny")), "{said}");
+    assert_eq!(parts[1]["rule"]["text"], "deny Bash(rm:*) # Not here");
+    assert_eq!(parts[1]["rule"]["layer"], "person");
+    assert_eq!((&said["decidedBy"]["by"], &said["marks"][0]["risk"]), (&json!("rules"), &json!("deletes")));
+
+    let (_, said) = ana.post("/v1/rules/explain", &call("pwd")).await;
+    assert_eq!(said["verdict"]["effect"], "ask", "{said}");
+    assert_eq!((said.get("decidedBy"), &said["offers"][0][0]), (None, &json!("allow Bash(pwd)")), "{said}");
+
+    let asks = ana.get("/v1/interactions?state=open").await.1;
+    assert_eq!(asks["interactions"], json!([]), "nobody was asked");
+    for (role, name) in [(Role::Viewer, "vic"), (Role::Runner, "bot"), (Role::Agent, "ci")] {
+        let other = running.client(role, name).await;
+        assert_eq!(other.post("/v1/rules/explain", &call("ls")).await.0, 403);
+    }
+    let nobodys = SessionId::derive(&OwnerId::new("ada").expect("a name"), "none");
+    let unknown = json!({"sessionId": nobodys, "toolName": "Bash", "input": {}});
+    assert_eq!(ana.post("/v1/rules/explain", &unknown).await.0, 404);
 }

@@ -239,6 +239,18 @@ export type CallPart = {
 };
 
 /**
+ * A call that nobody makes: what would rules make of it?
+ */
+export type CallToExplain = {
+    input: unknown;
+    /**
+     * As if this session's agent made it, in its folder.
+     */
+    sessionId: SessionId;
+    toolName: string;
+};
+
+/**
  * What rules say about a call: the strictest of its parts.
  */
 export type CallVerdict = {
@@ -584,6 +596,19 @@ export type EventPage = {
      * The last event there is.
      */
     head: Seq;
+};
+
+/**
+ * What rules would make of a call, part by part.
+ */
+export type ExplainedCall = {
+    decidedBy?: DecidedBy | null;
+    marks: Array<CallMark>;
+    /**
+     * Sets of rules that could be saved, the narrowest first.
+     */
+    offers: Array<Array<string>>;
+    verdict: CallVerdict;
 };
 
 export type Field = FieldKind & {
@@ -2333,6 +2358,25 @@ export type AddRuleResponses = {
 };
 
 export type AddRuleResponse = AddRuleResponses[keyof AddRuleResponses];
+
+export type ExplainCallData = {
+    body: CallToExplain;
+    path?: never;
+    query?: never;
+    url: '/v1/rules/explain';
+};
+
+export type ExplainCallErrors = {
+    default: Problem;
+};
+
+export type ExplainCallError = ExplainCallErrors[keyof ExplainCallErrors];
+
+export type ExplainCallResponses = {
+    200: ExplainedCall;
+};
+
+export type ExplainCallResponse = ExplainCallResponses[keyof ExplainCallResponses];
 
 export type RevokeRuleData = {
     body?: never;
