@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, Quota, SecretsKey};
+use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::{RateLimit, ServerConfig};
@@ -74,6 +74,7 @@ impl World {
             tools: Vec::new(),
             mcp_url: None,
             quota: Quota::default(),
+            policy: PolicyConfig::default(),
         };
         let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await.expect("a gateway");
         let owner = OwnerId::new("local").expect("a name");
