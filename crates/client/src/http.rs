@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, FolderFiles, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted,
-    OpenSession, Receipt, Respond, SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode,
-    TrustFolder, TrustPage, WhoAmI,
+    NewRule, OpenSession, Receipt, Respond, RulePage, SavedRule, SendMessage, Session, SessionFilter,
+    SessionPage, SetInteractionMode, TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdstead_protocol::{Event, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
+use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -155,6 +155,23 @@ impl Http {
 
     pub async fn revoke_trust(&self, id: TrustId) -> Result<(), TransportError> {
         let request = self.request(Method::DELETE, &format!("/v1/trusts/{id}"));
+        let response = request.json(&serde_json::json!({})).send().await.map_err(unreachable)?;
+        if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
+    }
+
+    pub async fn rules(&self) -> Result<RulePage, TransportError> {
+        self.get("/v1/rules").await
+    }
+
+    /// Saves a rule for all sessions of the owner.
+    pub async fn add_rule(&self, rule: &NewRule) -> Result<SavedRule, TransportError> {
+        self.post("/v1/rules", rule).await
+    }
+
+    /// Takes a rule back. One that is for a session is named with it.
+    pub async fn revoke_rule(&self, id: GrantId, session: Option<SessionId>) -> Result<(), TransportError> {
+        let session: Vec<_> = session.map(|session| ("session", session.to_string())).into_iter().collect();
+        let request = self.request(Method::DELETE, &format!("/v1/rules/{id}")).query(&session);
         let response = request.json(&serde_json::json!({})).send().await.map_err(unreachable)?;
         if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
     }

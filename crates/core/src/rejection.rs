@@ -44,6 +44,10 @@ pub enum Rejection {
         )
     )]
     NotTheirs { opened_by: Option<String> },
+    #[error("it is marked as risky: look at it and answer it by itself")]
+    Marked,
+    #[error("{given} answers at once, and at most {most} are taken: send them in parts")]
+    TooManyAtOnce { given: usize, most: usize },
     #[error("somebody else answered first")]
     Lost { winner: Box<Winner> },
     #[error("this ask was shown again since: answer the new prompt")]

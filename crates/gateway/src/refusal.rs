@@ -80,6 +80,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         }
         Rejection::TooManyVariables { .. }
         | Rejection::WrongAction { .. }
+        | Rejection::Marked
+        | Rejection::TooManyAtOnce { .. }
         | Rejection::BadAsk { .. }
         | Rejection::TooManyOpen { .. }
         | Rejection::TooMuchOpen { .. }

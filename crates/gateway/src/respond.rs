@@ -1,14 +1,20 @@
 //! A person answers.
 
-use holdstead_core::{Command, Respond, conceal, remembered};
-use holdstead_protocol::api::{Interaction, LateResponse, Receipt, Respond as RespondBody};
+use holdstead_core::{Command, Rejection, Respond, conceal, remembered};
+use holdstead_protocol::api::{
+    Interaction, LateResponse, ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond as RespondBody,
+    RespondMany,
+};
 use holdstead_protocol::{
-    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, ResponseDraft, Scope, Seq, SessionId,
-    Timestamp, TurnId,
+    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
+    SessionId, Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
 use crate::{Gateway, GatewayError, Person, owner_journal};
+
+/// How many answers one request may bring.
+const MOST_AT_ONCE: usize = 50;
 
 impl Gateway {
     /// The first answer to a prompt wins. Returns when it is durable; the agent is told after that.
@@ -48,6 +54,33 @@ impl Gateway {
             self.remember(person, &ask, scope, &lines, receipt.at).await?;
         }
         Ok(receipt)
+    }
+
+    /// Each for itself: one that is refused does not touch the others. What is marked is never answered among others.
+    pub async fn respond_to_many(
+        &self,
+        person: &Person,
+        many: RespondMany,
+    ) -> Result<ManyReceipts, GatewayError> {
+        let given = many.answers.len();
+        if given > MOST_AT_ONCE {
+            return Err(Rejection::TooManyAtOnce { given, most: MOST_AT_ONCE }.into());
+        }
+        let mut results = Vec::with_capacity(given);
+        for OneOfMany { interaction_id, answer } in many.answers {
+            let taken = match self.ask_of(&person.owner, interaction_id).await {
+                Ok(ask) if !ask.request.marks.is_empty() => Err(Rejection::Marked.into()),
+                Ok(_) => self.respond(person, interaction_id, answer).await,
+                Err(error) => Err(error),
+            };
+            results.push(match taken {
+                Ok(receipt) => OneReceipt::Taken { receipt },
+                // Whoever sent them sends them again with the same keys.
+                Err(error) if error.may_pass() => return Err(error),
+                Err(error) => OneReceipt::Refused { interaction_id, problem: Refusal::from(&error) },
+            });
+        }
+        Ok(ManyReceipts { results })
     }
 
     /// Saves what an approval of a further reach stands for: the very rule that was shown. Again on a repeated request: a

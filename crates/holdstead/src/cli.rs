@@ -84,6 +84,11 @@ pub(crate) enum Command {
         #[arg(long)]
         no_open: bool,
     },
+    /// What is decided without asking you: look at rules, add one, revoke one
+    Rules {
+        #[command(subcommand)]
+        command: Option<Rules>,
+    },
     /// Let a folder's own settings, hooks and servers work, exactly as they are now
     Trust(TrustFlags),
     /// The tools that reach you, on standard input and output, for an agent that speaks MCP
@@ -140,6 +145,19 @@ pub(crate) enum TokenCommand {
         /// All of this person or program
         #[arg(long, conflicts_with = "id")]
         name: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rules {
+    /// All rules that count in your sessions, where each comes from, and how often it was used
+    List,
+    /// Save a rule for all your sessions, like 'deny Bash(git push:*) # Ask me first'
+    Add { line: String },
+    /// Take a rule back: the next call it covered asks you again
+    Revoke {
+        /// By its id or the end of it
+        id: String,
     },
 }
 

@@ -8,6 +8,7 @@
 
 mod actor;
 mod answers;
+mod batch;
 mod boxes;
 mod callers;
 mod clock;

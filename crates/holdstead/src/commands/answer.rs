@@ -7,11 +7,12 @@ use holdstead_client::Http;
 use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::transport::Transport as _;
 use holdstead_protocol::{
-    AgentBox, AskBody, AskState, Delivery, Field, FieldKind, Origin, Question, ResponseDraft, Scope,
+    AgentBox, AskBody, AskState, Delivery, Field, FieldKind, OfferedScope, Origin, Question, ResponseDraft,
+    Rule, Scope,
 };
 use serde_json::Value;
 
-use super::{find_ask, print_json, respond};
+use super::{find_ask, print_json, respond, rules};
 use crate::answer_flags::{AnswerFlags, submit};
 use crate::cli::Common;
 use crate::connect::connect;
@@ -278,8 +279,9 @@ fn approval(
     if capabilities.edit_input {
         choices.push_str(" [e]dit");
     }
-    if capabilities.scopes {
-        choices.push_str(" [r]emember for this session");
+    let offers = further(ask);
+    if !offers.is_empty() {
+        choices.push_str(" [r]emember");
     }
     loop {
         let Some(line) = prompt(&format!("{choices} (no default; q leaves): "), lines)? else {
@@ -293,12 +295,10 @@ fn approval(
                     edited_input: None,
                 }));
             }
-            "r" if capabilities.scopes => {
-                return Ok(Some(ResponseDraft::Approve {
-                    scope: Some(Scope::Session),
-                    lines: Vec::new(),
-                    edited_input: None,
-                }));
+            "r" if !offers.is_empty() => {
+                if let Some(draft) = remember(&offers, lines)? {
+                    return Ok(Some(draft));
+                }
             }
             "d" => {
                 print!("What should it do instead? The agent reads this word for word (empty is fine): ");
@@ -324,6 +324,44 @@ fn approval(
             _ => println!("Type a, d, e or r."),
         }
     }
+}
+
+/// How far an approval may reach besides once.
+fn further(ask: &Interaction) -> Vec<&OfferedScope> {
+    match &ask.request.body {
+        AskBody::Approval { offered_scopes, .. } if ask.request.capabilities.scopes => {
+            offered_scopes.iter().filter(|offer| offer.scope != Scope::Once).collect()
+        }
+        AskBody::Approval { .. } | AskBody::Question { .. } | AskBody::Form { .. } => Vec::new(),
+    }
+}
+
+/// Saved is what was shown: each offer stands with its literal rules and its reach.
+fn remember(
+    offers: &[&OfferedScope],
+    lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+) -> Result<Option<ResponseDraft>, Failure> {
+    for (number, offer) in (1..).zip(offers) {
+        let reach = match offer.scope {
+            Scope::Once => "once",
+            Scope::Session => "in this session",
+            Scope::Hour => "in all your sessions, for an hour",
+            Scope::Always => "in all your sessions, until you take it back",
+        };
+        println!("  {number}  {}  ({reach})", rules::words(&offer.rule));
+    }
+    let Some(chosen) = prompt("Approve and save which? Its number, or b to go back: ", lines)? else {
+        return Ok(None);
+    };
+    let offer = chosen.parse::<usize>().ok().and_then(|number| offers.get(number.checked_sub(1)?));
+    Ok(offer.map(|offer| ResponseDraft::Approve {
+        scope: Some(offer.scope),
+        lines: match &offer.rule {
+            Rule::Lines { lines } => lines.clone(),
+            Rule::ExactInput { .. } | Rule::Key { .. } => Vec::new(),
+        },
+        edited_input: None,
+    }))
 }
 
 /// A line with something in it, or nothing if the person leaves.

@@ -13,6 +13,7 @@ mod login;
 mod mcp;
 mod open;
 mod people;
+mod rules;
 mod run;
 mod serve;
 mod token;
@@ -27,7 +28,7 @@ use holdstead_protocol::api::{Interaction, Respond};
 use holdstead_protocol::transport::Transport as _;
 use serde::Serialize;
 
-use crate::cli::{Command, Common};
+use crate::cli::{Command, Common, Rules};
 use crate::config::{self, Config};
 use crate::connect;
 use crate::failure::Failure;
@@ -62,6 +63,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         }
         Command::People(command) => people::run(common, command).await,
         Command::Login { name, no_open } => login::run(common, name.as_deref(), no_open).await,
+        Command::Rules { command } => rules::run(common, command.unwrap_or(Rules::List)).await,
         Command::Trust(flags) => trust::run(common, &flags).await,
         Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(common, command).await,

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use crate::{
     Actor, AskState, CompletedView, Delivery, Field, FieldErrors, Form, InteractionId, InteractionRequest,
-    InteractionResponse, Presentation, PromptId, Response, ResponseDraft, Scope, Seq, SessionId, Surface,
-    Timestamp,
+    InteractionResponse, Presentation, PromptId, Refusal, Response, ResponseDraft, Scope, Seq, SessionId,
+    Surface, Timestamp,
 };
 
 /// An ask with all that is known of it now.
@@ -206,6 +206,36 @@ pub struct Respond {
     pub idempotency_key: String,
     #[serde(flatten)]
     pub response: ResponseDraft,
+}
+
+/// Answer several asks at once: each with its own prompt, key and decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RespondMany {
+    pub answers: Vec<OneOfMany>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OneOfMany {
+    pub interaction_id: InteractionId,
+    #[serde(flatten)]
+    pub answer: Respond,
+}
+
+/// What became of each, in the order in which they were sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ManyReceipts {
+    pub results: Vec<OneReceipt>,
+}
+
+/// A receipt, or why this one was not taken; the others are not touched by that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum OneReceipt {
+    Taken { receipt: Receipt },
+    Refused { interaction_id: InteractionId, problem: Refusal },
 }
 
 /// What became of an answer.

@@ -7,8 +7,8 @@ mod sessions;
 mod short;
 
 pub use asks::{
-    AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse, Receipt,
-    Respond,
+    AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse,
+    ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany,
 };
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,

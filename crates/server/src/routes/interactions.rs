@@ -8,7 +8,9 @@ use axum::extract::{Path, State};
 use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use holdstead_gateway::{cursor, interaction_off};
-use holdstead_protocol::api::{AskCall, Interaction, InteractionPage, Receipt, Respond};
+use holdstead_protocol::api::{
+    AskCall, Interaction, InteractionPage, ManyReceipts, Receipt, Respond, RespondMany,
+};
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{InteractionId, Problem, SessionId};
 use holdstead_store::{AskFilter, AskQuery};
@@ -156,4 +158,24 @@ pub(super) async fn respond(
         return Err(interaction_off().into());
     }
     Ok(Json(app.gateway.respond(answerer.now()?, id, body).await?))
+}
+
+/// Answer several asks at once: each has its own prompt, key, decision and receipt. Marked ones are refused.
+#[utoipa::path(post, operation_id = "respond_to_many", path = "/v1/interactions/respond", tag = "interactions",
+    request_body = RespondMany,
+    responses(
+        (status = 200, body = ManyReceipts),
+        (status = 403, description = "answering is off for this client", body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn respond_to_many(
+    State(app): State<App>,
+    answerer: Answerer,
+    headers: HeaderMap,
+    body: Result<Sent<RespondMany>, ApiError>,
+) -> Result<Json<ManyReceipts>, ApiError> {
+    let Sent(body) = body?;
+    if answers_here(&headers) == InteractionMode::Off {
+        return Err(interaction_off().into());
+    }
+    Ok(Json(app.gateway.respond_to_many(answerer.now()?, body).await?))
 }

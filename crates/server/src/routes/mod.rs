@@ -102,6 +102,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(socket::connect))
         .routes(routes!(interactions::show))
         .routes(routes!(interactions::respond))
+        .routes(routes!(interactions::respond_to_many))
         .routes(routes!(rules::list, rules::add))
         .routes(routes!(rules::revoke))
         .routes(routes!(rules::explain))

@@ -1060,6 +1060,13 @@ export type LoginLink = {
     expiresAt: Timestamp;
 };
 
+/**
+ * What became of each, in the order in which they were sent.
+ */
+export type ManyReceipts = {
+    results: Array<OneReceipt>;
+};
+
 export type MessageAccepted = {
     messageId: MessageId;
     seq: Seq;
@@ -1082,6 +1089,22 @@ export type NotRun = 'blocked' | 'asked_anew';
 
 export type OfferedScope = Rule & {
     scope: Scope;
+};
+
+export type OneOfMany = Respond & {
+    interactionId: InteractionId;
+};
+
+/**
+ * A receipt, or why this one was not taken; the others are not touched by that.
+ */
+export type OneReceipt = {
+    outcome: 'taken';
+    receipt: Receipt;
+} | {
+    interactionId: InteractionId;
+    outcome: 'refused';
+    problem: Refusal;
 };
 
 /**
@@ -1236,6 +1259,13 @@ export type Respond = ResponseDraft & {
      * The prompt that was on the screen.
      */
     promptId: PromptId;
+};
+
+/**
+ * Answer several asks at once: each with its own prompt, key and decision.
+ */
+export type RespondMany = {
+    answers: Array<OneOfMany>;
 };
 
 /**
@@ -2198,6 +2228,29 @@ export type InboxEventsResponses = {
 };
 
 export type InboxEventsResponse = InboxEventsResponses[keyof InboxEventsResponses];
+
+export type RespondToManyData = {
+    body: RespondMany;
+    path?: never;
+    query?: never;
+    url: '/v1/interactions/respond';
+};
+
+export type RespondToManyErrors = {
+    /**
+     * answering is off for this client
+     */
+    403: Problem;
+    default: Problem;
+};
+
+export type RespondToManyError = RespondToManyErrors[keyof RespondToManyErrors];
+
+export type RespondToManyResponses = {
+    200: ManyReceipts;
+};
+
+export type RespondToManyResponse = RespondToManyResponses[keyof RespondToManyResponses];
 
 export type ShowInteractionData = {
     body?: never;
