@@ -21,6 +21,7 @@ mod doors;
 mod first_answer;
 mod flood;
 mod gateway_process;
+mod grants;
 mod growth;
 mod kill;
 mod latency;
@@ -75,6 +76,7 @@ async fn main() -> ExitCode {
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,
+        "grants" => grants::show().await,
         "claude-asks" => claude_asks::show().await,
         "boxes" => boxes::show().await,
         "bypass" => bypass::show(),

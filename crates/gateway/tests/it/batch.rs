@@ -8,7 +8,8 @@ use holdstead_protocol::{AskState, Code, InteractionRequest, ResponseDraft};
 use crate::world::{World, ada, approve, owner};
 
 fn one(ask: &InteractionRequest, response: ResponseDraft) -> OneOfMany {
-    let answer = Respond { prompt_id: ask.prompt_id, idempotency_key: ask.interaction_id.to_string(), response };
+    let answer =
+        Respond { prompt_id: ask.prompt_id, idempotency_key: ask.interaction_id.to_string(), response };
     OneOfMany { interaction_id: ask.interaction_id, answer }
 }
 
@@ -24,8 +25,11 @@ async fn each_has_its_own_receipt_and_what_is_marked_is_left_alone() {
     let deny = || ResponseDraft::Deny { reason: Some("not now".to_owned()) };
     let answers = || vec![one(&a, approve()), one(&marked, approve()), one(&b, deny())];
     let many = world.gateway.respond_to_many(&ada(), RespondMany { answers: answers() }).await.unwrap();
-    let [OneReceipt::Taken { receipt: taken }, OneReceipt::Refused { interaction_id, problem }, OneReceipt::Taken { .. }] =
-        many.results.as_slice()
+    let [
+        OneReceipt::Taken { receipt: taken },
+        OneReceipt::Refused { interaction_id, problem },
+        OneReceipt::Taken { .. },
+    ] = many.results.as_slice()
     else {
         panic!("{many:?}")
     };

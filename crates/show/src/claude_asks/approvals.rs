@@ -1,12 +1,15 @@
 //! Commands, and who decides about them.
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope};
+use holdstead_protocol::{
+    CallDecision, DecidedBy, Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope,
+};
 use holdstead_scripted_model::{Part, Script, call, say};
 use serde_json::{Value, json};
 
 use super::{Outcome, error, result};
 use crate::claude::{Scene, Stage};
+use crate::grants::decisions;
 use crate::{Result, ensure};
 
 /// Each run leaves a line.
@@ -105,8 +108,11 @@ pub(super) async fn for_the_session(stage: &Stage) -> Result<Outcome> {
     });
     let granted = granted.ok_or("the journal has no grant")?;
     let by: Vec<_> = responses(&events).map(|response| response.decider.clone()).collect();
-    let [Decider::Person { .. }, Decider::Grant { grant_id }, Decider::Person { .. }] = by.as_slice() else {
+    let [Decider::Person { .. }, Decider::Person { .. }] = by.as_slice() else {
         return Err(format!("these decided: {by:?}").into());
+    };
+    let [CallDecision { by: DecidedBy::Grant { grant_id }, .. }] = decisions(&events)[..] else {
+        return Err(format!("decided without asking: {:?}", decisions(&events)).into());
     };
     ensure!(*grant_id == granted, "the journal names the grant {grant_id}, not {granted}");
     Ok(Outcome {
@@ -137,15 +143,18 @@ pub(super) async fn auto(stage: &Stage) -> Result<Outcome> {
     let events = stage.person.done(&scene.session).await?;
     stage.end(&scene).await?;
     let by: Vec<_> = responses(&events).map(|response| response.decider.clone()).collect();
-    let [Decider::Rule { name }, Decider::Person { .. }] = by.as_slice() else {
+    let [Decider::Person { .. }] = by.as_slice() else {
         return Err(format!("these decided: {by:?}").into());
+    };
+    let [CallDecision { by: DecidedBy::Mode { mode }, .. }] = decisions(&events)[..] else {
+        return Err(format!("decided without asking: {:?}", decisions(&events)).into());
     };
     let answered = "Your questions have been answered: \"Again?\"=\"No\". You can now continue with these answers \
                     in mind.";
     Ok(Outcome {
         told: stage.told("auto"),
         expected: vec![result("one is done"), result(answered)],
-        seen: vec![format!("the command was decided by the rule \"{name}\", the question by a person")],
+        seen: vec![format!("the command was decided by the mode {mode:?}, the question by a person")],
     })
 }
 
