@@ -156,15 +156,12 @@ show-forms: _web-shows
 show-claude-asks: _shows
     {{ proof }} claude-asks "$(scripts/agents claude)"
 
-<<<<<<< HEAD
 # Rules over a session's variables, its start and its turns' ends, with the real Claude Code and the scripted agent.
 show-lifecycle: _shows
     {{ proof }} lifecycle "$(scripts/agents claude)"
-=======
 # The same rules for the real Claude Code and the scripted agent: allowed never asks, denied never runs, saved is what was shown.
 show-grants: _shows
     {{ proof }} grants "$(scripts/agents claude)"
->>>>>>> dc2f0bd (show-grants: the same rules for Claude Code and the scripted agent)
 
 # A hostile repository and the real Claude Code: nothing of it runs unasked; once trusted, what runs is what was approved.
 show-closed: _shows
@@ -243,11 +240,8 @@ gallery: _web-packages
 # twice what it takes.
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
-<<<<<<< HEAD
         show-kill show-stalls show-claude-asks show-lifecycle show-closed show-boxes show-mcp show-callers show-forms \
-=======
         show-kill show-stalls show-claude-asks show-grants show-closed show-boxes show-mcp show-callers show-forms \
->>>>>>> dc2f0bd (show-grants: the same rules for Claude Code and the scripted agent)
         show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-a11y show-web-spoofing
 
 # Run those.
