@@ -104,21 +104,23 @@ pub(super) async fn for_the_session(stage: &Stage) -> Result<Outcome> {
     stage.end(&scene).await?;
     ensure!(marks(&scene) == ["one", "one"], "these commands ran: {:?}", marks(&scene));
     let granted = events.iter().find_map(|event| {
-        if let EventBody::GrantAdded(added) = &event.body { Some(added.grant.grant_id) } else { None }
+        if let EventBody::GrantAdded(added) = &event.body { Some(added.grant.rule.clone()) } else { None }
     });
     let granted = granted.ok_or("the journal has no grant")?;
     let by: Vec<_> = responses(&events).map(|response| response.decider.clone()).collect();
     let [Decider::Person { .. }, Decider::Person { .. }] = by.as_slice() else {
         return Err(format!("these decided: {by:?}").into());
     };
-    let [CallDecision { by: DecidedBy::Grant { grant_id }, .. }] = decisions(&events)[..] else {
+    let [CallDecision { by: DecidedBy::Rules, verdict, .. }] = decisions(&events)[..] else {
         return Err(format!("decided without asking: {:?}", decisions(&events)).into());
     };
-    ensure!(*grant_id == granted, "the journal names the grant {grant_id}, not {granted}");
+    let used: Vec<_> = verdict.parts.iter().filter_map(|part| part.rule.as_ref()).map(|rule| &rule.text).collect();
+    let saved = |rule: &Rule| matches!(rule, Rule::Lines { lines } if lines.iter().collect::<Vec<_>>() == used);
+    ensure!(saved(&granted), "saved was {granted:?}, and {used:?} decided");
     Ok(Outcome {
         told: stage.told(name),
         expected: vec![result("one is done"), result("one is done"), error("One kind is enough.")],
-        seen: vec![format!("the second call was decided by {granted}, the third by a person")],
+        seen: vec![format!("the second call was decided by {used:?}, the third by a person")],
     })
 }
 

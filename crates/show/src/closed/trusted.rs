@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use holdstead_protocol::api::{FolderFiles, Interaction, TrustPage};
-use holdstead_protocol::{AskChange, Delivery, Event, EventBody, NotRun, ResponseDraft, Trust};
+use holdstead_protocol::{AskChange, Delivery, Event, EventBody, NotRun, ResponseDraft, Told, Trust};
 use holdstead_scripted_model::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -178,9 +178,25 @@ async fn rewrites(stage: &Stage, decision: Option<&str>, mode: &str) -> Result<S
             ensure!(!is_marked(&events), "it is marked, though it was approved");
             Ok("asked again as it was rewritten, then ran".to_owned())
         }
+        (false, true) if asked.is_empty() && allowed(&events) == [SHOWN, &other] => {
+            Ok("allowed by the mode as it was, and again as it was rewritten".to_owned())
+        }
         (_, true) if is_marked(&events) => Ok("marked".to_owned()),
         ran => Err(format!("{ran:?} ran, asked was {asked:?}").into()),
     }
+}
+
+/// The commands that were allowed without asking, each with what decided it in its own event.
+fn allowed(events: &[Event]) -> Vec<&str> {
+    let mut allowed = Vec::new();
+    for event in events {
+        if let EventBody::ToolCallEnd(end) = &event.body
+            && end.decision.as_ref().is_some_and(|decision| decision.told == Told::Allowed)
+        {
+            allowed.extend(end.input["command"].as_str());
+        }
+    }
+    allowed
 }
 
 async fn blocks(stage: &Stage, settings: Value) -> Result<String> {
