@@ -2,7 +2,7 @@
 
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{
-    CallDecision, DecidedBy, Decider, Event, EventBody, InteractionResponse, ResponseDraft, Scope,
+    CallDecision, DecidedBy, Decider, Event, EventBody, InteractionResponse, ResponseDraft, Rule, Scope,
 };
 use holdstead_scripted_model::{Part, Script, call, say};
 use serde_json::{Value, json};
@@ -114,8 +114,10 @@ pub(super) async fn for_the_session(stage: &Stage) -> Result<Outcome> {
     let [CallDecision { by: DecidedBy::Rules, verdict, .. }] = decisions(&events)[..] else {
         return Err(format!("decided without asking: {:?}", decisions(&events)).into());
     };
-    let used: Vec<_> = verdict.parts.iter().filter_map(|part| part.rule.as_ref()).map(|rule| &rule.text).collect();
-    let saved = |rule: &Rule| matches!(rule, Rule::Lines { lines } if lines.iter().collect::<Vec<_>>() == used);
+    let used: Vec<_> =
+        verdict.parts.iter().filter_map(|part| part.rule.as_ref()).map(|rule| &rule.text).collect();
+    let saved =
+        |rule: &Rule| matches!(rule, Rule::Lines { lines } if lines.iter().collect::<Vec<_>>() == used);
     ensure!(saved(&granted), "saved was {granted:?}, and {used:?} decided");
     Ok(Outcome {
         told: stage.told(name),
