@@ -159,6 +159,7 @@ show-claude-asks: _shows
 # Rules over a session's variables, its start and its turns' ends, with the real Claude Code and the scripted agent.
 show-lifecycle: _shows
     {{ proof }} lifecycle "$(scripts/agents claude)"
+
 # The same rules for the real Claude Code and the scripted agent: allowed never asks, denied never runs, saved is what was shown.
 show-grants: _shows
     {{ proof }} grants "$(scripts/agents claude)"
@@ -240,8 +241,8 @@ gallery: _web-packages
 # twice what it takes.
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
-        show-kill show-stalls show-claude-asks show-lifecycle show-closed show-boxes show-mcp show-callers show-forms \
-        show-kill show-stalls show-claude-asks show-grants show-closed show-boxes show-mcp show-callers show-forms \
+        show-kill show-stalls show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
+        show-forms \
         show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-a11y show-web-spoofing
 
 # Run those.

@@ -202,15 +202,11 @@ impl Prepared {
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
             "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" => json!({}),
             "/v1/login-links" | "/v1/tickets" => json!({}),
-<<<<<<< HEAD
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
                 json!({ "sessionId": self.session, "toolName": "Bash", "input": { "command": "ls" } })
             }
-=======
             "/v1/interactions/respond" => json!({ "answers": [] }),
-            "/v1/rules" => json!({ "line": "ask Bash(deploy:*)" }),
->>>>>>> 063e045 (wip)
             "/v1/trusts" => serde_json::to_value(&self.trust)?,
             "/v1/interaction-mode" => json!({ "client": "show", "mode": "on" }),
             "/v1/interactions" => {
