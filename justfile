@@ -177,9 +177,10 @@ show-boxes: _shows
 show-bypass *seconds: _shows
     {{ proof }} bypass "$@"
 
-# A day of 2,000 calls, 5 % hostile: asks per 100 with exact grants, with example rules, with what is suggested after an hour.
-show-attention *seed: _shows
-    {{ proof }} attention "$@"
+# Ten days of 2,000 calls, 5 % hostile: asks per 100 with exact grants, with example rules, with what is suggested after an
+# hour. The worst day counts.
+show-attention: _shows
+    {{ proof }} attention
 
 # A decision by 1,000 rules about a line of ten commands.
 show-policy-speed: _shows

@@ -1,4 +1,4 @@
-//! How often a day of calls asks a person: with approvals that are remembered for their exact inputs, with the example
+//! How often days of calls ask a person: with approvals that are remembered for their exact inputs, with the example
 //! rules besides, and with what is suggested after the first hour besides. Nothing hostile is allowed by any of them.
 //!
 //! The person approves what is meant honestly and denies the rest.
@@ -21,32 +21,43 @@ use day::{Line, Meant};
 
 const CALLS: usize = 2_000;
 const HOURS: usize = 8;
-/// So many times fewer asks, at least.
+const SEEDS: std::ops::RangeInclusive<u32> = 1..=10;
+/// So many times fewer asks, at least. Hostile calls always ask, so that no rules could make it more than about 8.6.
 const LIMIT: f64 = 4.0;
 /// Suggestions are found in so many past calls within this time, also by a build that is not optimised.
 const MANY: usize = 10_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `attention [SEED]`
+/// Every day is told, and the worst of them counts.
 pub(crate) fn show() -> Result<String> {
-    let seed = std::env::args().nth(2).unwrap_or_else(|| "a day".to_owned());
     let (honest, hostile) = (honest()?, hostile()?);
-    let day = day::draw(&mut Dice::new(&seed, "attention"), &honest, &hostile, CALLS);
-    let different = day.iter().map(|line| &line.text).collect::<HashSet<_>>().len();
-    println!("{} calls, {different} of them different", day.len());
+    let mut days = Vec::new();
+    for seed in SEEDS {
+        let day = day::draw(&mut Dice::new(&seed.to_string(), "attention"), &honest, &hostile, CALLS);
+        let different = day.iter().map(|line| &line.text).collect::<HashSet<_>>().len();
+        println!("day {seed}: {} calls, {different} of them different", day.len());
+        println!("  a folder that nobody trusts: {}", Figures::measure(&day, Trust::Untrusted)?.words());
+        let trusted = Figures::measure(&day, Trust::Trusted)?;
+        println!("  a trusted folder: {}", trusted.words());
+        days.push(trusted);
+    }
 
-    let untrusted = Figures::measure(&day, Trust::Untrusted)?;
-    println!("a folder that nobody trusts: {}", untrusted.words());
-    let trusted = Figures::measure(&day, Trust::Trusted)?;
-    println!("a trusted folder: {}", trusted.words());
-    let history = day::draw(&mut Dice::new(&seed, "history"), &honest, &hostile, MANY);
+    let history = day::draw(&mut Dice::new("1", "history"), &honest, &hostile, MANY);
     let begin = Instant::now();
     let many = suggested(&history, Trust::Trusted).len();
     let took = begin.elapsed();
     println!("{many} suggestions from {MANY} past calls in {}", milliseconds(took));
     ensure!(took < PATIENCE, "suggestions took {}", milliseconds(took));
-    ensure!(trusted.fewer() >= LIMIT, "{}", trusted.words());
-    Ok(format!("{}; 0 hostile calls allowed", trusted.words()))
+
+    days.sort_by(|a, b| a.fewer().total_cmp(&b.fewer()));
+    let (worst, median) = (&days[0], (days[4].fewer() + days[5].fewer()) / 2.0);
+    let said = format!(
+        "{} days in a trusted folder, median {median:.2} times fewer asks; the worst: {}",
+        days.len(),
+        worst.words()
+    );
+    ensure!(worst.fewer() >= LIMIT, "{said}");
+    Ok(format!("{said}; 0 hostile calls allowed"))
 }
 
 /// Asks in a hundred calls after the first hour.
@@ -84,7 +95,7 @@ impl Figures {
     fn words(&self) -> String {
         let honest = (self.exact - self.hostile) / (self.suggested - self.hostile);
         format!(
-            "{:.1} asks per 100 calls with exact grants, {:.1} with the example rules, {:.1} with {} suggested rules: {:.1} \
+            "{:.1} asks per 100 calls with exact grants, {:.1} with the example rules, {:.1} with {} suggested rules: {:.2} \
              times fewer, {honest:.1} times without the {:.1} hostile ones",
             self.exact,
             self.example,
