@@ -31,6 +31,7 @@ pub fn asking(
         origin,
         asked_by: None,
         turn_id: None,
+        response_id: None,
         tool_call_id: None,
         parents: Vec::new(),
         tool_name: tool_name.into(),

@@ -140,6 +140,7 @@ impl Session {
                 origin: request.origin,
                 asked_in: self.head.alive,
                 turn_id: request.turn_id,
+                response_id: request.response_id,
                 tool_call_id: request.tool_call_id.clone(),
                 tool_name: request.tool_name.clone(),
                 input_digest: request.input_digest.clone(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_protocol::{
     AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
-    Incarnation, InteractionId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq, Settlement,
-    Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq,
+    Settlement, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,7 @@ pub struct Ask {
     /// The life of the agent that asked, if it had one.
     pub asked_in: Option<Incarnation>,
     pub turn_id: Option<TurnId>,
+    pub response_id: Option<MessageId>,
     pub tool_call_id: Option<ToolCallId>,
     pub tool_name: String,
     pub input_digest: Digest,

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, CallMark, CallVerdict, Digest, InteractionId, PromptId, Rule, Scope, Surface, Timestamp,
-    ToolCallId, TurnId,
+    Actor, CallMark, CallVerdict, Digest, InteractionId, MessageId, PromptId, Rule, Scope, Surface,
+    Timestamp, ToolCallId, TurnId,
 };
 
 /// One showing of an ask. Asking again is a new request with the same `interactionId` and `attempt` + 1.
@@ -22,6 +22,9 @@ pub struct InteractionRequest {
     pub asked_by: Option<Asker>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The message of the model's that made the call, as its text and calls name it (`messageId`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
     /// The chain of subagents that leads to this ask, outermost first.

@@ -290,6 +290,9 @@ pub struct InteractionResponse {
     pub tool_call_id: Option<ToolCallId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The message of the model's that made the call, as its text and calls name it (`messageId`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<MessageId>,
     #[serde(flatten)]
     pub decider: Decider,
     #[serde(flatten)]

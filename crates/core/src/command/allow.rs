@@ -26,7 +26,7 @@ pub(crate) fn decide(session: &Session, allow: &Allow, now: Timestamp) -> Result
         allow.interaction_id,
         allow.prompt_id,
         ask.tool_call_id.clone(),
-        ask.turn_id,
+        (ask.turn_id, ask.response_id),
         decider,
     )])
 }

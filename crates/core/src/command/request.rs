@@ -2,7 +2,8 @@
 
 use holdstead_protocol::{
     AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId, InteractionRequest,
-    InteractionResponse, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp, ToolCallId, TurnId,
+    InteractionResponse, MessageId, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp, ToolCallId,
+    TurnId,
 };
 
 use super::still_open;
@@ -50,7 +51,7 @@ pub(crate) fn decide(
     if !request.may_have_run {
         let settled_by = |decider| {
             let call = request.tool_call_id.clone();
-            settled_by(id, request.prompt_id, call, request.turn_id, decider)
+            settled_by(id, request.prompt_id, call, (request.turn_id, request.response_id), decider)
         };
         if let Some((earlier, ask)) = identical(session, &request) {
             let settled = settled_by(Decider::Earlier { interaction_id: earlier });
@@ -118,7 +119,7 @@ pub(super) fn settled_by(
     interaction_id: InteractionId,
     prompt_id: PromptId,
     tool_call_id: Option<ToolCallId>,
-    turn_id: Option<TurnId>,
+    (turn_id, response_id): (Option<TurnId>, Option<MessageId>),
     decider: Decider,
 ) -> EventBody {
     EventBody::InteractionResponse(Box::new(InteractionResponse {
@@ -126,6 +127,7 @@ pub(super) fn settled_by(
         prompt_id,
         tool_call_id,
         turn_id,
+        response_id,
         decider,
         response: Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None },
         idempotency_key: None,

@@ -89,6 +89,7 @@ fn win(
         prompt_id: command.prompt_id,
         tool_call_id: ask.tool_call_id.clone(),
         turn_id: ask.turn_id,
+        response_id: ask.response_id,
         decider: Decider::Person {
             name: command.name.clone(),
             surface: command.surface,

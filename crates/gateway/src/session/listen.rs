@@ -66,6 +66,7 @@ impl SessionTask {
                 self.deltas.let_go();
             }
             AgentEvent::ToolCallStart { tool_call_id, tool_name, parents } => {
+                process.made_by.insert(tool_call_id.clone(), message_id);
                 self.now(Output::ToolCallStart(ToolCallStart {
                     turn_id,
                     message_id,

@@ -34,6 +34,8 @@ pub(super) struct Process {
     pub(super) turn: Option<TurnId>,
     /// The message its words belong to.
     pub(super) message: MessageId,
+    /// Which message of this turn made each call.
+    pub(super) made_by: HashMap<ToolCallId, MessageId>,
     /// What this process asked and has no resolution for yet.
     pub(super) asked: HashMap<ToolCallId, InteractionId>,
     /// What was written to it and it has not acknowledged.
@@ -126,6 +128,7 @@ impl Process {
             capabilities: driver.capabilities(),
             turn,
             message: MessageId::generate(),
+            made_by: HashMap::new(),
             asked: HashMap::new(),
             written: HashMap::new(),
             last_ask: HashMap::new(),
@@ -212,6 +215,7 @@ impl Process {
         self.end_blocked = None;
         self.idle_at = Instant::now() + IDLE;
         self.stop_by = None;
+        self.made_by.clear();
         self.asked.clear();
         self.written.clear();
         self.last_ask.clear();

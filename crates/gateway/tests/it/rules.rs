@@ -369,3 +369,24 @@ async fn allowed_tools_of_a_session_are_rules() {
     talk.respond(&ask, approve()).await;
     talk.completed().await;
 }
+
+#[tokio::test]
+async fn an_ask_and_its_answer_name_the_message_that_made_the_call() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say("approve Bash {\"command\":\"make\"}").await;
+    let ask = talk.ask().await;
+    let made = talk.seen.iter().find_map(|event| match &event.body {
+        EventBody::ToolCallStart(start) => Some(start.message_id),
+        _ => None,
+    });
+    assert!(made.is_some());
+    assert_eq!(ask.response_id, made);
+    talk.respond(&ask, approve()).await;
+    let answered = talk.until(|body| match body {
+        EventBody::InteractionResponse(response) => Some(response.response_id),
+        _ => None,
+    });
+    assert_eq!(answered.await, made);
+    talk.completed().await;
+}

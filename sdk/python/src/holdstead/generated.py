@@ -15,6 +15,7 @@ HoldThen = Literal["park", "wait", "deny", "defer"]
 Incarnation = int
 InteractionId = str
 Layer = Literal["built_in", "organisation", "person", "project", "session"]
+MessageId = str
 NotRun = Literal["blocked", "asked_anew"]
 Origin = Literal["agent", "tool", "caller"]
 PersonId = str
@@ -296,6 +297,7 @@ class InteractionRequest(_InteractionRequest, total=False):
     presentation: Presentation
     preview: str | None
     questions: list[Question]
+    responseId: MessageId | None
     toolCallId: ToolCallId | None
     turnId: TurnId | None
     verdict: CallVerdict | None
@@ -320,6 +322,7 @@ class InteractionResponse(_InteractionResponse, total=False):
     lines: list[str]
     name: str
     reason: str | None
+    responseId: MessageId | None
     scope: Scope
     settlement: Settlement | None
     surface: Surface

@@ -912,6 +912,7 @@ export type InteractionRequest = AskBody & {
     parents?: Array<string>;
     presentation?: Presentation;
     promptId: PromptId;
+    responseId?: MessageId | null;
     toolCallId?: ToolCallId | null;
     toolName: string;
     turnId?: TurnId | null;
@@ -926,6 +927,7 @@ export type InteractionResponse = Decider & Response & {
     idempotencyKey?: string | null;
     interactionId: InteractionId;
     promptId: PromptId;
+    responseId?: MessageId | null;
     settlement?: Settlement | null;
     toolCallId?: ToolCallId | null;
     turnId?: TurnId | null;

@@ -91,6 +91,7 @@ impl World {
         };
         let key = format!("key of {name}");
         self.push(EventBody::InteractionResponse(Box::new(InteractionResponse {
+            response_id: None,
             interaction_id: ask_id(name),
             prompt_id: prompt,
             tool_call_id: None,
