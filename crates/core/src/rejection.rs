@@ -30,6 +30,8 @@ pub enum Rejection {
     TooMuchOpen { open: usize, bytes: u64, limit: u64 },
     #[error("this rule cannot be read, column {column}: {what}. {hint}")]
     WrongRule { column: usize, what: String, hint: String },
+    #[error("this file of rules cannot be read, line {line}, column {column}: {what}. {hint}")]
+    WrongRuleFile { line: usize, column: usize, what: String, hint: String },
     #[error("`{text}` in allowedTools, column {column}: {what}. {hint}")]
     WrongAllowedTool { text: String, column: usize, what: String, hint: String },
     #[error("`{name}` cannot be set: {why}")]

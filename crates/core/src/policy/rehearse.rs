@@ -1,5 +1,8 @@
 //! What other rules would have made of past calls.
 
+use holdstead_protocol::Variables;
+
+use super::call::Facts;
 use super::past::{Decided, Past};
 use super::rule::Effect;
 use super::rules::Rules;
@@ -24,11 +27,12 @@ pub struct Rehearsed {
     pub allowed_against_people: Vec<usize>,
 }
 
-/// Two sets of rules over past calls.
-pub fn rehearse(past: &[Past<'_>], before: &Rules, after: &Rules) -> Rehearsed {
+/// Two sets of rules over past calls. `variables` are as they are with the rules after, which may have other defaults.
+pub fn rehearse(past: &[Past<'_>], before: &Rules, after: &Rules, variables: &Variables) -> Rehearsed {
     let mut rehearsed = Rehearsed::default();
     for (at, call) in past.iter().enumerate() {
-        let change = Change { at, before: call.verdict(before), after: call.verdict(after) };
+        let then = Past { facts: Facts { variables, ..call.facts }, ..*call };
+        let change = Change { at, before: call.verdict(before), after: then.verdict(after) };
         let effect = change.after.effect;
         if effect == Effect::Allow && call.decided == Decided::Denied {
             rehearsed.allowed_against_people.push(at);

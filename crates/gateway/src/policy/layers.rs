@@ -15,6 +15,14 @@ pub(super) fn add_constant(rules: &mut Rules, built_in: &str, organisation: &Rul
     rules.add(Source::Organisation, organisation.clone());
 }
 
+/// What counts in every session of an owner, whatever its agent.
+pub(crate) fn of_all_sessions(organisation: &RuleFile, owners: &[Grant], now: Timestamp) -> Rules {
+    let mut rules = Rules::default();
+    add_constant(&mut rules, "", organisation);
+    add_granted(&mut rules, owners, &BTreeMap::new(), &[], now);
+    rules
+}
+
 /// What people allowed by their answers, and what the session was opened with.
 pub(super) fn add_granted(
     rules: &mut Rules,

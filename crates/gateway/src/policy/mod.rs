@@ -7,6 +7,7 @@ mod places;
 pub(crate) mod project;
 mod siblings;
 
+pub(crate) use layers::of_all_sessions;
 pub(crate) use siblings::named;
 
 use std::path::PathBuf;
@@ -77,6 +78,16 @@ impl Gateway {
         record: &SessionRecord,
         may_allow: MayAllow,
     ) -> Result<Judge, GatewayError> {
+        self.judge_by(record, may_allow, &self.inner.config.policy.rules).await
+    }
+
+    /// The same, with these rules as the organisation's.
+    pub(crate) async fn judge_by(
+        &self,
+        record: &SessionRecord,
+        may_allow: MayAllow,
+        organisation: &RuleFile,
+    ) -> Result<Judge, GatewayError> {
         let driver = self.driver(&record.opened.agent)?;
         let owner = self.inner.journal.session(owner_journal::journal_of(&record.owner)).await?;
         let owner = owner.map(|record| record.state);
@@ -89,7 +100,7 @@ impl Gateway {
             MayAllow::PersonOnly | MayAllow::Rules | MayAllow::AgentsOwn => driver.built_in_rules(),
         };
         let mut rules = Rules::default();
-        layers::add_constant(&mut rules, built_in, &self.inner.config.policy.rules);
+        layers::add_constant(&mut rules, built_in, organisation);
         layers::add_granted(&mut rules, &owners, &record.state.grants, &record.opened.allowed_tools, now);
         Ok(Judge {
             agent: record.opened.agent.clone(),
@@ -123,19 +134,23 @@ pub(crate) struct Judge {
 
 /// What is true of a call on this machine, but for where its paths lead.
 #[derive(Debug)]
-struct Ground<'a> {
+pub(crate) struct Ground<'a> {
     judge: &'a Judge,
-    rules: Rules,
+    pub(crate) rules: Rules,
     folder: String,
     cwd: String,
     depth: Option<u32>,
     home: Option<String>,
     trust: Trust,
-    variables: Variables,
+    pub(crate) variables: Variables,
 }
 
 impl Ground<'_> {
-    fn facts<'a>(&'a self, places: &'a Places) -> Facts<'a> {
+    pub(crate) fn meaning(&self, tool: &str) -> Meaning<'static> {
+        self.judge.driver.meaning(tool)
+    }
+
+    pub(crate) fn facts<'a>(&'a self, places: &'a Places) -> Facts<'a> {
         Facts {
             agent: &self.judge.agent,
             mode: self.judge.mode,
@@ -194,7 +209,7 @@ impl Judge {
         }
     }
 
-    fn ground(&self, cwd: Option<&str>, depth: usize) -> Ground<'_> {
+    pub(crate) fn ground(&self, cwd: Option<&str>, depth: usize) -> Ground<'_> {
         let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
         let mut rules = self.rules.clone();
         let trust = project::add(&mut rules, &folder, &self.trusts);
@@ -219,7 +234,7 @@ impl Judge {
     }
 }
 
-fn line_of<'a>(meaning: Meaning<'_>, input: &'a Value) -> Option<&'a str> {
+pub(crate) fn line_of<'a>(meaning: Meaning<'_>, input: &'a Value) -> Option<&'a str> {
     match meaning.subject {
         Subject::Shell { field, .. } => input.get(field).and_then(Value::as_str),
         Subject::Reads { .. }

@@ -1,6 +1,7 @@
 //! Bodies of the HTTP API.
 
 mod asks;
+mod history;
 mod people;
 mod remembered;
 mod sessions;
@@ -9,6 +10,9 @@ mod short;
 pub use asks::{
     AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse,
     ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany,
+};
+pub use history::{
+    PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
 };
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,

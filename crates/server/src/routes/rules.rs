@@ -4,7 +4,10 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use holdstead_protocol::api::{CallToExplain, ExplainedCall, NewRule, RulePage, SavedRule};
+use holdstead_protocol::api::{
+    CallToExplain, ExplainedCall, NewRule, RehearsedRules, RulePage, RulesToRehearse, SavedRule,
+    SuggestionPage,
+};
 use holdstead_protocol::{GrantId, Problem, SessionId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -70,4 +73,27 @@ pub(super) async fn explain(
 ) -> Result<Json<ExplainedCall>, ApiError> {
     let Sent(call) = body?;
     Ok(Json(app.gateway.explain(&operator.now()?.owner, call).await?))
+}
+
+/// What a file of rules, in place of the organisation's, would have made of past calls. Nothing is saved.
+#[utoipa::path(post, operation_id = "rehearse_rules", path = "/v1/rules/rehearse", tag = "rules", request_body = RulesToRehearse,
+    responses((status = 200, body = RehearsedRules), (status = "default", body = Problem)))]
+pub(super) async fn rehearse(
+    State(app): State<App>,
+    operator: Operator,
+    body: Result<Sent<RulesToRehearse>, ApiError>,
+) -> Result<Json<RehearsedRules>, ApiError> {
+    let Sent(rules) = body?;
+    Ok(Json(app.gateway.rehearse(&operator.now()?.owner, &rules.text).await?))
+}
+
+/// The rules that would have saved most asks, from what people approved before. Nothing is saved.
+#[utoipa::path(get, operation_id = "suggest_rules", path = "/v1/rules/suggest", tag = "rules",
+    responses((status = 200, body = SuggestionPage), (status = "default", body = Problem)))]
+pub(super) async fn suggest(
+    State(app): State<App>,
+    operator: Operator,
+    _: Asked<NoParams>,
+) -> Result<Json<SuggestionPage>, ApiError> {
+    Ok(Json(app.gateway.suggest(&operator.now()?.owner).await?))
 }

@@ -12,6 +12,7 @@ mod listening;
 mod login;
 mod mcp;
 mod page;
+mod past_calls;
 mod presence;
 mod ready;
 mod revoking;

@@ -203,6 +203,7 @@ impl Prepared {
             "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" => json!({}),
             "/v1/login-links" | "/v1/tickets" => json!({}),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
+            "/v1/rules/rehearse" => json!({ "text": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
                 json!({ "sessionId": self.session, "toolName": "Bash", "input": { "command": "ls" } })
             }

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AddRuleData, AddRuleErrors, AddRuleResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
+import type { AddRuleData, AddRuleErrors, AddRuleResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -286,6 +286,28 @@ export const explainCall = <ThrowOnError extends boolean = false>(options: Optio
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * What a file of rules, in place of the organisation's, would have made of past calls. Nothing is saved.
+ */
+export const rehearseRules = <ThrowOnError extends boolean = false>(options: Options<RehearseRulesData, ThrowOnError>) => (options.client ?? client).post<RehearseRulesResponses, RehearseRulesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/rules/rehearse',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * The rules that would have saved most asks, from what people approved before. Nothing is saved.
+ */
+export const suggestRules = <ThrowOnError extends boolean = false>(options?: Options<SuggestRulesData, ThrowOnError>) => (options?.client ?? client).get<SuggestRulesResponses, SuggestRulesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/rules/suggest',
+    ...options
 });
 
 /**

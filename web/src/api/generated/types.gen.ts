@@ -1162,6 +1162,44 @@ export type Origin = 'agent' | 'tool' | 'caller';
 export type OwnerId = string;
 
 /**
+ * A call of before.
+ */
+export type PastCall = {
+    sessionId: SessionId;
+    /**
+     * The command, or the input as JSON; the beginning where it is long.
+     */
+    text: string;
+    toolName: string;
+};
+
+/**
+ * Some calls, and how many there are.
+ */
+export type PastCalls = {
+    /**
+     * The first of them.
+     */
+    calls: Array<PastCall>;
+    count: number;
+};
+
+/**
+ * How much of the past was looked at.
+ */
+export type PastRead = {
+    calls: number;
+    /**
+     * Nothing was left out: there is no more than this.
+     */
+    isAll: boolean;
+    /**
+     * Of hosted agents, the newest first.
+     */
+    sessions: number;
+};
+
+/**
  * How much a hosted agent may do unasked.
  */
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'auto';
@@ -1242,6 +1280,20 @@ export type Refusal = {
     fieldErrors?: BTreeMap;
     promptId?: PromptId | null;
     winner?: Winner | null;
+};
+
+/**
+ * What other rules would have made of past calls. They are looked at as if there were no symbolic links.
+ */
+export type RehearsedRules = {
+    /**
+     * A person denied them, and the rules would allow them, newly or not.
+     */
+    allowedAgainstPeople: PastCalls;
+    newlyAllowed: PastCalls;
+    newlyAsked: PastCalls;
+    newlyDenied: PastCalls;
+    read: PastRead;
 };
 
 /**
@@ -1386,6 +1438,13 @@ export type RulePage = {
  */
 export type RuleText = {
     layer: Layer;
+    text: string;
+};
+
+/**
+ * A file of rules that would stand in place of the organisation's.
+ */
+export type RulesToRehearse = {
     text: string;
 };
 
@@ -1637,6 +1696,34 @@ export type ShortError = {
 };
 
 export type StopReason = 'completed' | 'interrupted' | 'failed';
+
+/**
+ * Rules that would have saved asks together.
+ */
+export type SuggestedRules = {
+    examples: Array<PastCall>;
+    lines: Array<string>;
+    /**
+     * What else they would allow, in sentences.
+     */
+    reach: Array<string>;
+    /**
+     * How many asks, after the suggestions before it.
+     */
+    saves: number;
+    /**
+     * Calls that asked, that no person approved, and that they would allow.
+     */
+    unapproved: PastCalls;
+};
+
+export type SuggestionPage = {
+    read: PastRead;
+    /**
+     * The one that would have saved most first. None would allow what a person denied.
+     */
+    suggestions: Array<SuggestedRules>;
+};
 
 /**
  * Where a person answered.
@@ -2432,6 +2519,44 @@ export type ExplainCallResponses = {
 };
 
 export type ExplainCallResponse = ExplainCallResponses[keyof ExplainCallResponses];
+
+export type RehearseRulesData = {
+    body: RulesToRehearse;
+    path?: never;
+    query?: never;
+    url: '/v1/rules/rehearse';
+};
+
+export type RehearseRulesErrors = {
+    default: Problem;
+};
+
+export type RehearseRulesError = RehearseRulesErrors[keyof RehearseRulesErrors];
+
+export type RehearseRulesResponses = {
+    200: RehearsedRules;
+};
+
+export type RehearseRulesResponse = RehearseRulesResponses[keyof RehearseRulesResponses];
+
+export type SuggestRulesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/rules/suggest';
+};
+
+export type SuggestRulesErrors = {
+    default: Problem;
+};
+
+export type SuggestRulesError = SuggestRulesErrors[keyof SuggestRulesErrors];
+
+export type SuggestRulesResponses = {
+    200: SuggestionPage;
+};
+
+export type SuggestRulesResponse = SuggestRulesResponses[keyof SuggestRulesResponses];
 
 export type RevokeRuleData = {
     body?: never;

@@ -1,6 +1,6 @@
 //! Other rules over past calls.
 
-use holdstead_core::policy::{Call, Decided, Past, Places, Trust, rehearse};
+use holdstead_core::policy::{Call, Decided, NO_VARIABLES, Past, Places, Trust, rehearse};
 use serde_json::{Value, json};
 
 use super::{SHELL_LINE, facts, rules};
@@ -29,7 +29,7 @@ fn every_change_is_told_once() {
         .collect();
     let before = rules("allow Bash(git status:*)\nallow Bash(wc:*)");
     let after = rules("allow Bash(ls:*)\nallow Bash(cat:*)\nallow Bash(wc:*)\ndeny Bash(rm:*) # no");
-    let rehearsed = rehearse(&past, &before, &after);
+    let rehearsed = rehearse(&past, &before, &after, &NO_VARIABLES);
     let places = |changes: &[holdstead_core::policy::Change]| -> Vec<usize> {
         changes.iter().map(|change| change.at).collect()
     };
@@ -39,6 +39,6 @@ fn every_change_is_told_once() {
     assert_eq!(rehearsed.newly_denied[0].after.reason.as_deref(), Some("no"));
     // `wc d` was allowed before as well: a person denied it all the same.
     assert_eq!(rehearsed.allowed_against_people, [1, 4]);
-    let same = rehearse(&past, &before, &before);
+    let same = rehearse(&past, &before, &before, &NO_VARIABLES);
     assert_eq!((same.newly_allowed, same.newly_asked, same.newly_denied), (vec![], vec![], vec![]));
 }
