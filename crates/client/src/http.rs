@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
-    Agents, AskCall, FolderFiles, Interaction, InteractionPage, Interrupted, LoginLink, MessageAccepted,
-    NewRule, OpenSession, Receipt, Respond, RulePage, SavedRule, SendMessage, Session, SessionFilter,
-    SessionPage, SetInteractionMode, TrustFolder, TrustPage, WhoAmI,
+    Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
+    LoginLink, MessageAccepted, NewRule, OpenSession, Receipt, RehearsedRules, Respond, RulePage,
+    RulesToRehearse, SavedRule, SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode,
+    SuggestionPage, TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -166,6 +167,21 @@ impl Http {
     /// Saves a rule for all sessions of the owner.
     pub async fn add_rule(&self, rule: &NewRule) -> Result<SavedRule, TransportError> {
         self.post("/v1/rules", rule).await
+    }
+
+    /// What rules would make of a call.
+    pub async fn explain(&self, call: &CallToExplain) -> Result<ExplainedCall, TransportError> {
+        self.post("/v1/rules/explain", call).await
+    }
+
+    /// What a file of rules would have made of past calls.
+    pub async fn rehearse(&self, rules: &RulesToRehearse) -> Result<RehearsedRules, TransportError> {
+        self.post("/v1/rules/rehearse", rules).await
+    }
+
+    /// The rules that would have saved most asks.
+    pub async fn suggestions(&self) -> Result<SuggestionPage, TransportError> {
+        self.get("/v1/rules/suggest").await
     }
 
     /// Takes a rule back. One that is for a session is named with it.

@@ -84,7 +84,7 @@ pub(crate) enum Command {
         #[arg(long)]
         no_open: bool,
     },
-    /// What is decided without asking you: look at rules, add one, revoke one
+    /// What is decided without asking you: look at rules, add or revoke one, try them on calls
     Rules {
         #[command(subcommand)]
         command: Option<Rules>,
@@ -154,6 +154,19 @@ pub(crate) enum Rules {
     List,
     /// Save a rule for all your sessions, like 'deny Bash(git push:*) # Ask me first'
     Add { line: String },
+    /// What rules would make of a call. Nothing runs and nobody is asked
+    Explain {
+        /// 'Bash(git status && rm x)', or a tool and its input: 'Edit {"file_path":"a.rs"}'
+        call: String,
+        /// As if this session's agent made it. Left out: the newest
+        #[arg(long)]
+        session: Option<String>,
+    },
+    /// What a file of rules, in place of your organisation's, would have made of past calls. Fails if it would allow what
+    /// a person denied
+    Rehearse { file: PathBuf },
+    /// The rules that would have saved you most asks
+    Suggest,
     /// Take a rule back: the next call it covered asks you again
     Revoke {
         /// By its id or the end of it

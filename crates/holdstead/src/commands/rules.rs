@@ -4,7 +4,7 @@ use holdstead_client::Http;
 use holdstead_protocol::api::{ListedRule, NewRule};
 use holdstead_protocol::{Layer, Rule, Scope};
 
-use super::print_json;
+use super::{explain, print_json, rehearse};
 use crate::cli::{Common, Rules};
 use crate::connect::connect;
 use crate::failure::Failure;
@@ -23,6 +23,9 @@ pub(super) async fn run(common: &Common, command: Rules) -> Result<(), Failure> 
             println!("Take it back: holdstead rules revoke {}", saved.grant_id);
             Ok(())
         }
+        Rules::Explain { call, session } => explain::run(common, &client, &call, session.as_deref()).await,
+        Rules::Rehearse { file } => rehearse::rehearse(common, &client, &file).await,
+        Rules::Suggest => rehearse::suggest(common, &client).await,
         Rules::Revoke { id } => revoke(&client, &id).await,
     }
 }

@@ -7,6 +7,7 @@ mod cli;
 mod listed;
 mod mcp;
 mod people;
+mod rules;
 mod store;
 mod structure;
 #[cfg(unix)]
