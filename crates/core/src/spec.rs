@@ -62,9 +62,10 @@ impl AskSpec {
 
     /// What an approval of this scope with these lines saves, if it saves anything: the very rule that was offered.
     pub(crate) fn saved_rule(&self, scope: Scope, lines: &[String]) -> Option<&Rule> {
-        match self {
-            Self::Approval { offered } => approval::offered_rule(offered, scope, lines),
-            Self::Question { .. } | Self::Form { .. } => None,
+        if let Self::Approval { offered } = self {
+            approval::offered_rule(offered, scope, lines)
+        } else {
+            None
         }
     }
 

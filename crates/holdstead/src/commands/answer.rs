@@ -328,12 +328,9 @@ fn approval(
 
 /// How far an approval may reach besides once.
 fn further(ask: &Interaction) -> Vec<&OfferedScope> {
-    match &ask.request.body {
-        AskBody::Approval { offered_scopes, .. } if ask.request.capabilities.scopes => {
-            offered_scopes.iter().filter(|offer| offer.scope != Scope::Once).collect()
-        }
-        AskBody::Approval { .. } | AskBody::Question { .. } | AskBody::Form { .. } => Vec::new(),
-    }
+    let AskBody::Approval { offered_scopes, .. } = &ask.request.body else { return Vec::new() };
+    let carried = offered_scopes.iter().filter(|_| ask.request.capabilities.scopes);
+    carried.filter(|offer| offer.scope != Scope::Once).collect()
 }
 
 /// Saved is what was shown: each offer stands with its literal rules and its reach.
