@@ -37,15 +37,15 @@ await run(async ({ gateway, browser, open }) => {
 
     await page.getByText("Nothing waits for you").waitFor();
     await look_at("empty inbox");
-    await page.goto(`${gateway.url}/grants`);
-    await page.getByText("Nothing is remembered").waitFor();
+    await page.goto(`${gateway.url}/rules`);
+    await page.getByText("You have saved no rules").waitFor();
     await look_at("remembered approvals, none");
     await remembered(gateway);
     await page.reload();
-    await page.getByRole("button", { name: "Take back" }).waitFor();
+    await page.getByRole("button", { name: "Revoke" }).waitFor();
     await look_at("remembered approvals");
-    await press("Take back");
-    await page.getByText("Nothing is remembered").waitFor();
+    await press("Revoke");
+    await page.getByText("You have saved no rules").waitFor();
     await page.goto(`${gateway.url}/`);
     await press("Settings");
     await page.getByRole("dialog").waitFor();

@@ -209,9 +209,9 @@ async function edits({ gateway, open }) {
     "the same input is then approved without a person",
     (await received(gateway, session))[2]?.settlement === "approved",
   );
-  await page.goto(`${gateway.url}/grants`);
-  await press("Take back");
-  await page.getByText("Nothing is remembered").waitFor();
+  await page.goto(`${gateway.url}/rules`);
+  await press("Revoke");
+  await page.getByText("You have saved no rules").waitFor();
   await gateway.say(session, kind.script());
   await page.goto(`${gateway.url}/sessions/${session}`);
   await card(page);
