@@ -7,7 +7,7 @@ import { commandOf, LIFETIME, ruleWords } from "../interactions/words";
 import { mayAnswer, useLive } from "../session/live";
 import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
-import { age } from "../text/time";
+import { ago } from "../text/time";
 import { plain } from "../text/visible";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
@@ -123,7 +123,7 @@ function Row({ rule }: { rule: ListedRule }) {
         <p className="text-xs wrap-anywhere text-ink-2">
           <Origin rule={rule} now={now} />{" "}
           {rule.uses === 0 ? "Never used." : `Used ${rule.uses} ${rule.uses === 1 ? "time" : "times"}`}
-          {rule.lastUse && `, last ${age(rule.lastUse, now)} ago.`}
+          {rule.lastUse && `, last ${ago(rule.lastUse, now)}.`}
         </p>
         {revoke.error && <p className="text-xs text-denied">{revoke.error.message}</p>}
       </div>
@@ -155,7 +155,7 @@ function Origin({ rule, now }: { rule: ListedRule; now: number }) {
       , {LIFETIME[rule.scope ?? "always"]}.{" "}
       {rule.givenBy && rule.givenAt && (
         <>
-          Saved by <Shown text={rule.givenBy} />, {age(rule.givenAt, now)} ago.
+          Saved by <Shown text={rule.givenBy} />, {ago(rule.givenAt, now)}.
         </>
       )}
     </>

@@ -17,6 +17,7 @@ export function ToolBlock({ tool }: { tool: ToolItem }) {
   const command = input && commandOf(input.value);
   const file = input && fileOf(input.value);
   const refused =
+    tool.decision?.told === "denied" ||
     ask?.state === "closed" ||
     (ask?.state === "settled" && (ask.settlement === "denied" || ask.settlement === "declined"));
   const failed = result?.isError === true && !refused;

@@ -8,6 +8,12 @@ export function age(since: string, now: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 1440)}d`;
 }
 
+/** The same in a sentence: `just now`, `6m ago`. */
+export function ago(since: string, now: number): string {
+  const passed = age(since, now);
+  return passed === "now" ? "just now" : `${passed} ago`;
+}
+
 /** How long, in words: `40 s`, `6 min`, `2 h`, `3 days`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

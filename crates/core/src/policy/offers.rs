@@ -16,7 +16,7 @@ use super::programs::Access;
 use super::rule::{Effect, FETCH, FileRule, Rule, RuleFile, parse};
 use super::rules::{Rules, Source};
 use super::shell::{self, Line, Shell};
-use super::verdict::Verdict;
+use super::verdict::{Requirement, Verdict};
 
 /// So many rules can be read at a glance. A line that needs more is not offered any.
 const MAX_RULES: usize = 3;
@@ -32,6 +32,8 @@ pub struct Offer {
 pub struct Offers {
     /// The narrowest first.
     pub offers: Vec<Offer>,
+    /// What would have to be so for more to be offered.
+    pub requirements: BTreeSet<Requirement>,
     /// Paths that nobody looked up. Look them up and call again: there may be more to offer.
     pub unresolved: BTreeSet<Asked>,
 }
@@ -48,7 +50,9 @@ pub fn offers(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>, listed: &[Strin
         let Ok(saved) = texts.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>() else { continue };
         let tried = decide(call, &with(rules, &saved), facts);
         found.unresolved.extend(tried.unresolved);
-        if tried.effect == Effect::Allow {
+        if tried.effect != Effect::Allow {
+            found.requirements.extend(tried.requirements);
+        } else {
             let offer = Offer { rules: needed(call, rules, facts, saved) };
             if !found.offers.contains(&offer) {
                 found.offers.push(offer);

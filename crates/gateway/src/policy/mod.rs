@@ -200,12 +200,19 @@ impl Judge {
             grant: self.exact_grant(asked),
             may_have_run: self.head.may_have_run.contains(&digest(&asked.input)),
         };
-        let offers = policy::offers(&call, &ground.rules, &facts, &self.marked_words).offers;
+        let offers = policy::offers(&call, &ground.rules, &facts, &self.marked_words);
+        let mut judgement = policy::judge(&verdict, line_of(meaning, &asked.input), &standing);
+        if let Judgement::Ask(verdict) = &mut judgement {
+            // Where no rule speaks of it yet, a rule that could be offered may need the folder's trust.
+            verdict.requirements.extend(offers.requirements);
+            verdict.requirements.sort_unstable();
+            verdict.requirements.dedup();
+        }
         let lines = |offer: Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
         Judged {
-            judgement: policy::judge(&verdict, line_of(meaning, &asked.input), &standing),
+            judgement,
             marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
-            offers: offers.into_iter().map(lines).collect(),
+            offers: offers.offers.into_iter().map(lines).collect(),
         }
     }
 

@@ -4,8 +4,8 @@ use holdstead_core::{Command, Rejection};
 use holdstead_gateway::{GatewayError, Person};
 use holdstead_protocol::api::{ListedRule, NewRule, TrustFolder};
 use holdstead_protocol::{
-    AskBody, AskState, CallDecision, DecidedBy, Decider, EventBody, Grant, GrantId, Layer, PermissionMode,
-    ResponseDraft, Risk, Rule, RuleText, Scope, SessionId, Told,
+    AskBody, AskState, CallDecision, DecidedBy, Decider, EventBody, Grant, GrantId, InteractionRequest,
+    Layer, PermissionMode, Requirement, ResponseDraft, Risk, Rule, RuleText, Scope, SessionId, Told,
 };
 use serde_json::json;
 
@@ -328,6 +328,8 @@ async fn a_projects_file_only_narrows_until_a_person_trusts_the_folder_as_it_is(
     assert!(told, "{:#?}", talk.seen);
     talk.respond(&ls, approve()).await;
     let make = talk.ask().await;
+    let needs = |ask: &InteractionRequest| ask.verdict.clone().unwrap().requirements;
+    assert_eq!((needs(&ls), needs(&make)), (vec![], vec![Requirement::FolderTrust]), "the card says so");
     talk.respond(&make, approve()).await;
     talk.completed().await;
     let [denied] = decisions(&talk).try_into().unwrap();
