@@ -4,12 +4,25 @@ use std::time::Duration;
 
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{
-    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun,
+    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Risk,
     Settlement, Surface, Timestamp, Winner,
 };
 use serde_json::Value;
 
 use crate::text::safe_line;
+
+/// Why a person should look twice.
+pub(crate) const fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Deletes => "Deletes",
+        Risk::Destroys => "Destroys",
+        Risk::Forces => "Overrides a check",
+        Risk::PipesToShell => "Runs what another command prints",
+        Risk::WritesOutside => "Writes outside the folder",
+        Risk::Credentials => "Names credentials",
+        Risk::Listed => "A word you listed",
+    }
+}
 
 /// What is asked, in one line.
 pub(crate) fn headline(request: &InteractionRequest) -> String {

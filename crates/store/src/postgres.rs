@@ -145,6 +145,19 @@ fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
     Ok(arguments)
 }
 
+impl Postgres {
+    /// In a task of its own: whoever is given up in the middle of BEGIN would leave a connection in the pool inside a
+    /// transaction that nobody ends, and the next one who gets it would be refused.
+    async fn transaction(
+        &self,
+        begin: &'static str,
+    ) -> Result<Transaction<'static, sqlx::Postgres>, StoreError> {
+        let pool = self.pool.clone();
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await }).await;
+        Ok(begun.map_err(|_| StoreError::NoWriter { why: "ended while a transaction began" })??)
+    }
+}
+
 fn rows(rows: Vec<sqlx::postgres::PgRow>) -> Vec<Row> {
     rows.into_iter().map(Row::Postgres).collect()
 }
@@ -194,11 +207,11 @@ impl Db for Postgres {
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        Ok(Box::new(PostgresSnapshot(self.pool.begin_with(begin).await?)))
+        Ok(Box::new(PostgresSnapshot(self.transaction(begin).await?)))
     }
 
     async fn begin(&self, lock: Option<SessionId>) -> Result<Box<dyn Snapshot>, StoreError> {
-        let mut transaction = PostgresSnapshot(self.pool.begin().await?);
+        let mut transaction = PostgresSnapshot(self.transaction("BEGIN").await?);
         if let Some(session) = lock {
             transaction.query(postgres_write::LOCK_HEAD, vec![Param::Id(session.uuid())]).await?;
         }

@@ -133,6 +133,13 @@ pub(super) fn show(ask: &Interaction, boxed: Option<&AgentBox>) {
             }
         }
     }
+    for mark in &request.marks {
+        println!("! Look twice. {}: {}", words::risk(mark.risk), safe_line(&mark.text));
+    }
+    for part in request.verdict.iter().flat_map(|verdict| &verdict.parts).filter(|part| part.rule.is_some()) {
+        let rule = part.rule.as_ref().map_or_else(String::new, |rule| safe_line(&rule.text));
+        println!("  {}s {} by {rule}", part.effect, part.text.as_deref().map_or("it".to_owned(), safe_line));
+    }
     if let Some(says) = &request.agent_says {
         println!("Agent says: \"{}\"", safe_line(says));
     }

@@ -62,6 +62,7 @@ fn nothing_waits(working: usize) -> String {
 
 pub(super) fn row(ask: &Interaction, listed: &Listed, now: Timestamp) -> String {
     let session = ask.session_title.as_deref().unwrap_or(&ask.agent);
+    let marked = if ask.request.marks.is_empty() { "" } else { "! " };
     // Several sessions may have one name.
     let session = format!("{} {}", shortened(&safe_line(session), 12), ask.session_id.short());
     format!(
@@ -70,7 +71,7 @@ pub(super) fn row(ask: &Interaction, listed: &Listed, now: Timestamp) -> String 
         words::age(ask.opened_at, now),
         words::state(ask),
         session,
-        shortened(&words::headline(&ask.request), ASK_WIDTH),
+        shortened(&format!("{marked}{}", words::headline(&ask.request)), ASK_WIDTH),
     )
 }
 
