@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use clap::Args;
-use holdstead_protocol::{AskBody, FieldKind, InteractionRequest, Question, ResponseDraft, Scope};
+use holdstead_protocol::{AskBody, FieldKind, InteractionRequest, Question, ResponseDraft, Rule, Scope};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -48,7 +48,8 @@ impl AnswerFlags {
         }
         if self.approve || self.remember {
             let scope = self.remember.then_some(Scope::Session);
-            return Ok(Some(ResponseDraft::Approve { scope, lines: Vec::new(), edited_input: None }));
+            let lines = if self.remember { narrowest(request) } else { Vec::new() };
+            return Ok(Some(ResponseDraft::Approve { scope, lines, edited_input: None }));
         }
         if let Some(reason) = &self.deny {
             let reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
@@ -61,6 +62,16 @@ impl AnswerFlags {
             return Ok(None);
         }
         submit(request, &with_secrets(request, &self.set, &mut std::io::stdin().lock())?).map(Some)
+    }
+}
+
+/// The first rules that are offered for the session; none, where the very same input is.
+fn narrowest(request: &InteractionRequest) -> Vec<String> {
+    let AskBody::Approval { offered_scopes, .. } = &request.body else { return Vec::new() };
+    let offer = offered_scopes.iter().find(|offer| offer.scope == Scope::Session);
+    match offer.map(|offer| &offer.rule) {
+        Some(Rule::Lines { lines }) => lines.clone(),
+        Some(Rule::ExactInput { .. } | Rule::Key { .. }) | None => Vec::new(),
     }
 }
 

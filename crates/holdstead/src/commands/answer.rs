@@ -65,7 +65,17 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
 /// What is being answered: an approval whole, as it is what will run.
 fn tell(ask: &Interaction, response: &ResponseDraft, boxed: Option<&AgentBox>) {
     match response {
-        ResponseDraft::Approve { .. } => show(ask, boxed),
+        ResponseDraft::Approve { scope, lines, .. } => {
+            show(ask, boxed);
+            if *scope == Some(Scope::Session) {
+                let saved = if lines.is_empty() {
+                    "this very input".to_owned()
+                } else {
+                    safe_line(&lines.join("; "))
+                };
+                println!("Saves for this session: {saved}");
+            }
+        }
         ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => {
             println!("{}", words::headline(&ask.request));
         }
