@@ -64,8 +64,11 @@ await run(async ({ gateway, browser, open }) => {
     await page.goto(`${gateway.url}/sessions/${session}`);
     await page.getByText("Nothing was said yet").waitFor();
     await look_at("a session without a word");
-    await press("End session");
+    await press("Details");
     await page.getByRole("dialog").waitFor();
+    await look_at("what a session comes to");
+    await press("End session…");
+    await page.getByRole("button", { name: "End it" }).waitFor();
     await look_at("ending a session");
     await page.keyboard.press("Escape");
     await gateway.say(session, TALK);

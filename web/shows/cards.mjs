@@ -123,6 +123,7 @@ async function states(stage, kind) {
   session = await asked(stage, page, kind);
   await card(page);
   await press("Stop");
+  await press("Stop and cancel 1 ask");
   await holds(
     "cancelled",
     page

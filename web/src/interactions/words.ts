@@ -9,6 +9,7 @@ import type {
   Effect,
   InteractionRequest,
   InteractionResponse,
+  Layer,
   Question,
   Risk,
   Rule,
@@ -417,6 +418,15 @@ export const RISK: Record<Risk, string> = {
   listed: "A word you listed:",
 };
 
+/** Whose rule it is. */
+export const LAYER: Record<Layer, string> = {
+  built_in: "built in",
+  organisation: "your organisation's",
+  person: "yours",
+  project: "the project's",
+  session: "this session's",
+};
+
 export const EFFECT: Record<Effect, string> = { allow: "allows", ask: "asks", deny: "denies" };
 
 export const LIFETIME: Record<Scope, string> = {
@@ -432,7 +442,7 @@ export const AGENT: Record<AgentState, string> = {
   waiting: "waits for you",
   parking: "parking",
   parked: "parked",
-  detached: "stopped unexpectedly",
+  detached: "stopped",
   ended: "ended",
 };
 

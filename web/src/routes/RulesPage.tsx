@@ -11,12 +11,11 @@ import { ago } from "../text/time";
 import { plain } from "../text/visible";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
-
-const KEY = ["rules"];
+import { RULES } from "./rules";
 
 /** What is decided without asking: every rule, where it comes from, how often it was used, and the way to revoke it. */
 export function RulesPage() {
-  const rules = useQuery({ queryKey: KEY, queryFn: gateway.rules, refetchInterval: 10_000 });
+  const rules = useQuery({ queryKey: RULES, queryFn: gateway.rules, refetchInterval: 10_000 });
   const { me } = useLive();
   const all = rules.data?.rules ?? [];
   const yours = all.filter((rule) => rule.grantId);
@@ -69,7 +68,7 @@ function NewRule() {
   const add = useMutation({
     mutationFn: gateway.addRule,
     onSuccess: () => setLine(""),
-    onSettled: () => queries.invalidateQueries({ queryKey: KEY }),
+    onSettled: () => queries.invalidateQueries({ queryKey: RULES }),
   });
   return (
     <form
@@ -107,7 +106,7 @@ function Row({ rule }: { rule: ListedRule }) {
   const queries = useQueryClient();
   const revoke = useMutation({
     mutationFn: (id: string) => gateway.revokeRule(id, rule.sessionId),
-    onSettled: () => queries.invalidateQueries({ queryKey: KEY }),
+    onSettled: () => queries.invalidateQueries({ queryKey: RULES }),
   });
   const { grantId } = rule;
   return (

@@ -1,20 +1,19 @@
 import { useMutation } from "@tanstack/react-query";
 import { type KeyboardEvent, type RefObject, useEffect, useState } from "react";
 import { gateway } from "../api/gateway";
-import { count } from "../interactions/words";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
 import { forgetDraft, keepDraft, readDraft } from "./drafts";
 
 interface Props {
   sessionId: string;
-  /** A turn is under way. */
-  busy: boolean;
+  /** What waits is answered by its card: these words come after it. */
+  waits: boolean;
   box: RefObject<HTMLTextAreaElement | null>;
 }
 
 /** Room to write to the agent. What is written here answers no ask. */
-export function Composer({ sessionId, busy, box }: Props) {
+export function Composer({ sessionId, waits, box }: Props) {
   const draft = `message:${sessionId}`;
   const [text, setText] = useState(() => readDraft<string>(draft) ?? "");
   useEffect(() => setText(readDraft<string>(draft) ?? ""), [draft]);
@@ -24,10 +23,8 @@ export function Composer({ sessionId, busy, box }: Props) {
     else forgetDraft(draft);
   };
   const send = useMutation({ mutationFn: () => gateway.say(sessionId, text.trim()), onSuccess: () => write("") });
-  const stop = useMutation({ mutationFn: () => gateway.interrupt(sessionId) });
   const submit = () => {
     if (!text.trim() || send.isPending) return;
-    stop.reset();
     send.mutate();
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -39,9 +36,6 @@ export function Composer({ sessionId, busy, box }: Props) {
     event.preventDefault();
     submit();
   };
-  const stopped =
-    stop.data &&
-    `Stopped.${stop.data.cancelled.length > 0 ? ` ${count(stop.data.cancelled.length, "open ask")} cancelled.` : ""}`;
   return (
     <form
       className="mt-2 shrink-0"
@@ -52,10 +46,6 @@ export function Composer({ sessionId, busy, box }: Props) {
     >
       <p role="alert" className="text-xs text-denied empty:hidden">
         {send.error && `Not sent: ${send.error.message} Your text is kept.`}
-        {stop.error && `Not stopped: ${stop.error.message}`}
-      </p>
-      <p role="status" className="text-xs text-ink-2 empty:hidden">
-        {stopped}
       </p>
       <div className="mt-1 flex items-end gap-2">
         <textarea
@@ -64,15 +54,10 @@ export function Composer({ sessionId, busy, box }: Props) {
           value={text}
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}
-          placeholder="Write to the agent"
+          placeholder={waits ? "Write to the agent. It reads this after the ask." : "Write to the agent"}
           aria-label="Message to the agent"
           className={`${INPUT} field-sizing-content max-h-40 resize-none`}
         />
-        {busy && (
-          <Button onClick={() => stop.mutate()} disabled={stop.isPending}>
-            Stop
-          </Button>
-        )}
         <Button look="solid" type="submit" aria-label="Send message" disabled={send.isPending || !text.trim()}>
           Send
         </Button>

@@ -1,24 +1,40 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { clock } from "../text/time";
 import { Scrollable } from "../ui/Scrollable";
 import type { SessionView } from "./feed";
 import { ItemView } from "./items";
+import type { Item } from "./transcript";
 
 /** Near enough to the end to be carried along. */
 const AT_END = 120;
 
+/** Calls stand close together below the words that explain them; what else begins has room. */
+function room(item: Item, before: Item | undefined): string {
+  if (before === undefined) return "";
+  if (item.kind === "tool") return before.kind === "tool" ? "" : "pt-1.5";
+  return item.kind === "note" && before.kind === "note" ? "pt-1" : "pt-4";
+}
+
 /** What was said and done. Only what is in sight is in the page: fifty thousand events scroll like fifty. */
-export function TranscriptView({ view }: { view: SessionView }) {
+export function TranscriptView({ view, cwd }: { view: SessionView; cwd: string | null }) {
   const { items, agent } = view.transcript;
+  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
+  const toggle = useCallback(
+    (key: number) =>
+      setOpened((before) =>
+        before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key]),
+      ),
+    [],
+  );
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroll.current,
-    estimateSize: () => 72,
+    estimateSize: (at) => (items[at]?.kind === "tool" ? 26 : 64),
     getItemKey: (at) => items[at]?.key ?? at,
-    gap: 12,
-    paddingStart: 16,
-    paddingEnd: 16,
+    paddingStart: 24,
+    paddingEnd: 24,
     overscan: 6,
     anchorTo: "end",
     followOnAppend: true,
@@ -49,26 +65,38 @@ export function TranscriptView({ view }: { view: SessionView }) {
     <Scrollable
       ref={scroll}
       label="Transcript"
-      className="min-h-0 flex-1 overflow-y-auto px-6 [overflow-anchor:none] focus-visible:-outline-offset-2 max-wide:px-4"
+      className="min-h-0 flex-1 overflow-y-auto pr-6 [overflow-anchor:none] focus-visible:-outline-offset-2 max-wide:px-4"
     >
       {view.gap && (
-        <p className="mx-auto max-w-[720px] pt-4 text-xs text-ink-2">What came before is no longer kept here.</p>
+        <p className="max-w-[720px] pt-4 pl-[72px] text-xs text-ink-2 max-wide:pl-0">
+          What came before is no longer kept here.
+        </p>
       )}
-      <div className="relative mx-auto max-w-[720px]" style={{ height: rows.getTotalSize() }}>
+      <div className="relative" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map((row) => {
           const item = items[row.index];
+          if (!item) return null;
+          const before = items[row.index - 1];
+          // In the margin, and not part of what was said.
+          const time = clock(item.at);
+          const isNewMinute = before === undefined || clock(before.at) !== time;
           return (
-            item && (
-              <div
-                key={row.key}
-                ref={rows.measureElement}
-                data-index={row.index}
-                className="absolute top-0 left-0 w-full"
-                style={{ transform: `translateY(${row.start}px)` }}
-              >
-                <ItemView item={item} live={row.index === items.length - 1 && agent === "running"} />
-              </div>
-            )
+            <div
+              key={row.key}
+              ref={rows.measureElement}
+              data-index={row.index}
+              data-time={isNewMinute ? time : ""}
+              className={`absolute top-0 left-0 grid w-full grid-cols-[72px_minmax(0,720px)] before:pr-4 before:text-right before:font-mono before:text-xs before:leading-6 before:text-ink-3 before:content-[attr(data-time)] max-wide:grid-cols-[minmax(0,1fr)] max-wide:before:hidden ${room(item, before)}`}
+              style={{ transform: `translateY(${row.start}px)` }}
+            >
+              <ItemView
+                item={item}
+                live={row.index === items.length - 1 && agent === "running"}
+                cwd={cwd}
+                isOpen={opened.has(item.key)}
+                onToggle={toggle}
+              />
+            </div>
           );
         })}
       </div>

@@ -16,11 +16,13 @@ import { type Ask, isOpen } from "./ask";
 interface Common {
   /** The event that began it: its name for as long as the session lives. */
   key: number;
+  /** When it began. */
+  at: string;
 }
 
 export type Item = Common &
   (
-    | { kind: "user"; text: string; from: string; at: string }
+    | { kind: "user"; text: string; from: string }
     | { kind: "text" | "thinking"; messageId: string; text: string; parents: string[] }
     | ToolItem
     | { kind: "ask"; ask: Ask }
@@ -30,7 +32,8 @@ export type Item = Common &
         reason: "completed" | "interrupted" | "failed";
         /** Who stopped it. */
         by: string | null;
-        at: string;
+        /** When its turn began. */
+        since: string | null;
         usage: Usage | null;
       }
     | { kind: "note"; text: string }
@@ -43,8 +46,9 @@ export interface ToolItem {
   parents: string[];
   /** Argument text as it arrives; it only grows, until the complete input replaces it. */
   streamed: string;
-  input?: { value: unknown };
-  result?: { value: unknown; isError: boolean };
+  /** Complete since then: from here on the call was decided about, and ran. */
+  input?: { value: unknown; at: string };
+  result?: { value: unknown; isError: boolean; at: string };
   /** What was decided about it without asking anybody. */
   decision?: CallDecision;
   /** The ask that this call waits for, where it is shown inside the tool's block. */
@@ -57,6 +61,10 @@ export interface Transcript {
   agent: AgentState;
   mode: PermissionMode;
   turnId: string | null;
+  /** When the turn began that is under way. */
+  turnSince: string | null;
+  /** The last turn ended in an error, and nothing was said since. */
+  failed: boolean;
   /** What of its folder's own files the agent's last process was started without. */
   leftOut: LeftOut | null;
   items: readonly Item[];
@@ -70,6 +78,8 @@ export const emptyTranscript = (seq = 0): Transcript => ({
   agent: "idle",
   mode: "default",
   turnId: null,
+  turnSince: null,
+  failed: false,
   leftOut: null,
   items: [],
   tools: new Map(),
@@ -111,19 +121,22 @@ function apply(draft: Draft, event: Event): void {
       draft.mode = event.data.permissionMode;
       break;
     case "user_message":
+      // Words that are said into a turn do not begin another.
+      if (draft.turnId !== event.data.turnId) draft.turnSince = at;
       draft.turnId = event.data.turnId;
+      draft.failed = false;
       add(draft, { kind: "user", key: seq, text: event.data.text, from: event.data.from, at });
       break;
     case "text_delta":
-      speak(draft, "text", event.data, seq);
+      speak(draft, "text", event.data, seq, at);
       break;
     case "thinking_delta":
-      speak(draft, "thinking", event.data, seq);
+      speak(draft, "thinking", event.data, seq, at);
       break;
     case "tool_call_start": {
       const { toolCallId, toolName, parents = [] } = event.data;
       index(draft, "tools", toolCallId);
-      add(draft, { kind: "tool", key: seq, toolCallId, name: toolName, parents, streamed: "" });
+      add(draft, { kind: "tool", key: seq, at, toolCallId, name: toolName, parents, streamed: "" });
       break;
     }
     case "tool_call_delta": {
@@ -135,7 +148,7 @@ function apply(draft: Draft, event: Event): void {
       const { input, decision } = event.data;
       onTool(draft, event.data.toolCallId, (tool) => ({
         ...tool,
-        input: { value: input },
+        input: { value: input, at },
         streamed: "",
         ...(decision && { decision }),
       }));
@@ -145,7 +158,7 @@ function apply(draft: Draft, event: Event): void {
       const { output, isError } = event.data;
       onTool(draft, event.data.toolCallId, (tool) => ({
         ...tool,
-        result: { value: output, isError: isError === true },
+        result: { value: output, isError: isError === true, at },
       }));
       break;
     }
@@ -187,17 +200,17 @@ function apply(draft: Draft, event: Event): void {
       // Each start of a process says what it was started without.
       if (pid != null) draft.leftOut = leftOut ?? null;
       // The end of a session and that of its process say the same.
-      const ended = agent === "ended" && by ? `${by} ended the session.` : STATUS_NOTE[agent];
-      const note = agent === draft.agent ? undefined : ended;
+      const note = agent === draft.agent ? null : statusNote(agent, by ?? null, message ?? null);
       draft.agent = agent;
-      if (note) add(draft, { kind: "note", key: seq, text: message ? `${note} ${message}` : note });
+      if (note) add(draft, { kind: "note", key: seq, at, text: note });
       break;
     }
     case "error":
-      add(draft, { kind: "error", key: seq, text: event.data.message });
+      add(draft, { kind: "error", key: seq, at, text: event.data.message });
       break;
     case "done":
       draft.turnId = null;
+      draft.failed = event.data.reason === "failed";
       if (draft.agent !== "ended") draft.agent = "idle";
       add(draft, {
         kind: "done",
@@ -205,28 +218,40 @@ function apply(draft: Draft, event: Event): void {
         reason: event.data.reason,
         by: event.data.by ?? null,
         at,
+        since: draft.turnSince,
         usage: event.data.usage ?? null,
       });
+      draft.turnSince = null;
       break;
     case "grant_added":
-      add(draft, { kind: "note", key: seq, text: `Remembered: ${ruleWords(event.data).replaceAll("\n", "; ")}` });
+      add(draft, { kind: "note", key: seq, at, text: `Remembered: ${ruleWords(event.data).replaceAll("\n", "; ")}` });
       break;
     case "variables_set": {
       const changes = Object.entries(event.data.variables).map(([name, value]) =>
         value === null ? `removed $${name}` : `set $${name} to ${String(value)}`,
       );
-      add(draft, { kind: "note", key: seq, text: `${event.data.name} ${changes.join(", ")}.` });
+      add(draft, { kind: "note", key: seq, at, text: `${event.data.name} ${changes.join(", ")}.` });
       break;
     }
     case "session_initialised":
       for (const said of event.data.context ?? [])
-        add(draft, { kind: "note", key: seq, text: `Holdstead told the agent (rule of ${said.layer}): ${said.words}` });
+        add(draft, {
+          kind: "note",
+          key: seq,
+          at,
+          text: `Holdstead told the agent (rule of ${said.layer}): ${said.words}`,
+        });
       for (const rule of event.data.notKept ?? [])
-        add(draft, { kind: "error", key: seq, text: `This agent cannot be kept from ending its turn: ${rule.text}` });
+        add(draft, {
+          kind: "error",
+          key: seq,
+          at,
+          text: `This agent cannot be kept from ending its turn: ${rule.text}`,
+        });
       break;
     case "turn_end_blocked": {
       const { attempt, words } = event.data;
-      add(draft, { kind: "note", key: seq, text: `A rule kept the turn from ending (${attempt}): ${words}` });
+      add(draft, { kind: "note", key: seq, at, text: `A rule kept the turn from ending (${attempt}): ${words}` });
       break;
     }
     // They stand in an owner's own journal, which no screen follows.
@@ -235,7 +260,7 @@ function apply(draft: Draft, event: Event): void {
       break;
     case "grant_revoked":
       if (event.data.why !== "revoked") break;
-      add(draft, { kind: "note", key: seq, text: `${event.data.name} took a remembered approval back.` });
+      add(draft, { kind: "note", key: seq, at, text: `${event.data.name} revoked a rule of this session.` });
       break;
     default:
       // A newer gateway may say more: what is not known is not shown, and breaks nothing.
@@ -243,11 +268,24 @@ function apply(draft: Draft, event: Event): void {
   }
 }
 
-const STATUS_NOTE: Partial<Record<AgentState, string>> = {
-  parked: "Parked: the answer starts it again.",
-  detached: "The agent's process stopped unexpectedly.",
-  ended: "The session has ended.",
-};
+/** What happened, and whose doing it was. */
+function statusNote(agent: AgentState, by: string | null, why: string | null): string | null {
+  const because = why ? `: ${why.trim().replace(/\.$/, "")}` : "";
+  switch (agent) {
+    case "parked":
+      return "Parked. The answer starts it again.";
+    case "detached":
+      if (by) return `${by} stopped the agent${because}.`;
+      return why ? `The agent stopped${because}.` : "The agent's process stopped unexpectedly.";
+    case "ended":
+      return `${by ? `${by} ended the session` : "The session has ended"}${because}.`;
+    case "idle":
+    case "running":
+    case "waiting":
+    case "parking":
+      return null;
+  }
+}
 
 function add(draft: Draft, item: Item): void {
   draft.items.push(item);
@@ -268,13 +306,14 @@ function speak(
   kind: "text" | "thinking",
   { messageId, text, parents = [] }: { messageId: string; text: string; parents?: string[] },
   key: number,
+  at: string,
 ): void {
-  const at = draft.items.length - 1;
-  const last = draft.items[at];
+  const place = draft.items.length - 1;
+  const last = draft.items[place];
   if (last && last.kind === kind && last.messageId === messageId) {
-    draft.items[at] = { ...last, text: last.text + text };
+    draft.items[place] = { ...last, text: last.text + text };
   } else {
-    add(draft, { kind, key, messageId, text, parents });
+    add(draft, { kind, key, at, messageId, text, parents });
   }
 }
 
@@ -308,7 +347,7 @@ function request(draft: Draft, data: InteractionRequest, at: string, seq: number
     return;
   }
   index(draft, "asks", data.interactionId);
-  add(draft, { kind: "ask", key: seq, ask });
+  add(draft, { kind: "ask", key: seq, at, ask });
 }
 
 function update(ask: Ask, change: InteractionUpdate): Ask {

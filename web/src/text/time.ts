@@ -28,3 +28,6 @@ export const clock = (at: string): string =>
 
 /** A folder as people write it. */
 export const folder = (path: string): string => path.replace(/^\/(?:home|Users)\/[^/]+(?=\/|$)/, "~");
+
+/** How long something ran: `0.4 s`, `8.4 s`, `40 s`, `6 min`. */
+export const took = (ms: number): string => (ms < 9_950 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : span(ms));

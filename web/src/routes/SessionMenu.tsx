@@ -1,0 +1,72 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { gateway } from "../api/gateway";
+import type { Session } from "../api/generated";
+import { count } from "../interactions/words";
+import { Button } from "../ui/Button";
+import { Dialog } from "../ui/Dialog";
+
+interface Props {
+  session: Session;
+  /** It can still be ended, by this person. */
+  goesOn: boolean;
+  facts: ReactNode;
+}
+
+/** What is seldom wanted of a session. On a narrow screen it stands behind one button, away from Stop and from closing. */
+export function SessionMenu({ session, goesOn, facts }: Props) {
+  const [open, setOpen] = useState<"details" | "end" | null>(null);
+  const close = () => setOpen(null);
+  return (
+    <>
+      <Button look="quiet" className="xl:hidden" onClick={() => setOpen("details")}>
+        Details
+      </Button>
+      {goesOn && (
+        <Button look="quiet" className="max-xl:hidden" onClick={() => setOpen("end")}>
+          End session…
+        </Button>
+      )}
+      <Dialog title="This session" open={open === "details"} onClose={close}>
+        {facts}
+        {goesOn && (
+          <Button className="mt-5" onClick={() => setOpen("end")}>
+            End session…
+          </Button>
+        )}
+      </Dialog>
+      <Dialog title="End this session?" open={open === "end"} onClose={close}>
+        <EndIt session={session} onClose={close} />
+      </Dialog>
+    </>
+  );
+}
+
+/** Ends a session for good, after saying what that costs. */
+function EndIt({ session: { sessionId, openAsks }, onClose }: { session: Session; onClose: () => void }) {
+  const queries = useQueryClient();
+  const end = useMutation({
+    mutationFn: () => gateway.end(sessionId),
+    onSuccess: () => {
+      onClose();
+      return queries.invalidateQueries();
+    },
+  });
+  return (
+    <>
+      <p>
+        Its agent stops{openAsks > 0 && `, ${count(openAsks, "open ask")} ${openAsks === 1 ? "is" : "are"} cancelled`},
+        and what was remembered for it is forgotten. The transcript stays.
+      </p>
+      <p role="alert" className="pt-2 text-denied empty:hidden">
+        {end.error && `Not ended: ${end.error.message}`}
+      </p>
+      <div className="flex gap-2 pt-4">
+        <Button look="solid" disabled={end.isPending} onClick={() => end.mutate()}>
+          End it
+        </Button>
+        <Button onClick={onClose}>Let it go on</Button>
+      </div>
+    </>
+  );
+}
