@@ -23,8 +23,8 @@ export function launch(more = []) {
 }
 
 export const LOOKS = [
-  { name: "light", viewport: { width: 1200, height: 860 }, colorScheme: "light" },
-  { name: "dark", viewport: { width: 1200, height: 860 }, colorScheme: "dark" },
+  { name: "light", viewport: { width: 1440, height: 900 }, colorScheme: "light" },
+  { name: "dark", viewport: { width: 1440, height: 900 }, colorScheme: "dark" },
   { name: "light phone", viewport: { width: 390, height: 844 }, colorScheme: "light", hasTouch: true, isMobile: true },
   { name: "dark phone", viewport: { width: 390, height: 844 }, colorScheme: "dark", hasTouch: true, isMobile: true },
 ];

@@ -17,7 +17,7 @@ await run(async ({ gateway, browser, open }) => {
   for (const look of LOOKS) {
     heading(`${look.name}:`);
     const page = await open(look);
-    const isPhone = look.viewport.width < 800;
+    const isPhone = look.viewport.width < 900;
     const look_at = async (what) => {
       screens += 1;
       // What is still coming in is not what people read.
@@ -46,15 +46,23 @@ await run(async ({ gateway, browser, open }) => {
     await look_at("remembered approvals");
     await press("Revoke");
     await page.getByText("You have saved no rules").waitFor();
-    await page.goto(`${gateway.url}/`);
+    await page.goto(`${gateway.url}/decided`);
+    await page.getByRole("heading", { name: "Decided" }).waitFor();
+    await look_at("decided");
+    await page.goto(`${gateway.url}/you`);
+    await page.getByRole("heading", { name: "You" }).waitFor();
+    await look_at("you");
     await press("Settings");
     await page.getByRole("dialog").waitFor();
     await look_at("settings");
     await page.keyboard.press("Escape");
-    await press("Keys");
+    await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();
     await look_at("keys");
     await page.keyboard.press("Escape");
+    await page.goto(`${gateway.url}${isPhone ? "/sessions" : "/"}`);
+    await page.getByRole("button", { name: "+ New session" }).waitFor();
+    if (isPhone) await look_at("sessions");
     await press("+ New session");
     await page.getByRole("dialog").waitFor();
     await look_at("new session");
@@ -117,7 +125,7 @@ await run(async ({ gateway, browser, open }) => {
       await gateway.call("POST", `/v1/sessions/${parked}/interrupt`);
     }
 
-    await page.goto(`${gateway.url}/`);
+    await page.goto(`${gateway.url}/you`);
     await page.getByRole("switch", { name: "Interactive mode" }).click();
     const off = await gateway.session(`off ${look.name}`);
     await gateway.say(off, KINDS[0].script());

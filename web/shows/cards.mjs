@@ -322,6 +322,7 @@ async function byKeyboard({ gateway, open }) {
 async function interactionOff({ gateway, open }) {
   heading("interaction off:");
   const page = await open();
+  await page.goto(`${gateway.url}/you`);
   await page.getByRole("switch", { name: "Interactive mode" }).click();
   const session = await asked({ gateway }, page, KINDS[0]);
   await page.getByText("Interactive mode is off: switch it on to answer.").waitFor();

@@ -28,7 +28,7 @@ export async function run(show, settings = "", env = {}, flags = []) {
     const problems = [];
     /** A browser of its own, logged in by a link. */
     const open = async (look = {}, base = gateway.url) => {
-      const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...look });
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...look });
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
       page.on("pageerror", (error) => problems.push(error.message));

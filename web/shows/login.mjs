@@ -107,6 +107,7 @@ async function devices({ gateway, browser }) {
   };
   const [one, other] = [await enter(), await enter()];
   const token = await one.evaluate(() => localStorage.getItem("holdstead:token"));
+  await one.goto(`${new URL(one.url()).origin}/you`);
   await one.getByRole("button", { name: "Settings" }).first().click();
   const rows = one.getByRole("dialog").getByRole("listitem");
   const own = rows.filter({ hasText: "(this browser)" });

@@ -7,7 +7,6 @@ import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { Devices } from "./Devices";
-import { Keys } from "./Keys";
 import { askToNotify } from "./notify";
 
 /** Who is here, and how this screen behaves. */
@@ -29,7 +28,6 @@ export function Account() {
         <Button look="quiet" size="small" onClick={() => setOpen(true)}>
           Settings
         </Button>
-        <Keys />
       </div>
       <Dialog title="Settings" open={isOpen} onClose={() => setOpen(false)}>
         <Settings />

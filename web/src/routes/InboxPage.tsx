@@ -6,9 +6,6 @@ import { useNow } from "../session/now";
 import { useWaiting } from "../session/waiting";
 import { age } from "../text/time";
 import { visible } from "../text/visible";
-import { Account } from "./Account";
-import { SessionList } from "./SessionList";
-import { Brand } from "./Sidebar";
 
 /** What waits, over all sessions, oldest first. Nobody approves from a row. */
 export function InboxPage() {
@@ -16,15 +13,9 @@ export function InboxPage() {
   const { now, later } = useWaiting();
   const sessions = useSessions();
   return (
-    <main className="h-dvh overflow-y-auto px-6 pb-[max(24px,env(safe-area-inset-bottom))] max-wide:px-4">
+    <main className="h-full overflow-y-auto px-6 pb-6 max-wide:px-4">
       <div className="mx-auto max-w-[880px]">
-        <header className="flex min-h-14 items-center justify-between wide:hidden">
-          <Brand />
-          <Link to="/rules" className="flex min-h-11 items-center text-xs text-ink-2">
-            Rules
-          </Link>
-        </header>
-        <h1 className="pt-5 pb-3 text-lg font-semibold max-wide:pt-1">
+        <h1 className="pt-4 pb-3 text-lg font-semibold">
           Inbox{now.length > 0 && <span className="font-normal text-ink-2"> {now.length}</span>}
         </h1>
         {!connected && (
@@ -40,12 +31,6 @@ export function InboxPage() {
             <Rows asks={later} />
           </>
         )}
-        <div className="pt-6 wide:hidden">
-          <SessionList />
-          <div className="mt-6">
-            <Account />
-          </div>
-        </div>
       </div>
     </main>
   );

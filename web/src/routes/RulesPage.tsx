@@ -21,7 +21,7 @@ export function RulesPage() {
   const yours = all.filter((rule) => rule.grantId);
   const files = all.filter((rule) => !rule.grantId);
   return (
-    <main className="h-dvh overflow-y-auto px-6 pb-6 max-wide:px-4">
+    <main className="h-full overflow-y-auto px-6 pb-6 max-wide:px-4">
       <div className="mx-auto max-w-[880px]">
         <Link to="/" className="flex min-h-14 w-fit items-center wide:hidden">
           ‹ Inbox

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
+import { Outlet, useLocation, useMatchRoute, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
@@ -16,7 +16,7 @@ import { useGatewayDesk } from "./desk";
 import { NEEDS_LINK } from "./LoginPage";
 import { announce, notify } from "./notify";
 import { OfferToNotify } from "./OfferToNotify";
-import { Sidebar } from "./Sidebar";
+import { Sidebar, Tabs } from "./Sidebar";
 import { useKeys } from "./useKeys";
 
 /** Finds out who looks, then shows the frame around every screen. */
@@ -87,13 +87,25 @@ function Desk({ live }: { live: Live }) {
   const desk = useGatewayDesk(live);
   const { now } = useWaiting();
   useEffect(() => announce(now.length), [now.length]);
+  const isWide = useSearch({ strict: false, select: (search) => search.wide === true });
+  const hasAsk = useSearch({ strict: false, select: (search) => search.ask !== undefined });
+  const inSession = useMatchRoute()({ to: "/sessions/$sessionId" }) !== false;
+  // On a phone a card and a session have the whole screen.
+  const fillsPhone = hasAsk || inSession;
   useKeys();
   useAskLink();
   return (
     <AnswerProvider value={desk}>
-      <div className="grid h-dvh wide:grid-cols-[280px_minmax(0,1fr)]">
-        <Sidebar />
+      <div
+        className={`grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] wide:grid-rows-[minmax(0,1fr)] ${
+          isWide
+            ? "wide:grid-cols-[56px_minmax(0,1fr)]"
+            : "wide:grid-cols-[56px_minmax(0,1fr)] desk:grid-cols-[224px_minmax(0,1fr)] hall:grid-cols-[256px_minmax(0,1fr)]"
+        }`}
+      >
+        <Sidebar thin={isWide} />
         <Outlet />
+        {!fillsPhone && <Tabs />}
       </div>
       <OfferToNotify />
     </AnswerProvider>

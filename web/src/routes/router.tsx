@@ -7,11 +7,14 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Calm } from "../ui/Calm";
+import { DecidedPage } from "./DecidedPage";
 import { InboxPage } from "./InboxPage";
 import { LoginPage } from "./LoginPage";
 import { RulesPage } from "./RulesPage";
 import { SessionPage } from "./SessionPage";
+import { SessionsPage } from "./SessionsPage";
 import { Shell } from "./Shell";
+import { YouPage } from "./YouPage";
 
 const root = createRootRoute({
   component: Outlet,
@@ -23,17 +26,35 @@ const login = createRoute({ getParentRoute: () => root, path: "/login", componen
 /** Everything that needs a person. */
 const app = createRoute({ getParentRoute: () => root, id: "app", component: Shell });
 
-const inbox = createRoute({ getParentRoute: () => app, path: "/", component: InboxPage });
+/** The ask that is selected. */
+const selection = (search: Record<string, unknown>): { ask?: string } =>
+  typeof search.ask === "string" ? { ask: search.ask } : {};
+
+const inbox = createRoute({
+  getParentRoute: () => app,
+  path: "/",
+  // Wide: the card has the whole screen.
+  validateSearch: (search: Record<string, unknown>): { ask?: string; wide?: true } => ({
+    ...selection(search),
+    ...(search.wide === true && { wide: true as const }),
+  }),
+  component: InboxPage,
+});
+
+const sessions = createRoute({ getParentRoute: () => app, path: "/sessions", component: SessionsPage });
 
 const session = createRoute({
   getParentRoute: () => app,
   path: "/sessions/$sessionId",
-  validateSearch: (search: Record<string, unknown>): { ask?: string } =>
-    typeof search.ask === "string" ? { ask: search.ask } : {},
+  validateSearch: selection,
   component: SessionPage,
 });
 
+const decided = createRoute({ getParentRoute: () => app, path: "/decided", component: DecidedPage });
+
 const rules = createRoute({ getParentRoute: () => app, path: "/rules", component: RulesPage });
+
+const you = createRoute({ getParentRoute: () => app, path: "/you", component: YouPage });
 
 /** Every card in every state; not part of what is released. */
 const gallery = import.meta.env.DEV
@@ -55,7 +76,12 @@ const leave = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, app.addChildren([inbox, session, rules]), ...gallery, leave]),
+  routeTree: root.addChildren([
+    login,
+    app.addChildren([inbox, sessions, session, decided, rules, you]),
+    ...gallery,
+    leave,
+  ]),
   // Scrolling is the transcript's own business.
   scrollRestoration: false,
 });
