@@ -26,7 +26,7 @@ fn linked(html: &str) -> Vec<String> {
 #[tokio::test]
 async fn every_screen_is_the_page_and_is_asked_for_anew() {
     let running = Running::start().await;
-    for path in ["/", "/login", "/rules", "/sessions/ses_1"] {
+    for path in ["/", "/login", "/sessions", "/sessions/ses_1", "/decided", "/rules", "/you"] {
         let response = get(&running, path).await;
         assert_eq!(response.status(), 200, "{path}");
         assert_eq!(header(&response, "content-type"), "text/html; charset=utf-8");
