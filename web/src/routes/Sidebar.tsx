@@ -28,11 +28,10 @@ const YOU: Place = { to: "/you", name: "You", icon: "you" };
 export function Sidebar({ thin }: { thin: boolean }) {
   const { me } = useLive();
   const { now } = useWaiting();
-  const named = thin ? "hidden" : "hidden desk:inline";
+  const named = thin ? "sr-only" : "sr-only desk:not-sr-only";
   const place = (one: Place, className = "") => (
     <Link
       to={one.to}
-      aria-label={one.name}
       title={one.name}
       activeOptions={{ exact: true, includeSearch: false }}
       className={`${PLACE} ${thin ? "justify-center" : "justify-center desk:justify-start"} ${className}`}
@@ -40,7 +39,9 @@ export function Sidebar({ thin }: { thin: boolean }) {
       <Icon name={one.icon} />
       <span className={named}>{one.name}</span>
       {one === INBOX && now.length > 0 && (
-        <span className={`ml-auto font-semibold text-pending tabular-nums ${named}`}>{now.length}</span>
+        <span className={`font-semibold text-pending tabular-nums ${named} ${thin ? "" : "desk:ml-auto"}`}>
+          {now.length}
+        </span>
       )}
     </Link>
   );
@@ -52,7 +53,6 @@ export function Sidebar({ thin }: { thin: boolean }) {
     >
       <Link
         to="/"
-        aria-label="Holdstead"
         className={`flex h-14 shrink-0 items-center gap-2 px-4 text-base font-semibold ${thin ? "justify-center" : "justify-center desk:justify-start"}`}
       >
         <img src="/icon.svg" alt="" className="size-5" />
@@ -76,7 +76,6 @@ export function Sidebar({ thin }: { thin: boolean }) {
       >
         <Link
           to="/you"
-          aria-label="You"
           title="You"
           className="tag flex min-h-8 min-w-0 flex-1 items-center gap-2 px-2 hover:bg-canvas hover:text-ink aria-[current=page]:text-ink"
         >
