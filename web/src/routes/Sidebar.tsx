@@ -17,9 +17,9 @@ interface Place {
 
 const INBOX: Place = { to: "/", name: "Inbox", icon: "inbox" };
 const SESSIONS: Place = { to: "/sessions", name: "Sessions", icon: "sessions" };
-const DECIDED: Place = { to: "/decided", name: "Decided", icon: "approve" };
+const DECIDED: Place = { to: "/decided", name: "Decided", icon: "tick" };
 const RULES: Place = { to: "/rules", name: "Rules", icon: "rules" };
-const YOU: Place = { to: "/you", name: "You", icon: "you" };
+const YOU: Place = { to: "/you", name: "You", icon: "me" };
 
 /**
  * Where one can go: the column on the left, and only its icons where there is less room.
@@ -79,7 +79,7 @@ export function Sidebar({ thin }: { thin: boolean }) {
           title="You"
           className="tag flex min-h-8 min-w-0 flex-1 items-center gap-2 px-2 hover:bg-canvas hover:text-ink aria-[current=page]:text-ink"
         >
-          <Icon name="you" className={thin ? "" : "desk:hidden"} />
+          <Icon name="me" className={`size-4 ${thin ? "" : "desk:hidden"}`} />
           <span className={`truncate ${named}`}>
             <Shown text={me.name} />
           </span>
