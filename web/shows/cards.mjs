@@ -323,7 +323,7 @@ async function interactionOff({ gateway, open }) {
   heading("interaction off:");
   const page = await open();
   await page.goto(`${gateway.url}/you`);
-  await page.getByRole("switch", { name: "Interactive mode" }).click();
+  await page.getByRole("switch", { name: "Answers here" }).click();
   const session = await asked({ gateway }, page, KINDS[0]);
   await page.getByText("Interactive mode is off: switch it on to answer.").waitFor();
   check(

@@ -4,12 +4,14 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./routes/router";
 import { forgetOldDrafts } from "./session/drafts";
+import { wearTheme } from "./session/theme";
 import "./style.css";
 import { Boundary } from "./ui/Boundary";
 import { Button } from "./ui/Button";
 import { Calm } from "./ui/Calm";
 
 forgetOldDrafts(Date.now());
+wearTheme();
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, networkMode: "always" }, mutations: { networkMode: "always" } },
 });

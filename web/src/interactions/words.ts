@@ -446,13 +446,6 @@ export const AGENT: Record<AgentState, string> = {
   ended: "ended",
 };
 
-/** For an inbox with nothing in it. */
-export function nothing(sessions: Session[]): string {
-  const working = sessions.filter((session) => session.state === "running").length;
-  if (working === 0) return "Nothing waits for you. No agent is working.";
-  return `Nothing waits for you. ${count(working, "agent")} ${working === 1 ? "is" : "are"} working.`;
-}
-
 /** What was decided about a call without asking, and by what. */
 export function decisionWords({ told, verdict, ...by }: CallDecision): string {
   const did = told === "denied" ? "Denied" : "Allowed";

@@ -2,17 +2,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { gateway } from "../api/gateway";
 import type { Device } from "../api/generated";
-import { dropToken } from "../api/token";
 import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
-import { span } from "../text/time";
+import { ago } from "../text/time";
 import { Button } from "../ui/Button";
-
-/** Nothing of what was shown stays on the screen. */
-function leave() {
-  dropToken();
-  location.reload();
-}
+import { Icon, type IconName } from "../ui/Icon";
+import { leave } from "./leave";
 
 /** Your browsers, terminals and tokens: when each was used, and the way to log it out. */
 export function Devices() {
@@ -20,18 +15,17 @@ export function Devices() {
   const [isSure, setSure] = useState(false);
   const everywhere = useMutation({ mutationFn: gateway.logOutEverywhere, onSuccess: leave });
   return (
-    <section className="grid gap-2 border-t border-line pt-3">
-      <h3 className="font-medium">Where you are logged in</h3>
+    <div>
       <p role="alert" className="text-denied empty:hidden">
         {(devices.error ?? everywhere.error)?.message}
       </p>
-      <ul className="grid gap-1">
-        {devices.data?.devices.map((device) => (
+      <ul className="divide-y divide-line border-b border-line">
+        {[...(devices.data?.devices ?? [])].sort(hereFirst).map((device) => (
           <Row key={device.deviceId} device={device} />
         ))}
       </ul>
       {isSure ? (
-        <div className="grid gap-2">
+        <div className="grid gap-2 pt-3">
           <p>
             All your browsers, terminals and tokens are logged out, this browser too. The way back in:{" "}
             <code className="font-mono">holdstead login</code> on the gateway's machine.
@@ -46,13 +40,30 @@ export function Devices() {
           </div>
         </div>
       ) : (
-        <Button size="small" className="w-fit" onClick={() => setSure(true)}>
+        <Button size="small" className="mt-3" onClick={() => setSure(true)}>
           Log out everywhere…
         </Button>
       )}
-    </section>
+    </div>
   );
 }
+
+/** This one, then the one that was used last. */
+const hereFirst = (a: Device, b: Device): number =>
+  Number(b.current) - Number(a.current) || used(b) - used(a) || Date.parse(b.createdAt) - Date.parse(a.createdAt);
+const used = ({ lastUsedAt, createdAt }: Device): number => Date.parse(lastUsedAt ?? createdAt);
+
+/** Which phone is one is a guess from its name, for the eye alone. */
+const icon = ({ kind, name }: Device): IconName => {
+  switch (kind) {
+    case "token":
+      return "token";
+    case "terminal":
+      return "sessions";
+    case "browser":
+      return /iphone|android|mobile/i.test(name) ? "phone" : "laptop";
+  }
+};
 
 function Row({ device }: { device: Device }) {
   const now = useNow();
@@ -62,14 +73,15 @@ function Row({ device }: { device: Device }) {
     onSuccess: () => (device.current ? leave() : queries.invalidateQueries({ queryKey: ["devices"] })),
   });
   return (
-    <li className="flex items-center gap-3">
+    <li className="flex min-h-13 items-center gap-3 py-1.5">
+      <Icon name={icon(device)} className="size-4 text-ink-3" />
       <div className="min-w-0 flex-1">
-        <p className="truncate">
+        <p className={`truncate ${device.current ? "font-medium" : ""}`}>
           <Shown text={device.name} />
           {device.current && " (this browser)"}
         </p>
-        <p className="text-xs text-ink-2">
-          {device.lastUsedAt ? `Used ${span(now - Date.parse(device.lastUsedAt))} ago` : "Never used"}
+        <p className="text-xs text-ink-3">
+          {device.lastUsedAt ? `Used ${ago(device.lastUsedAt, now)}` : "Never used"}
           {device.kind === "token" && ", a token"}
         </p>
         {logOut.error && <p className="text-xs text-denied">{logOut.error.message}</p>}

@@ -1,17 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import type { Interaction } from "../api/generated";
-import { headline, MARK, namesApart, nothing, sessionName, TONE_CLASS, tone } from "../interactions/words";
+import { headline, MARK, namesApart, sessionName, TONE_CLASS, tone } from "../interactions/words";
 import { useInbox, useSession, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { useWaiting } from "../session/waiting";
 import { age } from "../text/time";
 import { visible } from "../text/visible";
+import { InboxEmpty } from "./InboxEmpty";
 
 /** What waits, over all sessions, oldest first. Nobody approves from a row. */
 export function InboxPage() {
   const { ready, connected } = useInbox();
   const { now, later } = useWaiting();
-  const sessions = useSessions();
   return (
     <main className="h-full overflow-y-auto px-6 pb-6 max-wide:px-4">
       <div className="mx-auto max-w-[880px]">
@@ -24,7 +24,7 @@ export function InboxPage() {
           </p>
         )}
         <Rows asks={now} />
-        {ready && now.length === 0 && <p className="py-6 text-base text-ink-2">{nothing(sessions)}</p>}
+        {ready && now.length === 0 && <InboxEmpty />}
         {later.length > 0 && (
           <>
             <h2 className="pt-6 pb-2 text-xs font-semibold text-ink-2">Not now</h2>

@@ -1,12 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type RefObject, useRef, useState } from "react";
 import { gateway } from "../api/gateway";
-import type { PermissionMode } from "../api/generated";
-import { SESSIONS } from "../session/live";
+import type { HostedAgent, PermissionMode, Session } from "../api/generated";
+import { keepDraft } from "../session/drafts";
+import { recentFolders } from "../session/groups";
+import { SESSIONS, useEndedSessions, useSessions } from "../session/live";
+import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
+import { Ticked } from "../ui/Calm";
 import { Dialog } from "../ui/Dialog";
 import { INPUT } from "../ui/inputs";
+import { Kbd } from "../ui/Kbd";
 
 const MODES: { value: PermissionMode; label: string; about: string }[] = [
   { value: "default", label: "Ask", about: "Whatever is not read-only asks you." },
@@ -15,79 +20,154 @@ const MODES: { value: PermissionMode; label: string; about: string }[] = [
   {
     value: "auto",
     label: "Allow everything",
-    about: "Every tool is allowed, by a rule that the journal names. Questions still reach you.",
+    about: "Nothing asks you but the agent's own questions.",
   },
 ];
+const MOST_FOLDERS = 5;
 
 export function NewSession({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const first = useRef<HTMLTextAreaElement>(null);
   return (
-    <Dialog title="New session" open={open} onClose={onClose}>
-      <Fields onClose={onClose} />
+    <Dialog title="New session" open={open} onClose={onClose} focus={first}>
+      <Fields onClose={onClose} first={first} />
     </Dialog>
   );
 }
 
-function Fields({ onClose }: { onClose: () => void }) {
+/** The agent of the last session, where it is there; else the first that is. */
+function usual(agents: HostedAgent[], sessions: Session[]): string {
+  const there = agents.filter((one) => one.installed).map((one) => one.name);
+  return sessions.find((session) => there.includes(session.agent))?.agent ?? there[0] ?? "";
+}
+
+function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTMLTextAreaElement | null> }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const agents = useQuery({ queryKey: ["agents"], queryFn: gateway.agents });
-  const [agent, setAgent] = useState("");
-  const [cwd, setCwd] = useState("");
+  const open = useSessions();
+  const sessions = [...open, ...useEndedSessions()];
+  const folders = recentFolders(sessions, MOST_FOLDERS);
+  const [message, setMessage] = useState("");
+  const [agent, setAgent] = useState<string | null>(null);
+  const [cwd, setCwd] = useState<string | null>(null);
+  const [model, setModel] = useState("");
   const [mode, setMode] = useState<PermissionMode>("default");
-  // What can start comes first; what is not installed is named with what to do.
-  const listed = [...(agents.data?.agents ?? [])].sort((a, b) => Number(b.installed) - Number(a.installed));
-  const missing = listed.filter((one) => !one.installed);
-  const chosen = agent || listed.find((one) => one.installed)?.name || "";
+  const listed = agents.data?.agents ?? [];
+  const there = listed.filter((one) => one.installed);
+  const chosen = agent ?? usual(listed, open);
+  const place = cwd ?? folders[0] ?? "";
+
   const start = useMutation({
-    mutationFn: () =>
-      gateway.openSession({ agent: chosen, permissionMode: mode, ...(cwd.trim() && { cwd: cwd.trim() }) }),
-    onSuccess: async ({ sessionId }) => {
+    mutationFn: async () => {
+      const { sessionId } = await gateway.openSession({
+        agent: chosen,
+        permissionMode: mode,
+        ...(place.trim() && { cwd: place.trim() }),
+        ...(model.trim() && { model: model.trim() }),
+      });
+      // The session is there, whatever becomes of its first message: then that waits where it can be sent again.
+      const text = message.trim();
+      if (text) await gateway.say(sessionId, text).catch(() => keepDraft(`message:${sessionId}`, text));
+      return sessionId;
+    },
+    onSuccess: async (sessionId) => {
       onClose();
       await queries.invalidateQueries({ queryKey: SESSIONS });
       await navigate({ to: "/sessions/$sessionId", params: { sessionId } });
     },
   });
+  const begin = () => {
+    if (chosen && !start.isPending) start.mutate();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    start.mutate();
+    begin();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    begin();
   };
   const label = "mb-1 block font-medium";
   return (
-    <form onSubmit={submit} className="grid gap-4">
+    <form onSubmit={submit} onKeyDown={onKeyDown} className="grid gap-4">
       <label>
-        <span className={label}>Agent</span>
-        <select className={INPUT} value={chosen} onChange={(event) => setAgent(event.target.value)}>
-          {listed.map(({ name, installed }) => (
-            <option key={name} value={name} disabled={!installed}>
-              {installed ? name : `${name} (not installed)`}
-            </option>
-          ))}
-        </select>
-        {missing.map(({ name, missing: words }) => (
-          <span key={name} className="mt-1 block text-xs wrap-anywhere text-ink-2">
-            {words}
-          </span>
-        ))}
-      </label>
-      <label>
-        <span className={label}>Folder</span>
-        <input
-          className={`${INPUT} font-mono text-mono`}
-          value={cwd}
-          onChange={(event) => setCwd(event.target.value)}
-          placeholder="the gateway's folder"
-          autoComplete="off"
-          spellCheck={false}
+        <span className={label}>What should it do?</span>
+        <textarea
+          ref={first}
+          rows={3}
+          className={`${INPUT} field-sizing-content max-h-60 min-h-20`}
+          value={message}
+          onChange={(event) => setMessage(event.target.value)}
+          placeholder="The first message. Its first line becomes the session's title."
         />
       </label>
-      <fieldset>
+      <div>
+        <label>
+          <span className={label}>Folder</span>
+          <input
+            className={`${INPUT} font-mono text-mono`}
+            value={place}
+            onChange={(event) => setCwd(event.target.value)}
+            placeholder="the gateway's folder"
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </label>
+        {folders.length > 1 && (
+          <ul aria-label="Recent folders" className="flex flex-wrap gap-1 pt-1.5">
+            {folders.map((one) => (
+              <li key={one}>
+                <Button
+                  size="small"
+                  className="max-w-60 font-mono font-normal"
+                  aria-pressed={one === place}
+                  title={visible(one)}
+                  onClick={() => setCwd(one)}
+                >
+                  <span className="truncate">{visible(one.split("/").filter(Boolean).pop() ?? one)}</span>
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <div className="grid grid-cols-2 gap-4">
+        <label>
+          <span className={label}>Agent</span>
+          <select className={INPUT} value={chosen} onChange={(event) => setAgent(event.target.value)}>
+            {there.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span className={label}>Model</span>
+          <input
+            className={INPUT}
+            value={model}
+            onChange={(event) => setModel(event.target.value)}
+            placeholder="the agent's own choice"
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </label>
+        {listed
+          .filter((one) => !one.installed)
+          .map(({ name, missing }) => (
+            <p key={name} className="col-span-2 -mt-2 text-xs wrap-anywhere text-ink-2">
+              <Ticked text={missing ?? `${name} is not installed.`} />
+            </p>
+          ))}
+      </div>
+      <fieldset className="grid grid-cols-2 gap-x-4 max-wide:grid-cols-1">
         <legend className={label}>Permissions</legend>
         {MODES.map(({ value, label: name, about }) => (
-          <label key={value} className="flex min-h-9 items-start gap-2 py-1.5">
+          <label key={value} className="flex min-h-8 items-start gap-2 py-1">
             <input
               type="radio"
               name="mode"
-              className="mt-0.5 size-4"
+              className="mt-0.5 size-4 shrink-0"
               checked={mode === value}
               onChange={() => setMode(value)}
             />
@@ -100,11 +180,11 @@ function Fields({ onClose }: { onClose: () => void }) {
       </fieldset>
       <p role="alert" className="text-xs text-denied empty:hidden">
         {(agents.error ?? start.error)?.message}
-        {agents.data && listed.length === 0 && "No agent is set up here."}
+        {agents.data && there.length === 0 && "No agent is installed where the gateway runs."}
       </p>
       <div className="flex gap-2">
         <Button look="solid" type="submit" disabled={!chosen || start.isPending}>
-          Start
+          Start <Kbd>Ctrl Enter</Kbd>
         </Button>
         <Button look="quiet" onClick={onClose}>
           Back

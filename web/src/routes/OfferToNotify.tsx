@@ -17,7 +17,7 @@ export function OfferToNotify() {
   return (
     // Beside the sessions, where it covers nothing that somebody works with.
     <aside className="enter fixed bottom-24 left-4 z-10 flex w-[248px] flex-wrap items-center gap-2 border-y border-r border-y-line border-r-line bg-surface p-3 railed max-wide:inset-x-4 max-wide:top-3 max-wide:bottom-auto max-wide:w-auto">
-      <p className="min-w-0 flex-[1_1_180px]">Shall this browser tell you when something new waits?</p>
+      <p className="min-w-0 flex-[1_1_180px]">Notify you here about new asks?</p>
       <Button size="small" look="solid" onClick={() => void askToNotify()}>
         Notify me
       </Button>

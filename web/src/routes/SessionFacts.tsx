@@ -13,7 +13,7 @@ import { Shown } from "../text/Shown";
 import { age, clock, span } from "../text/time";
 import { visible } from "../text/visible";
 import { Icon, type IconName } from "../ui/Icon";
-import { RULES } from "./rules";
+import { RULES } from "./rulesKey";
 
 const MARK: Record<ReturnType<typeof tone>, { icon: IconName; look: string }> = {
   pending: { icon: "clock", look: "text-pending" },

@@ -1,72 +1,82 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import type { Session } from "../api/generated";
-import { AGENT, count, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
+import { hosted, isProgram, namesApart, sessionName } from "../interactions/words";
+import { grouped, NEED, tail } from "../session/groups";
 import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
+import { useNow } from "../session/now";
 import { Button } from "../ui/Button";
-import { NewSession } from "./NewSession";
+import { Icon } from "../ui/Icon";
+import { show } from "./sheet";
 
-/** The sessions, those that wait for a person marked. */
+/** So many of those that need nothing. */
+const MOST_DONE = 5;
+
+/** The sessions, by what they need: in the column on the left. */
 export function SessionList() {
   const { me } = useLive();
-  const [opening, setOpening] = useState(false);
-  const [withEnded, setWithEnded] = useState(false);
-  const open = useSessions();
-  const ended = useEndedSessions(withEnded);
-  const listed = [...open, ...ended];
-  const names = namesApart(listed);
+  const now = useNow();
+  const sessions = [...useSessions(), ...useEndedSessions()];
+  const names = namesApart(sessions);
   return (
-    <section aria-labelledby="sessions-heading" className="flex min-h-0 flex-col">
-      <div className="flex items-center justify-between py-1">
-        <h2 id="sessions-heading" className="text-xs font-semibold text-ink-2">
-          Sessions
-        </h2>
-        {mayAnswer(me) && (
-          <Button look="quiet" size="small" className="-mr-2" onClick={() => setOpening(true)}>
-            + New session
-          </Button>
-        )}
-      </div>
-      {listed.length === 0 && <p className="py-2 text-xs text-ink-2">No session is open.</p>}
-      <ul className="-mx-2 grid gap-px">
-        {listed.map((session) => (
-          <li key={session.sessionId}>
-            <Row session={session} name={names.get(session.sessionId) ?? sessionName(session)} />
-          </li>
-        ))}
-      </ul>
-      <Button look="quiet" size="small" className="-ml-2 w-fit" onClick={() => setWithEnded(!withEnded)}>
-        {withEnded ? "Hide ended sessions" : "Show ended sessions"}
-      </Button>
-      <NewSession open={opening} onClose={() => setOpening(false)} />
+    <section aria-label="Sessions" className="-mx-2">
+      {mayAnswer(me) && (
+        <Button look="quiet" size="small" className="w-full justify-start" onClick={() => show("new session")}>
+          <Icon name="plus" /> New session
+        </Button>
+      )}
+      {sessions.length === 0 && <p className="px-2 py-2 text-xs text-ink-3">No sessions yet.</p>}
+      {grouped(sessions, now).map(({ need, sessions: found }) => {
+        const isDone = need === "today" || need === "earlier";
+        const shown = isDone ? found.slice(0, MOST_DONE) : found;
+        return (
+          <div key={need}>
+            <h2 className="flex items-baseline gap-1.5 px-2 pt-3 pb-1 text-xs font-semibold text-ink-2">
+              {NEED[need]} <span className="font-normal text-ink-3">{found.length}</span>
+            </h2>
+            <ul>
+              {shown.map((session) => (
+                <li key={session.sessionId}>
+                  <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+      {sessions.length > 0 && (
+        <Link to="/sessions" className="block px-2 pt-3 text-xs text-ink-2 underline hover:text-ink">
+          All sessions
+        </Link>
+      )}
     </section>
   );
 }
 
-const DOT: Partial<Record<Session["state"], string>> = {
-  running: "◐",
-  waiting: "◐",
-  parked: "‖",
-  parking: "‖",
-  detached: "✕",
-};
+/** `shop-api, Claude Code`. Where the title is the folder, the folder is not said twice. */
+export function about(session: Session, name: string): string {
+  const last = session.cwd?.split("/").filter(Boolean).pop();
+  const isNamedSo = last !== undefined && name === last;
+  return [isNamedSo ? null : last, hosted(session.agent), session.state === "parked" && "parked"]
+    .filter(Boolean)
+    .join(", ");
+}
 
-function Row({ session, name }: { session: Session; name: string }) {
+export function SessionRow({ session, name, now }: { session: Session; name: string; now: number }) {
   const waits = session.openAsks > 0;
-  const does = isProgram(session.agent) ? null : AGENT[session.state];
-  const state = waits ? count(session.openAsks, "open ask") : does;
-  const tone = waits ? (session.state === "parked" ? "tone-parked" : "tone-pending") : "tone-expired";
+  const isDone = !waits && (session.state === "ended" || session.state === "idle" || isProgram(session.agent));
+  const look = waits ? `font-semibold ${session.state === "parked" ? "text-parked" : "text-pending"}` : "text-ink-3";
   return (
     <Link
       to="/sessions/$sessionId"
       params={{ sessionId: session.sessionId }}
-      className={`tag ${tone} grid min-h-11 grid-cols-[16px_minmax(0,1fr)] items-center gap-x-2 px-2 py-1.5 hover:bg-sunken aria-[current=page]:bg-sunken`}
+      className="tag grid min-h-11 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 px-2 py-1 hover:bg-canvas aria-[current=page]:bg-canvas aria-[current=page]:font-medium"
     >
-      <span aria-hidden="true" className="text-center text-xs text-tone">
-        {waits ? (session.state === "parked" ? "‖" : "●") : (DOT[session.state] ?? "·")}
+      <span className={`truncate ${isDone ? "text-ink-2" : ""}`}>{name}</span>
+      <span className={`text-right text-xs leading-5 tabular-nums ${look}`}>
+        {tail(session, now)}
+        {waits && <span className="sr-only"> {session.openAsks === 1 ? "ask waits" : "asks wait"}</span>}
       </span>
-      <span className="truncate font-medium">{name}</span>
-      <span className="col-start-2 truncate text-xs text-ink-2">{hosted(session.agent, state)}</span>
+      <span className="col-span-2 truncate text-xs font-normal text-ink-3">{about(session, name)}</span>
     </Link>
   );
 }

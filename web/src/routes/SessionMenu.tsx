@@ -19,11 +19,11 @@ export function SessionMenu({ session, goesOn, facts }: Props) {
   const close = () => setOpen(null);
   return (
     <>
-      <Button look="quiet" className="xl:hidden" onClick={() => setOpen("details")}>
+      <Button look="quiet" className="desk:hidden" onClick={() => setOpen("details")}>
         Details
       </Button>
       {goesOn && (
-        <Button look="quiet" className="max-xl:hidden" onClick={() => setOpen("end")}>
+        <Button look="quiet" className="max-desk:hidden" onClick={() => setOpen("end")}>
           End session…
         </Button>
       )}

@@ -22,7 +22,7 @@ const QUIET: AgentState[] = ["idle", "ended", "detached", "parked"];
 
 /** One session: what was said and done, the ask that waits, and room to write. */
 export function SessionPage() {
-  const { sessionId, askId } = useSessionPlace();
+  const { sessionId, askId, eventAt } = useSessionPlace();
   const { me, client } = useLive();
   const session = useSession(sessionId);
   const navigate = useNavigate();
@@ -41,7 +41,7 @@ export function SessionPage() {
   const facts = session && <SessionFacts session={session} agent={agent} transcript={transcript} />;
 
   return (
-    <div className="grid h-dvh min-w-0 grid-cols-[minmax(0,1fr)] bg-surface xl:grid-cols-[minmax(0,1fr)_272px]">
+    <div className="grid h-full min-h-0 min-w-0 grid-cols-[minmax(0,1fr)] bg-surface desk:grid-cols-[minmax(0,1fr)_272px]">
       <main className="flex min-h-0 min-w-0 flex-col">
         <header className="flex min-h-14 items-center gap-2 border-b border-line px-6 py-1.5 max-wide:px-2">
           <Button
@@ -76,7 +76,7 @@ export function SessionPage() {
             {canWrite ? "Nothing was said yet. Write to the agent below." : "Nothing was said here."}
           </p>
         ) : (
-          <TranscriptView view={view} cwd={session?.cwd ?? null} key={sessionId} />
+          <TranscriptView view={view} cwd={session?.cwd ?? null} found={eventAt} key={sessionId} />
         )}
         <div className="flex max-h-[78dvh] min-h-0 shrink-0 flex-col pr-6 pb-[max(16px,env(safe-area-inset-bottom))] pl-[72px] max-wide:px-4">
           <div className="flex min-h-0 w-full max-w-[720px] flex-col">
@@ -87,7 +87,7 @@ export function SessionPage() {
       </main>
       <aside
         aria-label="This session"
-        className="hidden min-h-0 overflow-y-auto border-l border-line bg-canvas p-4 xl:block"
+        className="hidden min-h-0 overflow-y-auto border-l border-line bg-canvas p-4 desk:block"
       >
         {facts}
       </aside>

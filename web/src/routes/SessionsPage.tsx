@@ -1,11 +1,45 @@
-import { SessionList } from "./SessionList";
+import { count, namesApart, sessionName } from "../interactions/words";
+import { grouped, NEED } from "../session/groups";
+import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
+import { useNow } from "../session/now";
+import { Button } from "../ui/Button";
+import { Icon } from "../ui/Icon";
+import { SessionRow } from "./SessionList";
+import { show } from "./sheet";
 
-/** The sessions, where there is no room for them beside everything else. */
+/** All sessions, by what they need. */
 export function SessionsPage() {
+  const { me } = useLive();
+  const now = useNow();
+  const sessions = [...useSessions(), ...useEndedSessions()];
+  const names = namesApart(sessions);
   return (
-    <main className="h-full overflow-y-auto px-10 pt-4 pb-6 max-wide:px-4">
-      <h1 className="sr-only">Sessions</h1>
-      <SessionList />
+    <main className="h-full overflow-y-auto bg-surface px-10 pb-10 max-wide:px-4">
+      <div className="max-w-[760px]">
+        <header className="flex min-h-14 items-center gap-3">
+          <h1 className="flex-1 text-lg font-semibold">Sessions</h1>
+          {mayAnswer(me) && (
+            <Button size="small" onClick={() => show("new session")}>
+              <Icon name="plus" /> New session
+            </Button>
+          )}
+        </header>
+        {sessions.length === 0 && <p className="text-ink-2">No sessions yet.</p>}
+        {grouped(sessions, now).map(({ need, sessions: found }) => (
+          <section key={need} aria-label={`${NEED[need]}: ${count(found.length, "session")}`} className="pb-3">
+            <h2 className="flex justify-between border-b border-line py-1.5 text-xs font-semibold text-ink-2">
+              {NEED[need]} <span className="font-normal text-ink-3">{found.length}</span>
+            </h2>
+            <ul className="divide-y divide-line border-b border-line">
+              {found.map((session) => (
+                <li key={session.sessionId}>
+                  <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
     </main>
   );
 }

@@ -16,6 +16,7 @@ import { useGatewayDesk } from "./desk";
 import { NEEDS_LINK } from "./LoginPage";
 import { announce, notify } from "./notify";
 import { OfferToNotify } from "./OfferToNotify";
+import { Sheets } from "./Sheets";
 import { Sidebar, Tabs } from "./Sidebar";
 import { useKeys } from "./useKeys";
 
@@ -108,6 +109,7 @@ function Desk({ live }: { live: Live }) {
         {!fillsPhone && <Tabs />}
       </div>
       <OfferToNotify />
+      <Sheets />
     </AnswerProvider>
   );
 }

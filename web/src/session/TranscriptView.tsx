@@ -9,6 +9,13 @@ import type { Item } from "./transcript";
 /** Near enough to the end to be carried along. */
 const AT_END = 120;
 
+interface Props {
+  view: SessionView;
+  cwd: string | null;
+  /** An event that somebody looked for: its place is shown instead of the end. */
+  found: number | null;
+}
+
 /** Calls stand close together below the words that explain them; what else begins has room. */
 function room(item: Item, before: Item | undefined): string {
   if (before === undefined) return "";
@@ -17,7 +24,7 @@ function room(item: Item, before: Item | undefined): string {
 }
 
 /** What was said and done. Only what is in sight is in the page: fifty thousand events scroll like fifty. */
-export function TranscriptView({ view, cwd }: { view: SessionView; cwd: string | null }) {
+export function TranscriptView({ view, cwd, found }: Props) {
   const { items, agent } = view.transcript;
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const toggle = useCallback(
@@ -41,15 +48,22 @@ export function TranscriptView({ view, cwd }: { view: SessionView; cwd: string |
     scrollEndThreshold: AT_END,
   });
   const started = items.length > 0;
+  const isReady = view.ready;
+  // The item that the event is part of began with it or before it.
+  const foundAt = found === null || !isReady ? -1 : items.findLastIndex((item) => item.key <= found);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is there
+  useEffect(() => {
+    if (foundAt >= 0) rows.scrollToIndex(foundAt, { align: "center" });
+  }, [found, isReady]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the first items are there
   useEffect(() => {
-    if (started) rows.scrollToEnd();
+    if (started && found === null) rows.scrollToEnd();
   }, [started]);
   // When the dock grows, the end stays in sight for those who were there.
   useEffect(() => {
     const box = scroll.current;
     if (!box) return;
-    let wasAtEnd = true;
+    let wasAtEnd = found === null;
     const onScroll = () => {
       wasAtEnd = rows.isAtEnd(AT_END);
     };
@@ -60,7 +74,7 @@ export function TranscriptView({ view, cwd }: { view: SessionView; cwd: string |
       box.removeEventListener("scroll", onScroll);
       sized.disconnect();
     };
-  }, [rows]);
+  }, [rows, found]);
   return (
     <Scrollable
       ref={scroll}
@@ -86,7 +100,7 @@ export function TranscriptView({ view, cwd }: { view: SessionView; cwd: string |
               ref={rows.measureElement}
               data-index={row.index}
               data-time={isNewMinute ? time : ""}
-              className={`absolute top-0 left-0 grid w-full grid-cols-[72px_minmax(0,720px)] before:pr-4 before:text-right before:font-mono before:text-xs before:leading-6 before:text-ink-3 before:content-[attr(data-time)] max-wide:grid-cols-[minmax(0,1fr)] max-wide:before:hidden ${room(item, before)}`}
+              className={`absolute top-0 left-0 grid w-full grid-cols-[72px_minmax(0,720px)] items-baseline before:pr-4 before:text-right before:font-mono before:text-xs before:text-ink-3 before:content-[attr(data-time)] max-wide:grid-cols-[minmax(0,1fr)] max-wide:before:hidden ${room(item, before)} ${row.index === foundAt ? "bg-pending-bg" : ""}`}
               style={{ transform: `translateY(${row.start}px)` }}
             >
               <ItemView

@@ -36,15 +36,22 @@ export function useSessions(): Session[] {
 }
 const NONE: Session[] = [];
 
-/** Those that have, once somebody wants to see them. */
-export function useEndedSessions(wanted: boolean): Session[] {
+/** Those that ended last. */
+export function useEndedSessions(): Session[] {
   const { data } = useQuery({
     queryKey: [...SESSIONS, "ended"],
     queryFn: gateway.endedSessions,
-    refetchInterval: 10_000,
-    enabled: wanted,
+    refetchInterval: 30_000,
   });
-  return (wanted && data?.sessions) || NONE;
+  return data?.sessions ?? NONE;
+}
+
+/** Was anything ever started here? Nothing is said before it is known. */
+export function useHasSessions(): boolean | null {
+  const open = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions });
+  const ended = useQuery({ queryKey: [...SESSIONS, "ended"], queryFn: gateway.endedSessions });
+  if (!open.data || !ended.data) return null;
+  return open.data.sessions.length + ended.data.sessions.length > 0;
 }
 
 /** One session: of the list, or, where it has ended or is too old for that, by itself. */

@@ -3,18 +3,21 @@
 import { useSyncExternalStore } from "react";
 import type { InteractionMode } from "../api/generated";
 
+export type Theme = "system" | "light" | "dark";
+
 export interface Settings {
   /** Off: this client shows asks and does not answer them. */
   interaction: InteractionMode;
   /** One question with one choice is sent when it is chosen. */
   sendOnPick: boolean;
   notify: "unasked" | "on" | "off";
+  theme: Theme;
   /** Prompts that were put off: shown last, and not docked. */
   notNow: string[];
 }
 
 const KEY = "holdstead:settings";
-const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", notNow: [] };
+const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", theme: "system", notNow: [] };
 const MOST_NOT_NOW = 200;
 
 const listeners = new Set<() => void>();

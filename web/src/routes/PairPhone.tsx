@@ -1,0 +1,4 @@
+/** Where a phone is brought in. */
+export function PairPhone() {
+  return null;
+}
