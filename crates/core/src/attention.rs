@@ -33,6 +33,10 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         },
         EventBody::SessionStatus(status) => status.agent == AgentState::Ended,
         EventBody::SessionOpened(_)
+        | EventBody::SessionArchived(_)
+        | EventBody::SessionUnarchived(_)
+        | EventBody::InteractionSnoozed(_)
+        | EventBody::InteractionUnsnoozed(_)
         | EventBody::TextDelta(_)
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
@@ -58,8 +62,14 @@ pub fn is_unfinished(head: &Head) -> bool {
     head.alive.is_some() || undelivered || !head.submitted.is_empty() || unended
 }
 
+/// When somebody must look at the ask: to close it, or because its snooze is over.
+pub fn due_at(ask: &Ask) -> Option<Timestamp> {
+    let unsnoozes_at = ask.snoozed.as_ref().map(|snoozed| snoozed.until);
+    closes_at(ask).into_iter().chain(unsnoozes_at).min()
+}
+
 /// When somebody must close the ask. One that its tool is deciding on closes by that decision alone.
-pub fn closes_at(ask: &Ask) -> Option<Timestamp> {
+pub(crate) fn closes_at(ask: &Ask) -> Option<Timestamp> {
     let deadline = match ask.state {
         AskState::Open | AskState::Queued => ask.deadline?,
         AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => return None,

@@ -4,6 +4,7 @@
 
 pub(crate) mod acknowledge;
 pub(crate) mod allow;
+pub(crate) mod archive;
 pub(crate) mod begin;
 pub(crate) mod block_end;
 pub(crate) mod cancel;
@@ -30,12 +31,14 @@ pub(crate) mod resume;
 pub(crate) mod retell;
 pub(crate) mod revoke;
 pub(crate) mod set_variables;
+pub(crate) mod snooze;
 pub(crate) mod stay;
 pub(crate) mod trust;
 
 use holdstead_protocol::{
-    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest, LeftOut, NotRun,
-    SessionOpened, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
+    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
+    InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, SessionArchived, SessionOpened,
+    SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
 };
 use serde_json::Value;
 
@@ -54,6 +57,14 @@ pub enum Command {
     Message(UserMessage),
     /// A person sets variables.
     SetVariables(VariablesSet),
+    /// A person puts the session out of the way of lists.
+    Archive(SessionArchived),
+    /// And brings it back.
+    Unarchive(SessionUnarchived),
+    /// A person wants to see an ask later.
+    Snooze(InteractionSnoozed),
+    /// And now after all.
+    Unsnooze(InteractionUnsnoozed),
     /// The agent is given the next message. With its first one the session is initialised.
     Begin { turn_id: TurnId, start: Start },
     /// A rule keeps the agent from ending its turn.
@@ -146,6 +157,10 @@ impl Command {
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
+            | Self::Archive(_)
+            | Self::Unarchive(_)
+            | Self::Snooze(_)
+            | Self::Unsnooze(_)
             | Self::Begin { .. }
             | Self::BlockEnd(_)
             | Self::Respond(_)
@@ -174,6 +189,8 @@ impl Command {
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
+            | Self::Archive(_)
+            | Self::Unarchive(_)
             | Self::Begin { .. }
             | Self::BlockEnd(_)
             | Self::Record(_)
@@ -195,6 +212,8 @@ impl Command {
             }
             Self::Respond(respond) => vec![respond.interaction_id],
             Self::Allow(allow) => vec![allow.interaction_id],
+            Self::Snooze(snooze) => vec![snooze.interaction_id],
+            Self::Unsnooze(unsnooze) => vec![unsnooze.interaction_id],
             Self::Retell(retell) => vec![retell.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],
             Self::Expire(expire) => vec![expire.interaction_id],
@@ -227,6 +246,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Open(_) => Err(Rejection::AlreadyOpen),
         Command::Message(message) => message::decide(&session.head, message),
         Command::SetVariables(set) => set_variables::decide(&session.head, set),
+        Command::Archive(archived) => archive::decide(&session.head, archived),
+        Command::Unarchive(unarchived) => archive::undo(&session.head, unarchived),
+        Command::Snooze(snooze) => snooze::decide(session, snooze, now),
+        Command::Unsnooze(unsnooze) => snooze::undo(session, unsnooze),
         Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
         Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
         Command::Record(outputs) => record::decide(&session.head, outputs),

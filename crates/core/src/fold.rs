@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::command::set_variables;
 use crate::policy::used_by;
 use crate::state::{Action, PendingTurn, ResponseRecord};
-use crate::{Ask, AskSpec, Head, RuleUse, Session, State, UnconfirmedResult, shape};
+use crate::title::title_of;
+use crate::{Archived, Ask, AskSpec, Head, RuleUse, Session, Snoozed, State, UnconfirmedResult, shape};
 
 /// The agent of a session whose program only asks.
 pub const CALLER: &str = "caller";
@@ -35,7 +36,15 @@ pub fn fold(state: &mut State, event: &Event) {
     };
     let (seq, at) = (event.seq, event.at);
     match &event.body {
+        EventBody::SessionArchived(archived) => {
+            session.head.archived = Some(Archived { at, by: archived.by.clone() });
+        }
+        EventBody::SessionUnarchived(_) => session.head.archived = None,
         EventBody::UserMessage(message) => {
+            session.head.archived = None;
+            if session.head.title.is_none() {
+                session.head.title = title_of(&message.text);
+            }
             session.head.pending.push(PendingTurn { turn_id: message.turn_id, seq })
         }
         EventBody::InteractionRequest(request) => session.request(request, seq, at),
@@ -53,6 +62,12 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
             ask.state = AskState::Closed { closing: closed.closing };
         }),
+        EventBody::InteractionSnoozed(snoozed) => session.change(snoozed.interaction_id, seq, |ask| {
+            ask.snoozed = Some(Snoozed { until: snoozed.until, by: snoozed.by.clone() });
+        }),
+        EventBody::InteractionUnsnoozed(unsnoozed) => {
+            session.change(unsnoozed.interaction_id, seq, |ask| ask.snoozed = None)
+        }
         EventBody::LateAnswer(late) => session.late(late, seq, at),
         EventBody::GrantAdded(added) => {
             session.head.grants.insert(added.grant.grant_id, added.grant.clone());
@@ -92,6 +107,8 @@ pub fn fold(state: &mut State, event: &Event) {
 fn opened_session(opened: &SessionOpened) -> Session {
     let head = Head {
         owner: opened.owner.clone(),
+        title: opened.title.clone().filter(|title| !title.trim().is_empty()),
+        archived: None,
         hosted: opened.agent != CALLER,
         agent: AgentState::Idle,
         alive: None,
@@ -123,6 +140,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
 
 impl Session {
     fn request(&mut self, request: &InteractionRequest, seq: Seq, at: Timestamp) {
+        self.head.archived = None;
         let id = request.interaction_id;
         let earlier = self.asks.remove(&id);
         if let Some(earlier) = earlier.as_ref().filter(|_| self.head.live.remove(&id)) {
@@ -161,6 +179,7 @@ impl Session {
                 seq,
                 responses,
                 late: None,
+                snoozed: None,
             },
         );
         self.refresh(id);
@@ -263,6 +282,7 @@ impl Session {
             seq,
             at,
         };
+        self.head.archived = None;
         self.head.unconfirmed_results.remove(&late.interaction_id);
         self.change(late.interaction_id, seq, |ask| match ask.state {
             // Settled in time; this event only repeats it to the agent.
@@ -350,6 +370,9 @@ impl Session {
         if let Some(ask) = self.asks.get_mut(&id) {
             change(ask);
             ask.seq = seq;
+            if !ask.is_answerable() {
+                ask.snoozed = None;
+            }
             self.refresh(id);
         }
     }

@@ -23,10 +23,11 @@ pub mod shape;
 mod spec;
 mod state;
 mod telling;
+mod title;
 
 pub use asking::{asked, asking};
 pub use attention::{
-    AfterHold, AfterLimit, after_hold, after_limit, closes_at, concerns_host, is_unfinished, waits_for,
+    AfterHold, AfterLimit, after_hold, after_limit, concerns_host, due_at, is_unfinished, waits_for,
 };
 pub use command::allow::Allow;
 pub use command::begin::Start;
@@ -58,5 +59,6 @@ pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
 pub use spec::AskSpec;
 pub use state::{
-    Action, Ask, Head, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session, State, UnconfirmedResult,
+    Action, Archived, Ask, Head, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session, Snoozed,
+    State, UnconfirmedResult,
 };

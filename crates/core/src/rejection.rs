@@ -10,6 +10,20 @@ pub enum Rejection {
     AlreadyOpen,
     #[error("this session has ended: open a new one")]
     Ended,
+    #[error("this session was erased: nothing more is written to it")]
+    Erased,
+    #[error(
+        "{} of this session {} for a person: answer what is open or stop the turn, then archive it",
+        if *open == 1 { "one ask".to_owned() } else { format!("{open} asks") },
+        if *open == 1 { "waits" } else { "wait" }
+    )]
+    AsksOpen { open: usize },
+    #[error("the agent is at work: wait until it is done or stop it, then archive the session")]
+    AtWork,
+    #[error("an ask is snoozed until a time to come, at most seven days from now: choose another time")]
+    BadSnooze,
+    #[error("this ask has been answered: there is nothing to see later")]
+    Answered,
     #[error("there is no such ask in this session")]
     UnknownAsk,
     #[error(

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 12;
+pub const STATE_VERSION: u32 = 13;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +44,15 @@ pub struct Session {
 }
 
 /// What there is of a session without its asks, always whole. It holds ids, states and
-/// small values, never what was said: it is read and written
+/// small values, and of what was said its title alone: it is read and written
 /// at every append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub owner: OwnerId,
+    /// As it was opened with; else the beginning of its first message.
+    pub title: Option<String>,
+    /// Out of the way of lists.
+    pub archived: Option<Archived>,
     /// It has an agent that reads messages. A program that only asks has none.
     pub hosted: bool,
     pub agent: AgentState,
@@ -98,6 +102,13 @@ pub struct Head {
     pub awaiting: BTreeMap<ToolCallId, InteractionId>,
     /// Inputs whose approval may have taken effect in an agent that died.
     pub may_have_run: BTreeSet<Digest>,
+}
+
+/// Who archived a session, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archived {
+    pub at: Timestamp,
+    pub by: String,
 }
 
 /// A message that waits for its turn.
@@ -156,6 +167,15 @@ pub struct Ask {
     pub responses: Vec<ResponseRecord>,
     /// An answer that came too late to settle it.
     pub late: Option<ResponseRecord>,
+    /// Only while a person can answer it.
+    pub snoozed: Option<Snoozed>,
+}
+
+/// A person wants to see the ask later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snoozed {
+    pub until: Timestamp,
+    pub by: String,
 }
 
 /// A response that won a prompt, without its words.
@@ -214,6 +234,14 @@ impl Ask {
         match self.state {
             AskState::Open | AskState::Submitted { .. } | AskState::Queued => true,
             AskState::Settled { .. } | AskState::Closed { .. } => false,
+        }
+    }
+
+    /// A person can still answer it.
+    pub fn is_answerable(&self) -> bool {
+        match self.state {
+            AskState::Open | AskState::Queued => true,
+            AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Closed { .. } => false,
         }
     }
 

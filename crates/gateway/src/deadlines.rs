@@ -1,4 +1,4 @@
-//! One timer for every deadline: it asks the store what is due, and closes that.
+//! One timer for every deadline: it asks the store what is due, and closes that, or shows it again where its snooze is over.
 //!
 //! No ask has a timer of its own, and firing is an ordinary append: if the ask was answered or shown again
 //! meanwhile, nothing happens.

@@ -52,6 +52,8 @@ impl Hub {
                     session_id: session,
                     seq: ask.seq,
                     state: ask.state.clone(),
+                    snoozed_until: ask.snoozed.as_ref().map(|snoozed| snoozed.until),
+                    snoozed_by: ask.snoozed.as_ref().map(|snoozed| snoozed.by.clone()),
                 });
             }
         }

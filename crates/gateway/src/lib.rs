@@ -5,6 +5,7 @@
 
 mod access;
 mod agent_token;
+mod aside;
 mod ask;
 mod changes;
 pub mod cursor;

@@ -7,7 +7,7 @@ use holdstead_protocol::api::PastRead;
 use holdstead_protocol::{
     AskBody, Decider, EventBody, InteractionId, InteractionRequest, OwnerId, Response, Rule, Seq, ToolCallId,
 };
-use holdstead_store::{SessionQuery, SessionRecord};
+use holdstead_store::{SessionQuery, SessionRecord, SessionsOnly};
 use serde_json::Value;
 
 use crate::{Gateway, GatewayError};
@@ -58,7 +58,8 @@ struct Left {
 impl Gateway {
     /// What was read, the newest session first.
     pub(crate) async fn past(&self, owner: &OwnerId) -> Result<(Vec<PastSession>, PastRead), GatewayError> {
-        let newest = SessionQuery { owner: owner.clone(), before: None, states: Vec::new(), limit: SESSIONS };
+        let newest =
+            SessionQuery { owner: owner.clone(), before: None, only: SessionsOnly::All, limit: SESSIONS };
         let records = self.inner.journal.sessions(newest).await?;
         let mut read = PastRead { is_all: records.len() < SESSIONS as usize, ..PastRead::default() };
         let mut left = Left { events: EVENTS, calls: CALLS, bytes: BYTES };
@@ -146,6 +147,10 @@ impl Reading {
                 None
             }
             EventBody::SessionOpened(_)
+            | EventBody::SessionArchived(_)
+            | EventBody::SessionUnarchived(_)
+            | EventBody::InteractionSnoozed(_)
+            | EventBody::InteractionUnsnoozed(_)
             | EventBody::UserMessage(_)
             | EventBody::TextDelta(_)
             | EventBody::ThinkingDelta(_)

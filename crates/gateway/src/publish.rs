@@ -47,7 +47,10 @@ impl Gateway {
         if appended.session.head.agent == AgentState::Ended {
             self.inner.masks().forget(session);
         }
-        let deadline = |event: &Event| matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some());
+        let deadline = |event: &Event| {
+            matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some())
+                || matches!(&event.body, EventBody::InteractionSnoozed(_))
+        };
         if appended.events.iter().any(deadline) {
             self.inner.new_deadline.notify_one();
         }

@@ -82,6 +82,10 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             let field = (format!("variables.{name}"), (*why).to_owned());
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
+        Rejection::BadSnooze => {
+            let field = ("until".to_owned(), "must be to come, and at most seven days from now".to_owned());
+            Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
+        }
         Rejection::TooManyVariables { .. }
         | Rejection::WrongAction { .. }
         | Rejection::Marked
@@ -96,6 +100,10 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),
         Rejection::AlreadyOpen
         | Rejection::Ended
+        | Rejection::Erased
+        | Rejection::AsksOpen { .. }
+        | Rejection::AtWork
+        | Rejection::Answered
         | Rejection::NothingToDecide
         | Rejection::TooManyAttempts { .. }
         | Rejection::NotDue

@@ -9,7 +9,7 @@ use holdstead_protocol::api::{ListedRule, NewRule};
 use holdstead_protocol::{
     AgentState, Grant, GrantId, InteractionId, Layer, OwnerId, Rule, RuleText, Scope, SessionId,
 };
-use holdstead_store::{SessionQuery, SessionRecord};
+use holdstead_store::{SessionQuery, SessionRecord, SessionsOnly};
 use serde_json::Value;
 
 use crate::{Gateway, GatewayError, Person, owner_journal};
@@ -22,7 +22,8 @@ const INPUT: usize = 2_000;
 impl Gateway {
     /// All rules that count in this owner's sessions, but for those of projects.
     pub async fn rules(&self, owner: &OwnerId) -> Result<Vec<ListedRule>, GatewayError> {
-        let newest = SessionQuery { owner: owner.clone(), before: None, states: Vec::new(), limit: SESSIONS };
+        let newest =
+            SessionQuery { owner: owner.clone(), before: None, only: SessionsOnly::All, limit: SESSIONS };
         let sessions = self.inner.journal.sessions(newest).await?;
         let uses = uses(&sessions);
         let mut listed = Vec::new();
@@ -80,7 +81,7 @@ impl Gateway {
             expires_at: grant.expires_at,
             interaction_id: grant.interaction_id,
             session_id: session.map(|session| session.id),
-            session_title: session.and_then(|session| session.opened.title.clone()),
+            session_title: session.and_then(|session| session.title.clone()),
             line: None,
             agent: None,
             input,

@@ -1,12 +1,14 @@
 //! What the store remembers, as clients see it.
 
 use holdstead_protocol::AgentState;
-use holdstead_protocol::api::{Erased, Interaction, Session};
+use holdstead_protocol::api::{Archived, Erased, Interaction, Session};
 use holdstead_store::{AskRecord, SessionRecord};
 
 use crate::presence::Audience;
 
 pub(crate) fn interaction(record: AskRecord) -> Interaction {
+    let (snoozed_until, snoozed_by) =
+        record.ask.snoozed.clone().map(|snoozed| (snoozed.until, snoozed.by)).unzip();
     let parked = match record.agent_state {
         AgentState::Parking | AgentState::Parked => true,
         AgentState::Idle
@@ -23,6 +25,8 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
         opened_at: record.ask.opened_at,
         responded_at: record.ask.responses.last().map(|response| response.at),
         parked: parked && record.ask.is_blocking(),
+        snoozed_until,
+        snoozed_by,
         state: record.ask.state,
         delivery: record.ask.delivery,
         ran_other_than_approved: record.ask.ran_other_than_approved,
@@ -38,7 +42,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
     Session {
         session_id: record.id,
         agent: record.opened.agent,
-        title: record.opened.title,
+        title: record.title,
         cwd: record.opened.cwd,
         permission_mode: record.opened.permission_mode,
         seq: record.head,
@@ -51,6 +55,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         opened_at: record.opened_at,
         opened_by: record.opened.opened_by,
         changed_at: record.changed_at,
+        archived: record.archived.map(|archived| Archived { at: archived.at, by: archived.by }),
         erased: record.erased.map(|erasure| Erased { at: erasure.at, by: erasure.by }),
     }
 }

@@ -73,6 +73,9 @@ macro_rules! events {
 
 events! {
     SessionOpened(SessionOpened) = "session_opened",
+    /// Out of the way of people's lists, until something is said or asked in it again.
+    SessionArchived(SessionArchived) = "session_archived",
+    SessionUnarchived(SessionUnarchived) = "session_unarchived",
     UserMessage(UserMessage) = "user_message",
     TextDelta(TextDelta) = "text_delta",
     ThinkingDelta(ThinkingDelta) = "thinking_delta",
@@ -86,6 +89,9 @@ events! {
     InteractionResponse(Box<InteractionResponse>) = "interaction_response",
     InteractionUpdate(InteractionUpdate) = "interaction_update",
     InteractionClosed(InteractionClosed) = "interaction_closed",
+    /// Out of sight on every screen for a while. It changes nothing else about the ask.
+    InteractionSnoozed(InteractionSnoozed) = "interaction_snoozed",
+    InteractionUnsnoozed(InteractionUnsnoozed) = "interaction_unsnoozed",
     LateAnswer(Box<LateAnswer>) = "late_answer",
     GrantAdded(GrantAdded) = "grant_added",
     GrantRevoked(GrantRevoked) = "grant_revoked",
@@ -107,8 +113,12 @@ impl EventBody {
             Self::InteractionResponse(response) => Some(response.interaction_id),
             Self::InteractionUpdate(update) => Some(update.interaction_id),
             Self::InteractionClosed(closed) => Some(closed.interaction_id),
+            Self::InteractionSnoozed(snoozed) => Some(snoozed.interaction_id),
+            Self::InteractionUnsnoozed(unsnoozed) => Some(unsnoozed.interaction_id),
             Self::LateAnswer(late) => Some(late.interaction_id),
             Self::SessionOpened(_)
+            | Self::SessionArchived(_)
+            | Self::SessionUnarchived(_)
             | Self::UserMessage(_)
             | Self::TextDelta(_)
             | Self::ThinkingDelta(_)
@@ -206,6 +216,24 @@ impl SessionOpened {
             opened_by: None,
         }
     }
+}
+
+/// A person archived the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionArchived {
+    pub by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
+}
+
+/// A person brought it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionUnarchived {
+    pub by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -368,6 +396,31 @@ pub struct InteractionClosed {
     /// The words the agent is given, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// A person wants to see the ask later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionSnoozed {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    pub until: Timestamp,
+    pub by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
+}
+
+/// It is in sight again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionUnsnoozed {
+    pub interaction_id: InteractionId,
+    pub prompt_id: PromptId,
+    /// Left out where its time had come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Actor>,
 }
 
 /// An answer that came after its ask was queued or expired. It settles nothing: it goes to the agent as a message, or is

@@ -31,10 +31,10 @@ pub use ask::{
 };
 pub use event::{
     AskChange, ContextSaid, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
-    InteractionResponse, InteractionUpdate, LateAnswer, Opener, ProcessChange, RevokedWhy, SessionError,
-    SessionInitialised, SessionOpened, SessionStatus, StopReason, TextDelta, ThinkingDelta, ToolCallDelta,
-    ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage,
-    VariablesSet,
+    InteractionResponse, InteractionSnoozed, InteractionUnsnoozed, InteractionUpdate, LateAnswer, Opener,
+    ProcessChange, RevokedWhy, SessionArchived, SessionError, SessionInitialised, SessionOpened,
+    SessionStatus, SessionUnarchived, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage, VariablesSet,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{

@@ -170,10 +170,12 @@ impl Audit<'_> {
     /// What the lists are made from.
     fn is_opening(&self, row: &Row) -> bool {
         let expected = self.opened.as_ref().and_then(|(opened, at)| rows::opening_row(opened, *at).ok());
-        let unfinished = self.state.session().map(|session| is_unfinished(&session.head));
+        let Some(Session { head, .. }) = self.state.session() else { return false };
         expected.is_some()
             && decode::opening_row(row).ok() == expected
-            && row.flag("unfinished").ok() == unfinished
+            && row.flag("unfinished").ok() == Some(is_unfinished(head))
+            && row.maybe_bytes("title").ok() == Some(head.title.clone().map(String::into_bytes))
+            && decode::archived(row).ok().as_ref() == Some(&head.archived)
     }
 
     fn check_erasure(&self, row: &Row) -> Result<Result<(), Fault>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use holdstead_core::{Ask, Head, STATE_VERSION};
+use holdstead_core::{Archived, Ask, Head, STATE_VERSION};
 use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
     OwnerId, Seq, SessionError, SessionId, SessionOpened, Timestamp,
@@ -73,6 +73,11 @@ pub(crate) fn checkpoint(row: &Row) -> Result<Checkpoint, StoreError> {
     })
 }
 
+pub(crate) fn archived(row: &Row) -> Result<Option<Archived>, StoreError> {
+    let by = row.maybe_text("archived_by")?;
+    Ok(maybe_moment(row, "archived_at")?.zip(by).map(|(at, by)| Archived { at, by }))
+}
+
 pub(crate) fn erasure(row: &Row) -> Result<Option<Erasure>, StoreError> {
     let by = row.maybe_text("erased_by")?;
     Ok(maybe_moment(row, "erased_at")?.zip(by).map(|(at, by)| Erasure { at, by }))
@@ -83,7 +88,7 @@ pub(crate) fn erased_head(session: SessionId, row: &Row) -> Result<HeadRow, Stor
     let state = erase::erased(&json(&row.bytes("opened")?)?)?;
     let (seq, at) = (seq(row, "last_seq")?, moment(row, "last_at")?);
     let head = rows::head_row(session, &state, seq, at, hash(row, "head_hash")?)?;
-    Ok(HeadRow { unfinished: row.flag("unfinished")?, ..head })
+    Ok(HeadRow { unfinished: row.flag("unfinished")?, archived: archived(row)?, ..head })
 }
 
 pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
@@ -91,7 +96,6 @@ pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
     Ok(OpeningRow {
         owner: row.text("owner")?,
         agent: row.bytes("agent")?,
-        title: row.maybe_bytes("title")?,
         // An older version may have written the same facts in other bytes.
         opened: rows::opening_row(&json(&row.bytes("opened")?)?, opened_at)?.opened,
         opened_at,
@@ -119,17 +123,19 @@ pub(crate) fn head(row: &Row) -> Result<(SessionId, StoredHead), StoreError> {
 pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
     let id = SessionId::from_uuid(row.id("id")?);
     let opened: SessionOpened = json(&row.bytes("opened")?)?;
+    let state = state(id, row)?;
     Ok(SessionRecord {
         id,
         owner: opened.owner.clone(),
         agent: opened.agent.clone(),
-        title: opened.title.clone(),
+        title: state.title.clone(),
         cwd: opened.cwd.clone(),
         permission_mode: opened.permission_mode,
         head: seq(row, "last_seq")?,
-        state: state(id, row)?,
+        state,
         opened_at: moment(row, "opened_at")?,
         changed_at: moment(row, "changed_at")?,
+        archived: archived(row)?,
         erased: erasure(row)?,
         opened,
     })

@@ -65,7 +65,7 @@ pub use private::owners_alone;
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
     LoginLinkRecord, PersonRecord, QueryPlan, SealedSecret, SecretsOf, SessionQuery, SessionRecord,
-    TicketRecord,
+    SessionsOnly, TicketRecord,
 };
 pub use round::Round;
 pub use sqlite::SqliteJournal;

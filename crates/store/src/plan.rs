@@ -122,6 +122,7 @@ fn plan_or_panic(
 /// A session while the batch is being decided.
 struct Draft {
     state: State,
+    erased: bool,
     last_seq: Seq,
     last_at: Option<Timestamp>,
     hash: Hash,
@@ -133,6 +134,7 @@ struct Draft {
 
 impl Draft {
     fn of(head: Option<StoredHead>, asks: BTreeMap<InteractionId, Ask>) -> Self {
+        let erased = head.as_ref().is_some_and(|head| head.erased);
         let (state, last_seq, last_at, hash) = match head {
             None => (State::Unopened, Seq::START, None, chain::START),
             Some(stored) => {
@@ -142,6 +144,7 @@ impl Draft {
         };
         Self {
             state,
+            erased,
             last_seq,
             last_at,
             hash,
@@ -163,6 +166,9 @@ impl Draft {
         let concerned =
             self.state.session().map(|session| item.command.concerns(&session.head)).unwrap_or_default();
         let bodies = decide(&self.state, &item.command, at)?;
+        if self.erased && !bodies.is_empty() {
+            return Err(Rejection::Erased.into());
+        }
         // All bytes first: an item that does not fit changes nothing.
         let mut lines = Vec::with_capacity(bodies.len());
         for body in bodies {

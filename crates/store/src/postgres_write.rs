@@ -149,19 +149,19 @@ async fn insert_heads(
 ) -> Result<HashSet<SessionId>, StoreError> {
     let inserted = sqlx::query_scalar(
         "INSERT INTO sessions (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, changed_at, listed, unfinished) \
+         agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
          SELECT id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, last_at, listed, unfinished \
+         agent_state, opened, opened_at, last_at, listed, unfinished, archived_at, archived_by \
          FROM UNNEST($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bytea[], \
-         $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bool[], $14::bool[]) \
+         $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bool[], $14::bool[], $15::bigint[], $16::text[]) \
          AS new (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, listed, unfinished) \
+         agent_state, opened, opened_at, listed, unfinished, archived_at, archived_by) \
          ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id",
     )
     .bind(column(rows, |(head, _)| head.id.uuid()))
     .bind(column(rows, |(_, opening)| opening.owner.as_str()))
     .bind(column(rows, |(_, opening)| opening.agent.as_slice()))
-    .bind(column(rows, |(_, opening)| opening.title.as_deref()))
+    .bind(column(rows, |(head, _)| head.title.as_deref()))
     .bind(column(rows, |(head, _)| decode::number(head.last_seq)))
     .bind(column(rows, |(head, _)| head.last_at.micros()))
     .bind(column(rows, |(head, _)| head.hash.as_slice()))
@@ -172,6 +172,8 @@ async fn insert_heads(
     .bind(column(rows, |(_, opening)| opening.opened_at.micros()))
     .bind(column(rows, |(_, opening)| opening.listed))
     .bind(column(rows, |(head, _)| head.unfinished))
+    .bind(column(rows, |(head, _)| head.archived.as_ref().map(|archived| archived.at.micros())))
+    .bind(column(rows, |(head, _)| head.archived.as_ref().map(|archived| archived.by.as_str())))
     .fetch_all(connection)
     .await?;
     Ok(inserted.into_iter().map(SessionId::from_uuid).collect())
@@ -188,9 +190,11 @@ async fn update_heads<'r>(
     sqlx::query(
         "UPDATE sessions s SET last_seq = new.last_seq, last_at = new.last_at, head_hash = new.head_hash, \
          state_version = new.state_version, state = new.state, agent_state = new.agent_state, \
-         changed_at = new.last_at, unfinished = new.unfinished \
+         changed_at = new.last_at, unfinished = new.unfinished, title = new.title, \
+         archived_at = new.archived_at, archived_by = new.archived_by \
          FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bytea[], \
-         $8::bool[]) AS new (id, last_seq, last_at, head_hash, state_version, state, agent_state, unfinished) \
+         $8::bool[], $9::bytea[], $10::bigint[], $11::text[]) AS new (id, last_seq, last_at, head_hash, \
+         state_version, state, agent_state, unfinished, title, archived_at, archived_by) \
          WHERE s.id = new.id",
     )
     .bind(column(&rows, |head| head.id.uuid()))
@@ -201,6 +205,9 @@ async fn update_heads<'r>(
     .bind(column(&rows, |head| head.state.as_slice()))
     .bind(column(&rows, |head| head.agent_state.as_slice()))
     .bind(column(&rows, |head| head.unfinished))
+    .bind(column(&rows, |head| head.title.as_deref()))
+    .bind(column(&rows, |head| head.archived.as_ref().map(|archived| archived.at.micros())))
+    .bind(column(&rows, |head| head.archived.as_ref().map(|archived| archived.by.as_str())))
     .execute(connection)
     .await?;
     Ok(())

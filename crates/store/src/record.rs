@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Ask, Head, Session};
+use holdstead_core::{Archived, Ask, Head, Session};
 use holdstead_protocol::{
     AgentState, DeviceId, DeviceKind, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId,
     PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
@@ -33,6 +33,8 @@ pub struct SessionRecord {
     pub state: Head,
     pub opened_at: Timestamp,
     pub changed_at: Timestamp,
+    /// Set if it is out of the way of lists.
+    pub archived: Option<Archived>,
     /// Set if what was said is gone: there are no events and no asks to read any more.
     pub erased: Option<Erasure>,
 }
@@ -50,9 +52,17 @@ pub struct SessionQuery {
     pub owner: OwnerId,
     /// The last session of the page before: when it was opened, and its id.
     pub before: Option<(Timestamp, SessionId)>,
-    /// What their agents do. Empty: whatever they do.
-    pub states: Vec<AgentState>,
+    pub only: SessionsOnly,
     pub limit: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionsOnly {
+    /// Archived or not.
+    All,
+    /// Those that are not archived, by what their agents do. Empty: whatever they do.
+    Unarchived(Vec<AgentState>),
+    Archived,
 }
 
 /// An ask with all that is known of it now.

@@ -139,6 +139,9 @@ async fn replace(locked: &mut dyn Snapshot, head: HeadRow, asks: Vec<AskRow>) ->
         Param::Bytes(head.state),
         Param::Bytes(head.agent_state),
         Param::Flag(head.unfinished),
+        Param::MaybeBytes(head.title),
+        Param::MaybeInt(head.archived.as_ref().map(|archived| archived.at.micros())),
+        Param::MaybeText(head.archived.map(|archived| archived.by)),
     ];
     locked.query(sql::REPLACE_HEAD, params).await?;
     locked.query(sql::DROP_ASKS, vec![id()]).await?;

@@ -1,6 +1,6 @@
 //! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
 
-use holdstead_core::{Ask, Head, STATE_VERSION, closes_at, is_unfinished};
+use holdstead_core::{Archived, Ask, Head, STATE_VERSION, due_at, is_unfinished};
 use holdstead_protocol::{InteractionId, OwnerId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::StoreError;
@@ -30,6 +30,8 @@ pub(crate) struct HeadRow {
     pub(crate) state: Vec<u8>,
     pub(crate) agent_state: Vec<u8>,
     pub(crate) unfinished: bool,
+    pub(crate) title: Option<Vec<u8>>,
+    pub(crate) archived: Option<Archived>,
 }
 
 /// What never changes about a session.
@@ -37,7 +39,6 @@ pub(crate) struct HeadRow {
 pub(crate) struct OpeningRow {
     pub(crate) owner: String,
     pub(crate) agent: Vec<u8>,
-    pub(crate) title: Option<Vec<u8>>,
     pub(crate) opened: Vec<u8>,
     pub(crate) opened_at: Timestamp,
     pub(crate) listed: bool,
@@ -80,6 +81,8 @@ pub(crate) fn head_row(
         state: bytes(state)?,
         agent_state: bytes(&state.agent)?,
         unfinished: is_unfinished(state),
+        title: state.title.clone().map(String::into_bytes),
+        archived: state.archived.clone(),
     })
 }
 
@@ -87,7 +90,6 @@ pub(crate) fn opening_row(opened: &SessionOpened, opened_at: Timestamp) -> Resul
     Ok(OpeningRow {
         owner: opened.owner.as_str().to_owned(),
         agent: opened.agent.clone().into_bytes(),
-        title: opened.title.clone().map(String::into_bytes),
         opened: bytes(opened)?,
         opened_at,
         listed: opened.agent != OWNER_JOURNAL,
@@ -107,7 +109,7 @@ pub(crate) fn ask_row(
         owner: owner.as_str().to_owned(),
         live: ask.is_live(),
         opened_at: ask.opened_at,
-        due_at: closes_at(ask),
+        due_at: due_at(ask),
         request_seq: ask.request_seq,
         response_seq: ask.responses.last().map(|response| response.seq),
         doc: bytes(ask)?,

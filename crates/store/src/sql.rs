@@ -20,7 +20,8 @@ pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash,
 pub(crate) const OUTDATED: &str = "SELECT id FROM sessions WHERE state_version < $1 LIMIT $2";
 pub(crate) const NEWER: &str = "SELECT id, state_version FROM sessions WHERE state_version > $1 LIMIT 1";
 pub(crate) const REPLACE_HEAD: &str = "UPDATE sessions SET last_seq = $2, last_at = $3, changed_at = $3, \
-    state_version = $4, state = $5, agent_state = $6, unfinished = $7 WHERE id = $1";
+    state_version = $4, state = $5, agent_state = $6, unfinished = $7, title = $8, archived_at = $9, \
+    archived_by = $10 WHERE id = $1";
 pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
 pub(crate) const ADD_ASK: &str = "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, \
     response_seq, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -29,7 +30,7 @@ macro_rules! sessions {
     ($rest:literal) => {
         concat!(
             "SELECT id, id AS session_id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
-             unfinished, erased_at, erased_by \
+             unfinished, erased_at, erased_by, archived_at, archived_by \
              FROM sessions ",
             $rest
         )
@@ -40,8 +41,16 @@ pub(crate) const SESSION: &str = sessions!("WHERE id = $1");
 pub(crate) const SESSIONS: &str = sessions!(
     "WHERE owner = $1 AND listed AND (opened_at, id) < ($2, $3) ORDER BY opened_at DESC, id DESC LIMIT $4"
 );
+pub(crate) const UNARCHIVED_SESSIONS: &str = sessions!(
+    "WHERE owner = $1 AND listed AND archived_at IS NULL AND (opened_at, id) < ($2, $3) \
+     ORDER BY opened_at DESC, id DESC LIMIT $4"
+);
+pub(crate) const ARCHIVED_SESSIONS: &str = sessions!(
+    "WHERE owner = $1 AND listed AND archived_at IS NOT NULL AND (opened_at, id) < ($2, $3) \
+     ORDER BY opened_at DESC, id DESC LIMIT $4"
+);
 pub(crate) const SESSIONS_IN_STATE: &str = sessions!(
-    "WHERE owner = $1 AND agent_state = $2 AND listed AND (opened_at, id) < ($3, $4) \
+    "WHERE owner = $1 AND agent_state = $2 AND listed AND archived_at IS NULL AND (opened_at, id) < ($3, $4) \
      ORDER BY opened_at DESC, id DESC LIMIT $5"
 );
 pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished AND id > $1 ORDER BY id LIMIT $2");
@@ -82,8 +91,8 @@ pub(crate) const ASK_ROWS: &str = "SELECT id, session_id, owner, live, opened_at
     response_seq, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
 
 /// What the lists of sessions are made from, to be compared with what it should be.
-pub(crate) const OPENING: &str = "SELECT owner, agent, title, opened, opened_at, listed, unfinished \
-    FROM sessions WHERE id = $1";
+pub(crate) const OPENING: &str = "SELECT owner, agent, title, opened, opened_at, listed, unfinished, \
+    archived_at, archived_by FROM sessions WHERE id = $1";
 
 /// Every journal, and every one that there was when somebody signed it.
 pub(crate) const JOURNALS: &str = "SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2";
@@ -231,6 +240,8 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("read", READ, vec![id(), Param::Int(0), Param::Int(50)]),
         ("session", SESSION, vec![id()]),
         ("sessions", SESSIONS, page(owner())),
+        ("unarchived sessions", UNARCHIVED_SESSIONS, page(owner())),
+        ("archived sessions", ARCHIVED_SESSIONS, page(owner())),
         ("sessions in state", SESSIONS_IN_STATE, in_state),
         ("unfinished", UNFINISHED, vec![id(), Param::Int(50)]),
         ("outdated", OUTDATED, vec![Param::Int(1), Param::Int(50)]),

@@ -160,6 +160,7 @@ fn migrations() -> Migrator {
     let sixth = include_str!("../migrations/sqlite/0006_people.sql").into_sql_str();
     let seventh = include_str!("../migrations/sqlite/0007_guard.sql").into_sql_str();
     let eighth = include_str!("../migrations/sqlite/0008_sessions_by_state.sql").into_sql_str();
+    let ninth = include_str!("../migrations/sqlite/0009_archive.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
         Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
@@ -169,6 +170,7 @@ fn migrations() -> Migrator {
         Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
         Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
         Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
+        Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
     ])
 }
 

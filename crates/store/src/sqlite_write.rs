@@ -134,13 +134,13 @@ async fn insert_head(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO sessions (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, changed_at, listed, unfinished) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $6, $13, $14)",
+         agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $6, $13, $14, $15, $16)",
     )
     .bind(head.id.uuid())
     .bind(opening.owner.as_str())
     .bind(opening.agent.as_slice())
-    .bind(opening.title.as_deref())
+    .bind(head.title.as_deref())
     .bind(decode::number(head.last_seq))
     .bind(head.last_at.micros())
     .bind(head.hash.as_slice())
@@ -151,6 +151,8 @@ async fn insert_head(
     .bind(opening.opened_at.micros())
     .bind(opening.listed)
     .bind(head.unfinished)
+    .bind(head.archived.as_ref().map(|archived| archived.at.micros()))
+    .bind(head.archived.as_ref().map(|archived| archived.by.as_str()))
     .execute(connection)
     .await?;
     Ok(())
@@ -159,7 +161,7 @@ async fn insert_head(
 async fn update_head(connection: &mut SqliteConnection, head: &HeadRow) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE sessions SET last_seq = $2, last_at = $3, head_hash = $4, state_version = $5, state = $6, \
-         agent_state = $7, changed_at = $3, unfinished = $8 WHERE id = $1",
+         agent_state = $7, changed_at = $3, unfinished = $8, title = $9, archived_at = $10, archived_by = $11 WHERE id = $1",
     )
     .bind(head.id.uuid())
     .bind(decode::number(head.last_seq))
@@ -169,6 +171,9 @@ async fn update_head(connection: &mut SqliteConnection, head: &HeadRow) -> Resul
     .bind(head.state.as_slice())
     .bind(head.agent_state.as_slice())
     .bind(head.unfinished)
+    .bind(head.title.as_deref())
+    .bind(head.archived.as_ref().map(|archived| archived.at.micros()))
+    .bind(head.archived.as_ref().map(|archived| archived.by.as_str()))
     .execute(connection)
     .await?;
     Ok(())

@@ -17,8 +17,8 @@ use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
     Fault, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, StoreError, audit, decode, erase, export, refold, rounds, rows,
-    secrets, sql,
+    SecretsOf, SessionQuery, SessionRecord, SessionsOnly, StoreError, audit, decode, erase, export, refold,
+    rounds, rows, secrets, sql,
 };
 
 /// A journal on the database `D`.
@@ -62,14 +62,19 @@ impl<D: Db + 'static> Journal for Store<D> {
         let (at, id) =
             query.before.map_or((i64::MAX, Uuid::max()), |(at, session)| (at.micros(), session.uuid()));
         let owner = Param::Text(query.owner.to_string());
-        if query.states.is_empty() {
+        let (sql, states) = match query.only {
+            SessionsOnly::All => (sql::SESSIONS, Vec::new()),
+            SessionsOnly::Archived => (sql::ARCHIVED_SESSIONS, Vec::new()),
+            SessionsOnly::Unarchived(states) => (sql::UNARCHIVED_SESSIONS, states),
+        };
+        if states.is_empty() {
             let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
             let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
-            return page(&*self.db, sql::SESSIONS, from, behind, query.limit, decode::session).await;
+            return page(&*self.db, sql, from, behind, query.limit, decode::session).await;
         }
         // A page of each, so that what is found costs what is found, however many there are of the others.
         let mut found = Vec::new();
-        for state in query.states {
+        for state in states {
             let state = Param::Bytes(rows::bytes(&state)?);
             let from = vec![owner.clone(), state.clone(), Param::Int(at), Param::Id(id)];
             let behind = |row: &Row| {

@@ -51,7 +51,11 @@ pub(crate) fn weigh(command: &Command) -> Weight {
             none.add(json(&start.defaults) + json(&start.context) + json(&start.not_kept))
         }
         Command::BlockEnd(blocked) => none.add(json(blocked)),
-        Command::Expire(_)
+        Command::Archive(_)
+        | Command::Unarchive(_)
+        | Command::Snooze(_)
+        | Command::Unsnooze(_)
+        | Command::Expire(_)
         | Command::Cancel(_)
         | Command::Park { .. }
         | Command::Stay { .. }

@@ -187,6 +187,16 @@ function apply(draft: Draft, event: Event): void {
       onAsk(draft, event.data.interactionId, seq, (ask) => ({ ...ask, state: "closed", closing, closedBy: by }));
       break;
     }
+    // The inbox tells it; in its session the ask stays in its place.
+    case "interaction_snoozed":
+    case "interaction_unsnoozed":
+      break;
+    case "session_archived":
+      add(draft, { kind: "note", key: seq, text: `${event.data.by} archived the session.` });
+      break;
+    case "session_unarchived":
+      add(draft, { kind: "note", key: seq, text: `${event.data.by} brought the session back from the archive.` });
+      break;
     case "late_answer": {
       const { interactionId, text, name } = event.data;
       onAsk(draft, interactionId, seq, (ask) =>

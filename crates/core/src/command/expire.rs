@@ -1,12 +1,15 @@
-//! An ask's time ran out. Expiry never allows.
+//! A time of an ask has come: its deadline, or the end of its snooze. Expiry never allows.
 
-use holdstead_protocol::{AskState, Closing, EventBody, InteractionId, PromptId, Timestamp};
+use holdstead_protocol::{
+    AskState, Closing, EventBody, InteractionId, InteractionUnsnoozed, PromptId, Timestamp,
+};
 
-use super::ask;
+use super::{ask, snooze};
+use crate::attention::closes_at;
 use crate::telling::closed;
 use crate::{Rejection, Session};
 
-/// Close an ask whose time ran out.
+/// Close an ask whose time ran out, or show it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expire {
     pub interaction_id: InteractionId,
@@ -17,7 +20,7 @@ pub struct Expire {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpireCause {
-    /// The ask's own deadline passed.
+    /// The ask's own deadline passed, or its snooze is over.
     Deadline,
     /// The agent was held as long as its hold allows; these words go to it.
     Hold { message: String },
@@ -33,6 +36,14 @@ pub(crate) fn decide(
         return Err(Rejection::NotDue);
     }
     let message = match (&command.cause, &ask.state) {
+        // Its tool may have a moment longer to close it: that is not cut short by a snooze.
+        (ExpireCause::Deadline, AskState::Open | AskState::Queued)
+            if snooze::is_over(ask, now) && closes_at(ask).is_none_or(|at| now < at) =>
+        {
+            let (interaction_id, prompt_id) = (command.interaction_id, ask.prompt_id);
+            let unsnoozed = InteractionUnsnoozed { interaction_id, prompt_id, by: None, actor: None };
+            return Ok(vec![EventBody::InteractionUnsnoozed(unsnoozed)]);
+        }
         (ExpireCause::Deadline, AskState::Open | AskState::Queued) if ask.is_due(now) => None,
         (ExpireCause::Hold { message }, AskState::Open) => Some(message.clone()),
         (ExpireCause::Deadline, AskState::Open | AskState::Queued) => return Err(Rejection::NotDue),

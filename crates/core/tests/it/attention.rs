@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    AfterHold, AfterLimit, Cancel, Command, Exit, Finish, Start, after_hold, after_limit, closes_at,
-    concerns_host, is_unfinished, waits_for,
+    AfterHold, AfterLimit, Cancel, Command, Exit, Finish, Start, after_hold, after_limit, concerns_host,
+    due_at, is_unfinished, waits_for,
 };
 use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
@@ -78,11 +78,11 @@ fn a_tool_has_a_minute_to_handle_its_own_timeout() {
     world.ok(ask(InteractionRequest { deadline: Some(deadline), ..question(1) }));
     world.ok(ask(InteractionRequest { deadline: Some(deadline), ..form(2) }));
     world.ok(ask(question(3)));
-    assert_eq!(closes_at(world.ask(1)), Some(deadline));
-    assert_eq!(closes_at(world.ask(2)), Some(deadline.after(Duration::from_secs(60))));
-    assert_eq!(closes_at(world.ask(3)), None);
+    assert_eq!(due_at(world.ask(1)), Some(deadline));
+    assert_eq!(due_at(world.ask(2)), Some(deadline.after(Duration::from_secs(60))));
+    assert_eq!(due_at(world.ask(3)), None);
     world.ok(respond(1, 1, "k", answer("SQLite")));
-    assert_eq!(closes_at(world.ask(1)), None, "it is decided");
+    assert_eq!(due_at(world.ask(1)), None, "it is decided");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod lives;
 mod next_step;
 mod policy;
 mod properties;
+mod put_aside;
 mod rules;
 mod secrets;
 mod world;

@@ -1,8 +1,10 @@
 //! The inbox: a snapshot, then changes; whoever falls behind gets a new snapshot.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
-use holdstead_gateway::{CallerAsk, Gateway, InboxFrame, InboxStream};
-use holdstead_protocol::api::{AskCall, Interaction};
+use holdstead_gateway::{CallerAsk, Gateway, GatewayError, InboxFrame, InboxStream, Person};
+use holdstead_protocol::api::{AskCall, Interaction, SnoozeAsk};
 use holdstead_protocol::{AskState, InteractionId, Settlement};
 use serde_json::json;
 
@@ -43,6 +45,40 @@ async fn a_snapshot_and_then_every_change() {
     let InboxFrame::Upsert(settled) = settled else { panic!("{settled:?}") };
     assert_eq!(settled.interaction_id, first.request.interaction_id);
     assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
+}
+
+#[tokio::test]
+async fn a_snooze_is_seen_on_every_screen_and_ends_by_itself() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, 1).await;
+    let id = asked.request.interaction_id;
+    let mut inbox = world.gateway.inbox(&owner("ada"));
+    assert_eq!(snapshot(&mut inbox).await, [id]);
+    let upsert = async |inbox: &mut InboxStream| match next(inbox).await {
+        InboxFrame::Upsert(upsert) => upsert,
+        InboxFrame::Snapshot(page) => panic!("not a change: {page:?}"),
+    };
+    let now = world.gateway.journal().now().await.unwrap();
+    let snooze = |until| SnoozeAsk { prompt_id: asked.request.prompt_id, until };
+
+    let long = now.after(Duration::from_secs(3_600));
+    let shown = world.gateway.snooze(&ada(), id, snooze(long)).await.unwrap();
+    assert_eq!((shown.snoozed_until, shown.snoozed_by), (Some(long), Some(ada().name)));
+    assert_eq!((shown.state, shown.request.deadline), (AskState::Open, asked.request.deadline));
+    let told = upsert(&mut inbox).await;
+    assert_eq!((told.interaction_id, told.snoozed_until, told.state), (id, Some(long), AskState::Open));
+    assert_eq!(world.gateway.unsnooze(&ada(), id).await.unwrap().snoozed_until, None);
+    assert_eq!(upsert(&mut inbox).await.snoozed_until, None);
+
+    let short = now.after(Duration::from_millis(200));
+    world.gateway.snooze(&ada(), id, snooze(short)).await.unwrap();
+    assert_eq!(upsert(&mut inbox).await.snoozed_until, Some(short));
+    // Nobody does anything, and it is told that its time has come.
+    let back = upsert(&mut inbox).await;
+    assert_eq!((back.snoozed_until, back.snoozed_by, back.state), (None, None, AskState::Open));
+    let stranger = Person::new(owner("eve"), "Eve", ada().surface);
+    let refused = world.gateway.snooze(&stranger, id, snooze(long)).await;
+    assert!(matches!(refused, Err(GatewayError::NoAsk)), "{refused:?}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use holdstead_gateway::{CallerAsk, GatewayError, Person};
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{Seq, SessionId, Surface};
-use holdstead_store::{AskFilter, AskQuery, SessionQuery};
+use holdstead_store::{AskFilter, AskQuery, SessionQuery, SessionsOnly};
 
 use crate::world::{World, ada, approve, owner};
 
@@ -42,7 +42,7 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     assert!(gateway.page(AskQuery { session: None, ..query }).await.unwrap().interactions.is_empty());
     assert!(
         gateway
-            .sessions(SessionQuery { owner: his, before: None, states: Vec::new(), limit: 9 })
+            .sessions(SessionQuery { owner: his, before: None, only: SessionsOnly::All, limit: 9 })
             .await
             .unwrap()
             .is_empty()

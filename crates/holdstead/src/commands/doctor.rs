@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdstead_agents::Boxes;
 use holdstead_protocol::AgentBox;
-use holdstead_store::{Journal, SessionQuery};
+use holdstead_store::{Journal, SessionQuery, SessionsOnly};
 use serde::Serialize;
 
 use super::print_json;
@@ -98,7 +98,7 @@ async fn storage(common: &Common, places: &Places, config: &Config) -> Check {
 
 async fn verify(journal: &dyn Journal, config: &Config) -> Result<(Health, String), Failure> {
     let query =
-        SessionQuery { owner: config.owner.clone(), before: None, states: Vec::new(), limit: VERIFIED };
+        SessionQuery { owner: config.owner.clone(), before: None, only: SessionsOnly::All, limit: VERIFIED };
     let sessions = journal.sessions(query).await?;
     let mut events = 0;
     for session in &sessions {

@@ -75,12 +75,10 @@ async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<
 
 async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
     let folder = std::env::current_dir().map_err(io("find this folder"))?;
-    let title = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let open = OpenSession {
         cwd: Some(folder.to_string_lossy().into_owned()),
         permission_mode: flags.mode.into(),
         model: flags.model.clone(),
-        title,
         system_prompt: flags.system_prompt.clone(),
         max_turns: flags.max_turns,
         allowed_tools: flags.allowed_tools.clone(),

@@ -137,6 +137,10 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
         | EventBody::VariablesSet(_)
+        | EventBody::SessionArchived(_)
+        | EventBody::SessionUnarchived(_)
+        | EventBody::InteractionSnoozed(_)
+        | EventBody::InteractionUnsnoozed(_)
         | EventBody::SessionInitialised(_)
         | EventBody::SessionStatus(_)
         | EventBody::Done(_) => {

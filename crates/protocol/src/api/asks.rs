@@ -30,6 +30,11 @@ pub struct Interaction {
     pub ran_other_than_approved: bool,
     /// The agent has no process while it waits.
     pub parked: bool,
+    /// Out of sight on every screen until then, or until it is asked anew. Its own deadline is not moved by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_by: Option<String>,
     pub request: InteractionRequest,
     /// The response that won the last prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +91,21 @@ pub struct InboxUpsert {
     pub seq: Seq,
     #[serde(flatten)]
     pub state: AskState,
+    /// Out of sight until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_by: Option<String>,
+}
+
+/// Put an ask out of sight for a while, on every screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SnoozeAsk {
+    /// The prompt that was on the screen.
+    pub prompt_id: PromptId,
+    /// At most seven days from now.
+    pub until: Timestamp,
 }
 
 /// Any program asks.

@@ -9,7 +9,7 @@ mod short;
 
 pub use asks::{
     AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse,
-    ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany,
+    ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany, SnoozeAsk,
 };
 pub use history::{
     PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
@@ -22,7 +22,7 @@ pub use remembered::{
     TrustPage,
 };
 pub use sessions::{
-    Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage, Session,
-    SessionFilter, SessionPage, SetInteractionMode, SetVariables,
+    Archived, Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage,
+    Session, SessionFilter, SessionPage, SetInteractionMode, SetVariables,
 };
 pub use short::{ShortAnswers, ShortApproval, ShortDenial, ShortError};

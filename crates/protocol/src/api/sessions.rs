@@ -70,6 +70,7 @@ impl OpenSession {
 pub struct Session {
     pub session_id: SessionId,
     pub agent: String,
+    /// As it was opened with; else the beginning of its first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,9 +96,20 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_by: Option<Opener>,
     pub changed_at: Timestamp,
+    /// Set if it is out of the way of lists. A message or an ask in it brings it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<Archived>,
     /// Set if what was said is gone: there are no events and no asks to read any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erased: Option<Erased>,
+}
+
+/// Who archived a session, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Archived {
+    pub at: Timestamp,
+    pub by: String,
 }
 
 /// Who erased a session, and when.
@@ -108,7 +120,8 @@ pub struct Erased {
     pub by: String,
 }
 
-/// Which sessions a list shows: all, those that have not ended, or those in one state.
+/// Which sessions a list shows: all, those that have not ended, or those in one state, without those that are archived;
+/// or the archived ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionFilter {
@@ -122,13 +135,14 @@ pub enum SessionFilter {
     Parked,
     Detached,
     Ended,
+    Archived,
 }
 
 impl SessionFilter {
-    /// The states it lets through; none for all.
+    /// The states it lets through; none for whatever state.
     pub fn states(self) -> Vec<AgentState> {
         match self {
-            Self::All => Vec::new(),
+            Self::All | Self::Archived => Vec::new(),
             Self::Open => vec![
                 AgentState::Idle,
                 AgentState::Running,

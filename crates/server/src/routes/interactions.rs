@@ -9,7 +9,7 @@ use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use holdstead_gateway::{cursor, interaction_off};
 use holdstead_protocol::api::{
-    AskCall, Interaction, InteractionPage, ManyReceipts, Receipt, Respond, RespondMany,
+    AskCall, Interaction, InteractionPage, ManyReceipts, Receipt, Respond, RespondMany, SnoozeAsk,
 };
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{InteractionId, Problem, SessionId};
@@ -158,6 +158,38 @@ pub(super) async fn respond(
         return Err(interaction_off().into());
     }
     Ok(Json(app.gateway.respond(answerer.now()?, id, body).await?))
+}
+
+/// Put an ask out of sight for a while, on every screen. It stays as it is, and so does its deadline.
+#[utoipa::path(put, operation_id = "snooze_interaction", path = "/v1/interactions/{id}/snooze", tag = "interactions",
+    params(("id" = InteractionId, Path)), request_body = SnoozeAsk,
+    responses(
+        (status = 200, body = Interaction),
+        (status = 409, description = "the prompt is stale, or the ask was answered", body = Problem),
+        (status = 410, description = "the ask is closed", body = Problem),
+        (status = 422, description = "`until` is past or more than seven days away", body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn snooze(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<InteractionId>, PathRejection>,
+    body: Result<Sent<SnoozeAsk>, ApiError>,
+) -> Result<Json<Interaction>, ApiError> {
+    let (Path(id), Sent(body)) = (id?, body?);
+    Ok(Json(app.gateway.snooze(answerer.now()?, id, body).await?))
+}
+
+/// Show a snoozed ask again, on every screen.
+#[utoipa::path(delete, operation_id = "unsnooze_interaction", path = "/v1/interactions/{id}/snooze", tag = "interactions",
+    params(("id" = InteractionId, Path)),
+    responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
+pub(super) async fn unsnooze(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<InteractionId>, PathRejection>,
+) -> Result<Json<Interaction>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.unsnooze(answerer.now()?, id).await?))
 }
 
 /// Answer several asks at once: each has its own prompt, key, decision and receipt. Marked ones are refused.

@@ -9,7 +9,7 @@ use holdstead_protocol::api::{
     Interrupted, MessageAccepted, OpenSession, SendMessage, Session, SessionFilter, SessionPage, SetVariables,
 };
 use holdstead_protocol::{Problem, SessionId};
-use holdstead_store::SessionQuery;
+use holdstead_store::{SessionQuery, SessionsOnly};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -34,7 +34,8 @@ pub(super) async fn open(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Listing {
-    /// `open` leaves out those that have ended; a state of the agent, like `parked`, leaves out all others. Left out: all.
+    /// `open` leaves out those that have ended; a state of the agent, like `parked`, leaves out all others; `archived` lists
+    /// those that every other list leaves out. Left out: all that are not archived.
     #[param(inline)]
     state: Option<SessionFilter>,
     /// `next` of the page before.
@@ -53,8 +54,11 @@ pub(super) async fn list(
     let Asked(listing) = query?;
     let limit = cursor::page_size(listing.limit);
     let before = listing.before.as_deref().map(cursor::parse).transpose()?;
-    let states = listing.state.unwrap_or_default().states();
-    let query = SessionQuery { owner: reader.owner()?.clone(), before, states, limit };
+    let only = match listing.state.unwrap_or_default() {
+        SessionFilter::Archived => SessionsOnly::Archived,
+        other => SessionsOnly::Unarchived(other.states()),
+    };
+    let query = SessionQuery { owner: reader.owner()?.clone(), before, only, limit };
     let sessions = app.gateway.sessions(query).await?;
     let full = sessions.len() == limit as usize;
     let next = sessions.last().filter(|_| full).map(|last| cursor::place(last.opened_at, last.session_id));
@@ -99,6 +103,33 @@ pub(super) async fn erase(
     let Path(id) = id?;
     app.gateway.erase(operator.now()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Archive a session: it leaves the lists until something is said or asked in it again.
+#[utoipa::path(post, operation_id = "archive_session", path = "/v1/sessions/{id}/archive", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 200, body = Session),
+        (status = 409, description = "asks are open, its agent is at work, or it was erased", body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn archive(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+    _: Nothing,
+) -> Result<Json<Session>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.archive(answerer.now()?, id).await?))
+}
+
+/// Bring an archived session back.
+#[utoipa::path(delete, operation_id = "unarchive_session", path = "/v1/sessions/{id}/archive", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 200, body = Session), (status = "default", body = Problem)))]
+pub(super) async fn unarchive(
+    State(app): State<App>,
+    answerer: Answerer,
+    id: Result<Path<SessionId>, PathRejection>,
+) -> Result<Json<Session>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.unarchive(answerer.now()?, id).await?))
 }
 
 /// Send the agent a message. It answers no ask.

@@ -57,8 +57,8 @@ impl Route {
             (&Method::GET, _) => 0,
             // Nobody is logged in after that.
             (_, "/v1/devices") => 6,
-            // Only what has ended can be erased.
-            (_, path) if path.ends_with("/erase") => 5,
+            // Only what has ended can be erased, and archived for sure.
+            (&Method::POST, path) if path.ends_with("/erase") || path.ends_with("/archive") => 5,
             (&Method::POST | &Method::PUT, path) if !path.ends_with("/interrupt") => 1,
             (&Method::POST, _) => 2,
             (_, path) if !path.starts_with("/v1/sessions") => 3,

@@ -1,5 +1,7 @@
 //! A gateway with one of everything, so that a refusal is never merely "not found".
 
+use std::time::Duration;
+
 use holdstead_core::{Command, digest};
 use holdstead_protocol::api::{
     FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
@@ -24,6 +26,7 @@ approve Bash {"command":"make one"}
 approve Bash {"command":"make two"}
 approve Bash {"command":"make three"}
 ask Store: Where? | SQLite | PostgreSQL
+approve Bash {"command":"make four"}
 end"#;
 /// Looks like a token and is none.
 const UNKNOWN: &str = "hs_0000000000000000000000000000000000000000000000000000000000000000";
@@ -37,7 +40,7 @@ pub(crate) struct Prepared {
     url: String,
     tokens: Tokens,
     session: String,
-    /// One ask for each route that answers.
+    /// One ask for each route that answers, and one that is snoozed.
     asks: Vec<Interaction>,
     grant: GrantId,
     /// A folder with files of its own, and what it takes to trust them.
@@ -66,7 +69,7 @@ impl Prepared {
         let session = Client::new(&gateway.url, &ada)?.open_session().await?.session_id;
         let other = person.open_session().await?.session_id.to_string();
         person.say(&session.to_string(), ASKS).await?;
-        let asks = person.open_asks(&session.to_string(), 4).await?;
+        let asks = person.open_asks(&session.to_string(), 5).await?;
         let tokens = Tokens {
             person: ada,
             viewer: gateway.token("Vic", TokenFor::Viewer).await?,
@@ -174,6 +177,8 @@ impl Prepared {
         let path = &route.path;
         let id = if path.contains("/sessions/") {
             self.session.clone()
+        } else if path.ends_with("/snooze") {
+            self.asks[4].request.interaction_id.to_string()
         } else if path.contains("/interactions/") {
             self.asks[0].request.interaction_id.to_string()
         } else if path.contains("/rules/") {
@@ -200,7 +205,9 @@ impl Prepared {
             "/v1/sessions" => json!({ "agent": "scripted" }),
             "/v1/sessions/{id}/variables" => json!({ "variables": { "phase": "release" } }),
             "/v1/sessions/{id}/messages" => json!({ "text": "say Hello" }),
-            "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" => json!({}),
+            "/v1/sessions/{id}/interrupt" | "/v1/sessions/{id}/erase" | "/v1/sessions/{id}/archive" => {
+                json!({})
+            }
             "/v1/login-links" | "/v1/tickets" => json!({}),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
             "/v1/rules/rehearse" => json!({ "text": "deny Bash(nothing:*)" }),
@@ -215,6 +222,10 @@ impl Prepared {
             }
             "/v1/interactions/{id}/respond" => {
                 json!({ "promptId": self.asks[0].request.prompt_id, "idempotencyKey": "one", "action": "approve" })
+            }
+            "/v1/interactions/{id}/snooze" => {
+                let until = self.asks[4].opened_at.after(Duration::from_secs(3_600));
+                json!({ "promptId": self.asks[4].request.prompt_id, "until": until })
             }
             "/v1/login" => match caller {
                 Caller::Right => json!({ "code": self.code }),

@@ -13,7 +13,7 @@ use holdstead_protocol::{
     SessionId, Surface,
 };
 use holdstead_scripted_model::{Model, Script, Told, call, say};
-use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery};
+use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
@@ -292,7 +292,7 @@ pub(super) async fn stalled(
         return Ok(());
     }
     let now = sound.now().await?;
-    let query = SessionQuery { owner: ada()?.owner, before: None, states: Vec::new(), limit: 200 };
+    let query = SessionQuery { owner: ada()?.owner, before: None, only: SessionsOnly::All, limit: 200 };
     for session in sound.sessions(query).await? {
         for id in session.state.undelivered {
             let Some(record) = sound.ask(id).await? else { continue };

@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use holdstead_core::{Cancel, Command, Resume};
 use holdstead_protocol::{AgentBox, EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
-use holdstead_store::{AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, StoreError};
+use holdstead_store::{
+    AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, SessionsOnly, StoreError,
+};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -178,7 +180,7 @@ pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_read(fixtur
     check_sound(journal, sessions[3].0).await;
     left(4).await;
     // A page of sessions, which begins with the newest.
-    let page = SessionQuery { owner: owner(), before: None, states: Vec::new(), limit: 1 };
+    let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 1 };
     assert_eq!(journal.sessions(page).await.expect("a page").len(), 1);
     assert_eq!(outdated(journal).await, [sessions[4].0]);
     while journal.due(10).await.expect("a list").due.len() < 6 {

@@ -1,5 +1,6 @@
 //! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
 
+mod aside;
 mod audit;
 mod checkpoints;
 mod claims;
@@ -80,6 +81,12 @@ conformance! {
         bytes_survive_as_they_were,
         what_is_too_large_is_refused_alone,
         closing_writes_what_is_queued,
+    }
+    aside {
+        a_session_is_called_by_its_first_message,
+        archived_sessions_leave_the_lists,
+        an_erased_session_stays_where_it_is,
+        a_snoozed_ask_is_due_when_its_time_comes,
     }
     claims {
         one_gateway_hosts_a_database,

@@ -282,7 +282,10 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
         token(6, "'agent', 'claude', NULL, 1000, NULL, NULL"),
         token(7, "'viewer', 'screen', NULL, 1000, NULL, 2000"),
         token(8, &format!("'person', {odd}, NULL, 1000, NULL, NULL")),
-        "ALTER TABLE tickets DROP COLUMN mac; DROP INDEX sessions_by_state; DELETE FROM _sqlx_migrations WHERE version >= 6;".to_owned(),
+        "ALTER TABLE tickets DROP COLUMN mac; DROP INDEX sessions_by_state; DROP INDEX sessions_unarchived; \
+         DROP INDEX sessions_archived; ALTER TABLE sessions DROP COLUMN archived_at; \
+         ALTER TABLE sessions DROP COLUMN archived_by; DELETE FROM _sqlx_migrations WHERE version >= 6;"
+            .to_owned(),
     ]
     .concat()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_core::{Command, Expire, ExpireCause, Resume};
 use holdstead_protocol::{AgentBox, AgentState, Incarnation, OwnerId, Response, SessionId};
-use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery};
+use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly};
 
 use crate::commands::{
     answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question,
@@ -99,7 +99,7 @@ pub(crate) async fn sessions_come_in_pages_without_the_owners_journal(fixture: &
     }
     let (mut found, mut before) = (Vec::new(), None);
     loop {
-        let query = SessionQuery { owner: owner(), before, states: Vec::new(), limit: 3 };
+        let query = SessionQuery { owner: owner(), before, only: SessionsOnly::All, limit: 3 };
         let page = journal.sessions(query).await.expect("a page");
         let Some(last) = page.last() else { break };
         before = Some((last.opened_at, last.id));
@@ -135,14 +135,20 @@ pub(crate) async fn sessions_are_found_by_what_their_agents_do(fixture: &Fixture
     let open = vec![AgentState::Idle, AgentState::Running, AgentState::Waiting];
     let (mut found, mut before) = (Vec::new(), None);
     loop {
-        let query = SessionQuery { owner: owner(), before, states: open.clone(), limit: 3 };
+        let query =
+            SessionQuery { owner: owner(), before, only: SessionsOnly::Unarchived(open.clone()), limit: 3 };
         let page = journal.sessions(query).await.expect("a page");
         let Some(last) = page.last() else { break };
         before = Some((last.opened_at, last.id));
         found.extend(page.into_iter().map(|record| record.id));
     }
     assert_eq!(found, expected);
-    let ended = SessionQuery { owner: owner(), before: None, states: vec![AgentState::Ended], limit: 9 };
+    let ended = SessionQuery {
+        owner: owner(),
+        before: None,
+        only: SessionsOnly::Unarchived(vec![AgentState::Ended]),
+        limit: 9,
+    };
     assert_eq!(journal.sessions(ended).await.expect("a page").len(), 4);
 }
 
@@ -241,6 +247,8 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "changed devices" => "devices_by_change",
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",
+            "unarchived sessions" => "sessions_unarchived",
+            "archived sessions" => "sessions_archived",
             "sessions in state" => "sessions_by_state",
             "unfinished" => "sessions_unfinished",
             "outdated" => "sessions_by_version",

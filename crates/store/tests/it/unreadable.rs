@@ -1,7 +1,9 @@
 //! A row that cannot be read is told, and breaks nothing but itself.
 
 use holdstead_protocol::{EventBody, InteractionId, Seq};
-use holdstead_store::{AppendError, AskFilter, AskQuery, Fault, Journal, SessionQuery, StoreError};
+use holdstead_store::{
+    AppendError, AskFilter, AskQuery, Fault, Journal, SessionQuery, SessionsOnly, StoreError,
+};
 
 use crate::commands::{answer, ask, check_sound, closing_at, from_now, message, open, owner, question};
 use crate::fixture::Fixture;
@@ -96,7 +98,7 @@ pub(crate) async fn a_session_is_left_out_of_lists(fixture: &Fixture) {
         let (mut found, mut before) = (Vec::new(), None);
         loop {
             let page = journal
-                .sessions(SessionQuery { owner: owner(), before, states: Vec::new(), limit })
+                .sessions(SessionQuery { owner: owner(), before, only: SessionsOnly::All, limit })
                 .await
                 .expect("a page");
             let full = page.len() == limit as usize;
@@ -133,7 +135,7 @@ pub(crate) async fn a_session_of_an_older_version_is_left_alone(fixture: &Fixtur
 
     let unfinished = journal.unfinished(None, 100).await.expect("a list");
     assert_eq!(unfinished.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
-    let page = SessionQuery { owner: owner(), before: None, states: Vec::new(), limit: 10 };
+    let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 10 };
     let listed = journal.sessions(page).await.expect("a page");
     assert_eq!(listed.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
     assert_eq!(journal.outdated(10).await.expect("a list"), [spoiled], "it is not tried again and again");

@@ -259,6 +259,8 @@ class Interaction(_Interaction, total=False):
     response: InteractionResponse | None
     sessionTitle: str | None
     settlement: Settlement
+    snoozedBy: str | None
+    snoozedUntil: Timestamp | None
     submittedPromptId: PromptId
 
 

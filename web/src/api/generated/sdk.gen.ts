@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AddRuleData, AddRuleErrors, AddRuleResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses } from './types.gen';
+import type { AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -223,6 +223,28 @@ export const respond = <ThrowOnError extends boolean = false>(options: Options<R
 });
 
 /**
+ * Show a snoozed ask again, on every screen.
+ */
+export const unsnoozeInteraction = <ThrowOnError extends boolean = false>(options: Options<UnsnoozeInteractionData, ThrowOnError>) => (options.client ?? client).delete<UnsnoozeInteractionResponses, UnsnoozeInteractionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/interactions/{id}/snooze',
+    ...options
+});
+
+/**
+ * Put an ask out of sight for a while, on every screen. It stays as it is, and so does its deadline.
+ */
+export const snoozeInteraction = <ThrowOnError extends boolean = false>(options: Options<SnoozeInteractionData, ThrowOnError>) => (options.client ?? client).put<SnoozeInteractionResponses, SnoozeInteractionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/interactions/{id}/snooze',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Log a browser in with the code of a link. The browser that a link logged in may use it again, and keeps its token.
  */
 export const login = <ThrowOnError extends boolean = false>(options: Options<LoginData, ThrowOnError>) => (options.client ?? client).post<LoginResponses, LoginErrors, ThrowOnError>({
@@ -356,6 +378,24 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
 export const showSession = <ThrowOnError extends boolean = false>(options: Options<ShowSessionData, ThrowOnError>) => (options.client ?? client).get<ShowSessionResponses, ShowSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/sessions/{id}',
+    ...options
+});
+
+/**
+ * Bring an archived session back.
+ */
+export const unarchiveSession = <ThrowOnError extends boolean = false>(options: Options<UnarchiveSessionData, ThrowOnError>) => (options.client ?? client).delete<UnarchiveSessionResponses, UnarchiveSessionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/sessions/{id}/archive',
+    ...options
+});
+
+/**
+ * Archive a session: it leaves the lists until something is said or asked in it again.
+ */
+export const archiveSession = <ThrowOnError extends boolean = false>(options: Options<ArchiveSessionData, ThrowOnError>) => (options.client ?? client).post<ArchiveSessionResponses, ArchiveSessionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/sessions/{id}/archive',
     ...options
 });
 

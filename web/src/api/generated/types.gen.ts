@@ -50,6 +50,14 @@ export type Answer = {
 };
 
 /**
+ * Who archived a session, and when.
+ */
+export type Archived = {
+    at: Timestamp;
+    by: string;
+};
+
+/**
  * What kind of ask it is, with what only that kind has.
  */
 export type AskBody = {
@@ -515,6 +523,15 @@ export type EventBody = {
     data: SessionOpened;
     type: 'session_opened';
 } | {
+    /**
+     * Out of the way of people's lists, until something is said or asked in it again.
+     */
+    data: SessionArchived;
+    type: 'session_archived';
+} | {
+    data: SessionUnarchived;
+    type: 'session_unarchived';
+} | {
     data: UserMessage;
     type: 'user_message';
 } | {
@@ -553,6 +570,15 @@ export type EventBody = {
 } | {
     data: InteractionClosed;
     type: 'interaction_closed';
+} | {
+    /**
+     * Out of sight on every screen for a while. It changes nothing else about the ask.
+     */
+    data: InteractionSnoozed;
+    type: 'interaction_snoozed';
+} | {
+    data: InteractionUnsnoozed;
+    type: 'interaction_unsnoozed';
 } | {
     data: LateAnswer;
     type: 'late_answer';
@@ -763,6 +789,8 @@ export type InboxUpsert = AskState & {
     interactionId: InteractionId;
     seq: Seq;
     sessionId: SessionId;
+    snoozedBy?: string | null;
+    snoozedUntil?: Timestamp | null;
 };
 
 /**
@@ -800,6 +828,8 @@ export type Interaction = AskState & {
     seq: Seq;
     sessionId: SessionId;
     sessionTitle?: string | null;
+    snoozedBy?: string | null;
+    snoozedUntil?: Timestamp | null;
 };
 
 export type InteractionClosed = {
@@ -931,6 +961,30 @@ export type InteractionResponse = Decider & Response & {
     settlement?: Settlement | null;
     toolCallId?: ToolCallId | null;
     turnId?: TurnId | null;
+};
+
+/**
+ * A person wants to see the ask later.
+ */
+export type InteractionSnoozed = {
+    actor?: Actor | null;
+    by: string;
+    interactionId: InteractionId;
+    promptId: PromptId;
+    until: Timestamp;
+};
+
+/**
+ * It is in sight again.
+ */
+export type InteractionUnsnoozed = {
+    actor?: Actor | null;
+    /**
+     * Left out where its time had come.
+     */
+    by?: string | null;
+    interactionId: InteractionId;
+    promptId: PromptId;
 };
 
 /**
@@ -1504,6 +1558,7 @@ export type ServerFrame = {
  */
 export type Session = {
     agent: string;
+    archived?: Archived | null;
     box?: AgentBox | null;
     changedAt: Timestamp;
     cwd?: string | null;
@@ -1529,6 +1584,9 @@ export type Session = {
     seq: Seq;
     sessionId: SessionId;
     state: AgentState;
+    /**
+     * As it was opened with; else the beginning of its first message.
+     */
     title?: string | null;
     /**
      * What was set, for rules like `when $phase release`.
@@ -1536,6 +1594,14 @@ export type Session = {
     variables?: {
         [key: string]: VariableValue;
     };
+};
+
+/**
+ * A person archived the session.
+ */
+export type SessionArchived = {
+    actor?: Actor | null;
+    by: string;
 };
 
 export type SessionError = {
@@ -1632,6 +1698,14 @@ export type SessionStatus = {
 };
 
 /**
+ * A person brought it back.
+ */
+export type SessionUnarchived = {
+    actor?: Actor | null;
+    by: string;
+};
+
+/**
  * Switch answering on or off for one client of a person's.
  */
 export type SetInteractionMode = {
@@ -1693,6 +1767,20 @@ export type ShortError = {
      * What is wrong with each answer.
      */
     fieldErrors?: BTreeMap;
+};
+
+/**
+ * Put an ask out of sight for a while, on every screen.
+ */
+export type SnoozeAsk = {
+    /**
+     * The prompt that was on the screen.
+     */
+    promptId: PromptId;
+    /**
+     * At most seven days from now.
+     */
+    until: Timestamp;
 };
 
 export type StopReason = 'completed' | 'interrupted' | 'failed';
@@ -2405,6 +2493,60 @@ export type RespondResponses = {
 
 export type RespondResponse = RespondResponses[keyof RespondResponses];
 
+export type UnsnoozeInteractionData = {
+    body?: never;
+    path: {
+        id: InteractionId;
+    };
+    query?: never;
+    url: '/v1/interactions/{id}/snooze';
+};
+
+export type UnsnoozeInteractionErrors = {
+    default: Problem;
+};
+
+export type UnsnoozeInteractionError = UnsnoozeInteractionErrors[keyof UnsnoozeInteractionErrors];
+
+export type UnsnoozeInteractionResponses = {
+    200: Interaction;
+};
+
+export type UnsnoozeInteractionResponse = UnsnoozeInteractionResponses[keyof UnsnoozeInteractionResponses];
+
+export type SnoozeInteractionData = {
+    body: SnoozeAsk;
+    path: {
+        id: InteractionId;
+    };
+    query?: never;
+    url: '/v1/interactions/{id}/snooze';
+};
+
+export type SnoozeInteractionErrors = {
+    /**
+     * the prompt is stale, or the ask was answered
+     */
+    409: Problem;
+    /**
+     * the ask is closed
+     */
+    410: Problem;
+    /**
+     * `until` is past or more than seven days away
+     */
+    422: Problem;
+    default: Problem;
+};
+
+export type SnoozeInteractionError = SnoozeInteractionErrors[keyof SnoozeInteractionErrors];
+
+export type SnoozeInteractionResponses = {
+    200: Interaction;
+};
+
+export type SnoozeInteractionResponse = SnoozeInteractionResponses[keyof SnoozeInteractionResponses];
+
 export type LoginData = {
     body: UseLoginLink;
     path?: never;
@@ -2592,9 +2734,10 @@ export type ListSessionsData = {
     path?: never;
     query?: {
         /**
-         * Which sessions a list shows: all, those that have not ended, or those in one state.
+         * Which sessions a list shows: all, those that have not ended, or those in one state, without those that are archived;
+         * or the archived ones.
          */
-        state?: 'all' | 'open' | 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended';
+        state?: 'all' | 'open' | 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended' | 'archived';
         /**
          * `next` of the page before.
          */
@@ -2679,6 +2822,52 @@ export type ShowSessionResponses = {
 };
 
 export type ShowSessionResponse = ShowSessionResponses[keyof ShowSessionResponses];
+
+export type UnarchiveSessionData = {
+    body?: never;
+    path: {
+        id: SessionId;
+    };
+    query?: never;
+    url: '/v1/sessions/{id}/archive';
+};
+
+export type UnarchiveSessionErrors = {
+    default: Problem;
+};
+
+export type UnarchiveSessionError = UnarchiveSessionErrors[keyof UnarchiveSessionErrors];
+
+export type UnarchiveSessionResponses = {
+    200: Session;
+};
+
+export type UnarchiveSessionResponse = UnarchiveSessionResponses[keyof UnarchiveSessionResponses];
+
+export type ArchiveSessionData = {
+    body?: never;
+    path: {
+        id: SessionId;
+    };
+    query?: never;
+    url: '/v1/sessions/{id}/archive';
+};
+
+export type ArchiveSessionErrors = {
+    /**
+     * asks are open, its agent is at work, or it was erased
+     */
+    409: Problem;
+    default: Problem;
+};
+
+export type ArchiveSessionError = ArchiveSessionErrors[keyof ArchiveSessionErrors];
+
+export type ArchiveSessionResponses = {
+    200: Session;
+};
+
+export type ArchiveSessionResponse = ArchiveSessionResponses[keyof ArchiveSessionResponses];
 
 export type EraseSessionData = {
     body?: never;
