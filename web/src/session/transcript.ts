@@ -192,10 +192,10 @@ function apply(draft: Draft, event: Event): void {
     case "interaction_unsnoozed":
       break;
     case "session_archived":
-      add(draft, { kind: "note", key: seq, text: `${event.data.by} archived the session.` });
+      add(draft, { kind: "note", key: seq, at, text: `${event.data.by} archived the session.` });
       break;
     case "session_unarchived":
-      add(draft, { kind: "note", key: seq, text: `${event.data.by} brought the session back from the archive.` });
+      add(draft, { kind: "note", key: seq, at, text: `${event.data.by} brought the session back from the archive.` });
       break;
     case "late_answer": {
       const { interactionId, text, name } = event.data;
