@@ -54,9 +54,11 @@ pub(super) async fn list(
     let Asked(listing) = query?;
     let limit = cursor::page_size(listing.limit);
     let before = listing.before.as_deref().map(cursor::parse).transpose()?;
-    let only = match listing.state.unwrap_or_default() {
-        SessionFilter::Archived => SessionsOnly::Archived,
-        other => SessionsOnly::Unarchived(other.states()),
+    let which = listing.state.unwrap_or_default();
+    let only = if which == SessionFilter::Archived {
+        SessionsOnly::Archived
+    } else {
+        SessionsOnly::Unarchived(which.states())
     };
     let query = SessionQuery { owner: reader.owner()?.clone(), before, only, limit };
     let sessions = app.gateway.sessions(query).await?;
