@@ -4,6 +4,7 @@ import { parseExact } from "./exact";
 import {
   type Agents,
   addRule,
+  archiveSession,
   type CallToExplain,
   type DevicePage,
   type ExplainedCall,
@@ -46,6 +47,7 @@ import {
   type Trust,
   type TrustFolder,
   trustFolder,
+  unarchiveSession,
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
@@ -91,10 +93,13 @@ export const gateway = {
   agents: () => take<Agents>(listAgents()),
   sessions: () => take<SessionPage>(listSessions({ query: { state: "open", limit: 200 } })),
   endedSessions: () => take<SessionPage>(listSessions({ query: { state: "ended", limit: 50 } })),
+  archivedSessions: () => take<SessionPage>(listSessions({ query: { state: "archived", limit: 200 } })),
   session: (id: string) => take<Session>(showSession({ path: { id } })),
   openSession: (body: OpenSession) => take<Session>(openSession({ body })),
   say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
   interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
+  archive: (id: string) => take<void>(archiveSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
+  unarchive: (id: string) => take<void>(unarchiveSession({ path: { id } })),
   end: (id: string) => take<void>(endSession({ path: { id } })),
   interactions: (after: string) => take<InteractionPage>(listInteractions({ query: { after, limit: 200 } })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),

@@ -48,8 +48,8 @@ export function ExplainCall() {
             spellCheck={false}
             className={`${INPUT} font-mono text-mono`}
           />
-          <p className="flex flex-wrap items-center gap-x-1 pt-1.5 text-xs text-ink-2">
-            <label htmlFor={`${field}-session`}>as if asked in</label>
+          <p className="flex flex-wrap items-center gap-x-2 pt-1.5 text-xs text-ink-2">
+            <label htmlFor={`${field}-session`}>As if asked in</label>
             <select
               id={`${field}-session`}
               value={sessionId}
@@ -62,7 +62,7 @@ export function ExplainCall() {
                 </option>
               ))}
             </select>
-            . Nothing is run.
+            Nothing is run.
           </p>
           <p role="alert" className="pt-2 text-xs text-denied empty:hidden">
             {explained.error?.message}

@@ -70,13 +70,13 @@ function Terminal({ line, does }: { line: string; does: string }) {
   const copy = () => void navigator.clipboard.writeText(line).then(() => setCopied(true));
   return (
     <li className="railed flex min-h-12 flex-wrap items-center gap-x-3 bg-block py-1.5 pr-1.5 pl-4 [--rail:var(--ink)]">
-      <code className="min-w-0 flex-1 font-mono text-base wrap-anywhere">
+      <code className="min-w-0 flex-[1_0_260px] font-mono text-base wrap-anywhere">
         <span aria-hidden="true" className="text-ink-3 select-none">
           ${" "}
         </span>
         {line}
       </code>
-      <span className="text-xs text-ink-2">{does}</span>
+      <span className="text-xs text-ink-2 max-wide:flex-1">{does}</span>
       {canCopy && (
         <Button look="quiet" size="small" aria-label={`Copy ${line}`} onClick={copy}>
           {copied ? "Copied" : "Copy"}
@@ -118,7 +118,10 @@ function Demo() {
 function Tick({ is, name, more }: { is: boolean; name: string; more: string }) {
   return (
     <li className="grid grid-cols-[20px_minmax(0,auto)_minmax(0,1fr)] items-baseline gap-x-2 border-b border-line py-1.5">
-      <Icon name={is ? "tick" : "plus"} className={`size-4 self-center ${is ? "text-approved" : "text-ink-3"}`} />
+      <Icon
+        name={is ? "tick" : "plus"}
+        className={`size-4 translate-y-0.5 self-start ${is ? "text-approved" : "text-ink-3"}`}
+      />
       <span className={is ? "" : "text-ink-2"}>{name}</span>
       <span className="text-right text-xs wrap-anywhere text-ink-2">
         <Ticked text={more} />

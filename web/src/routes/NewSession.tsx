@@ -120,7 +120,7 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
               <li key={one}>
                 <Button
                   size="small"
-                  className="max-w-60 font-mono font-normal"
+                  className="max-w-60 font-mono font-normal aria-pressed:bg-sunken aria-pressed:font-medium"
                   aria-pressed={one === place}
                   title={visible(one)}
                   onClick={() => setCwd(one)}
@@ -184,7 +184,10 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
       </p>
       <div className="flex gap-2">
         <Button look="solid" type="submit" disabled={!chosen || start.isPending}>
-          Start <Kbd>Ctrl Enter</Kbd>
+          Start
+          <span className="max-wide:hidden">
+            <Kbd>Ctrl Enter</Kbd>
+          </span>
         </Button>
         <Button look="quiet" onClick={onClose}>
           Back

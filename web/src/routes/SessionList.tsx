@@ -6,6 +6,7 @@ import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/li
 import { useNow } from "../session/now";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
+import { Kbd } from "../ui/Kbd";
 import { show } from "./sheet";
 
 /** So many of those that need nothing. */
@@ -24,6 +25,12 @@ export function SessionList() {
           <Icon name="plus" /> New session
         </Button>
       )}
+      <Button look="quiet" size="small" className="w-full justify-start" onClick={() => show("palette")}>
+        <Icon name="find" /> Find
+        <span className="ml-auto">
+          <Kbd>Ctrl K</Kbd>
+        </span>
+      </Button>
       {sessions.length === 0 && <p className="px-2 py-2 text-xs text-ink-3">No sessions yet.</p>}
       {grouped(sessions, now).map(({ need, sessions: found }) => {
         const isDone = need === "today" || need === "earlier";

@@ -5,16 +5,19 @@ import type { Session } from "../api/generated";
 import { count } from "../interactions/words";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
+import { ArchiveButton } from "./ArchiveButton";
 
 interface Props {
   session: Session;
   /** It can still be ended, by this person. */
   goesOn: boolean;
+  /** This person may put it away. */
+  mayArchive: boolean;
   facts: ReactNode;
 }
 
 /** What is seldom wanted of a session. On a narrow screen it stands behind one button, away from Stop and from closing. */
-export function SessionMenu({ session, goesOn, facts }: Props) {
+export function SessionMenu({ session, goesOn, mayArchive, facts }: Props) {
   const [open, setOpen] = useState<"details" | "end" | null>(null);
   const close = () => setOpen(null);
   return (
@@ -22,6 +25,7 @@ export function SessionMenu({ session, goesOn, facts }: Props) {
       <Button look="quiet" className="desk:hidden" onClick={() => setOpen("details")}>
         Details
       </Button>
+      {mayArchive && <ArchiveButton session={session} className="max-desk:hidden" />}
       {goesOn && (
         <Button look="quiet" className="max-desk:hidden" onClick={() => setOpen("end")}>
           End session…
@@ -29,11 +33,10 @@ export function SessionMenu({ session, goesOn, facts }: Props) {
       )}
       <Dialog title="This session" open={open === "details"} onClose={close}>
         {facts}
-        {goesOn && (
-          <Button className="mt-5" onClick={() => setOpen("end")}>
-            End session…
-          </Button>
-        )}
+        <div className="flex gap-2 pt-5">
+          {mayArchive && <ArchiveButton session={session} />}
+          {goesOn && <Button onClick={() => setOpen("end")}>End session…</Button>}
+        </div>
       </Dialog>
       <Dialog title="End this session?" open={open === "end"} onClose={close}>
         <EndIt session={session} onClose={close} />

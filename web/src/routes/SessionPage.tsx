@@ -64,7 +64,7 @@ export function SessionPage() {
             </p>
           )}
           {goesOn && !program && !QUIET.includes(agent) && <StopTurn sessionId={sessionId} />}
-          {session && <SessionMenu session={session} goesOn={goesOn} facts={facts} />}
+          {session && <SessionMenu session={session} goesOn={goesOn} mayArchive={mayAnswer(me)} facts={facts} />}
         </header>
         {transcript.leftOut && session && (
           <LeftOutNotice leftOut={transcript.leftOut} agent={session.agent} mayTrust={mayAnswer(me)} />
@@ -112,6 +112,7 @@ function Below({ session, agent, failed }: { session: Session; agent: AgentState
           , <span className={look}>{state}</span>
         </>
       )}
+      {session.archived && `, archived by ${visible(session.archived.by)}`}
     </>
   );
 }

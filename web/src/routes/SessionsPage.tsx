@@ -1,11 +1,39 @@
+import { useState } from "react";
 import { count, namesApart, sessionName } from "../interactions/words";
 import { grouped, NEED } from "../session/groups";
-import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
+import { mayAnswer, useArchivedSessions, useEndedSessions, useLive, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
+import { ArchiveButton } from "./ArchiveButton";
 import { SessionRow } from "./SessionList";
 import { show } from "./sheet";
+
+function Archived() {
+  const { me } = useLive();
+  const now = useNow();
+  const [wanted, setWanted] = useState(false);
+  const sessions = useArchivedSessions(wanted);
+  const names = namesApart(sessions);
+  return (
+    <section aria-label="Archived">
+      <Button look="quiet" size="small" className="-ml-2" aria-expanded={wanted} onClick={() => setWanted(!wanted)}>
+        {wanted ? "Hide archived" : "Show archived"}
+      </Button>
+      {wanted && (
+        <ul className="divide-y divide-line">
+          {sessions.map((session) => (
+            <li key={session.sessionId} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-1">
+              <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />
+              {mayAnswer(me) && <ArchiveButton session={session} />}
+            </li>
+          ))}
+          {sessions.length === 0 && <li className="py-2 text-ink-2">None is archived.</li>}
+        </ul>
+      )}
+    </section>
+  );
+}
 
 /** All sessions, by what they need. */
 export function SessionsPage() {
@@ -18,6 +46,9 @@ export function SessionsPage() {
       <div className="max-w-[760px]">
         <header className="flex min-h-14 items-center gap-3">
           <h1 className="flex-1 text-lg font-semibold">Sessions</h1>
+          <Button look="quiet" size="small" onClick={() => show("palette")}>
+            <Icon name="find" /> Find
+          </Button>
           {mayAnswer(me) && (
             <Button size="small" onClick={() => show("new session")}>
               <Icon name="plus" /> New session
@@ -32,13 +63,15 @@ export function SessionsPage() {
             </h2>
             <ul className="divide-y divide-line border-b border-line">
               {found.map((session) => (
-                <li key={session.sessionId}>
+                <li key={session.sessionId} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-1">
                   <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />
+                  {mayAnswer(me) && <ArchiveButton session={session} />}
                 </li>
               ))}
             </ul>
           </section>
         ))}
+        <Archived />
       </div>
     </main>
   );

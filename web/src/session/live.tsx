@@ -46,12 +46,28 @@ export function useEndedSessions(): Session[] {
   return data?.sessions ?? NONE;
 }
 
+/** Those that were put away, once somebody wants to see them. */
+export function useArchivedSessions(wanted: boolean): Session[] {
+  const { data } = useQuery({
+    queryKey: [...SESSIONS, "archived"],
+    queryFn: gateway.archivedSessions,
+    enabled: wanted,
+  });
+  return (wanted && data?.sessions) || NONE;
+}
+
 /** Was anything ever started here? Nothing is said before it is known. */
 export function useHasSessions(): boolean | null {
   const open = useQuery({ queryKey: SESSIONS, queryFn: gateway.sessions });
   const ended = useQuery({ queryKey: [...SESSIONS, "ended"], queryFn: gateway.endedSessions });
-  if (!open.data || !ended.data) return null;
-  return open.data.sessions.length + ended.data.sessions.length > 0;
+  const isListed = (open.data?.sessions.length ?? 0) + (ended.data?.sessions.length ?? 0) > 0;
+  const archived = useQuery({
+    queryKey: [...SESSIONS, "archived"],
+    queryFn: gateway.archivedSessions,
+    enabled: open.isSuccess && ended.isSuccess && !isListed,
+  });
+  if (isListed) return true;
+  return archived.data ? archived.data.sessions.length > 0 : null;
 }
 
 /** One session: of the list, or, where it has ended or is too old for that, by itself. */
