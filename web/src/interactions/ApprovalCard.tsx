@@ -1,25 +1,28 @@
-import { useRef } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { isRounded } from "../api/exact";
-import type { InteractionRequest, Scope } from "../api/generated";
+import type { CallMark, InteractionRequest, Scope } from "../api/generated";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
+import { Danger } from "../text/Lines";
 import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
+import { folder as shortFolder } from "../text/time";
 import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Ticked } from "../ui/Calm";
+import { Kbd, Key } from "../ui/Kbd";
 import { CardActions, CardBody, Warning } from "./CardBody";
 import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { EditPanel, editText, readEdit } from "./EditInput";
+import { Fact, Facts, RuleLine } from "./Facts";
 import { InputView } from "./InputView";
-import { Marks } from "./Marks";
 import { PlanView } from "./PlanView";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
 import { useDesk } from "./transport";
 import { Verdict } from "./Verdict";
-import { planOf } from "./words";
+import { DOES, LIFETIME, planOf, ruleWords, speaker } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "approval" }>;
 
@@ -33,18 +36,21 @@ export function obstacle(input: unknown): string | null {
 }
 
 /** May it run this? The input is shown as it is, whole. */
-export function ApprovalCard({ request }: { request: Request }) {
-  const { ask, answering, panel, setPanel } = useCard();
+export function ApprovalCard({ request, before }: { request: Request; before: ReactNode }) {
+  const { ask, answering, panel, setPanel, inert, sight, whole, setWhole } = useCard();
   const folder = useDesk().session(ask.sessionId)?.cwd;
-  const { input, preview, capabilities } = request;
+  const { input, preview, capabilities, marks = [] } = request;
   const [draft, change] = useDraft(request.promptId, () => ({ reason: "", edited: editText(input) }));
   const approveButton = useRef<HTMLButtonElement>(null);
+  const [armed, setArmed] = useState(false);
   const why = obstacle(input);
   const plan = planOf(request);
   const offers = capabilities.scopes ? request.offeredScopes.filter((offer) => offer.scope !== "once") : [];
   const canRemember = offers.length > 0 && why === null;
+  const [offer, setOffer] = useState(0);
   const canEdit = capabilities.editInput && why === null;
   const edit = readEdit(input, draft.edited);
+  const isMarked = marks.length > 0;
 
   const approve = (scope: Scope, editedInput?: unknown) =>
     answering.send({ action: "approve", scope, ...(editedInput !== undefined && { editedInput }) });
@@ -52,55 +58,105 @@ export function ApprovalCard({ request }: { request: Request }) {
     answering.send({ action: "approve", scope, ...(lines.length > 0 && { lines }) });
   const deny = (reason?: string, after?: "stop") =>
     answering.send({ action: "deny", ...(reason && { reason }) }, after);
+  /** Whether all was in sight that must be; what was not is brought there. */
+  const sawAll = (): boolean => {
+    if (sight.all) return true;
+    sight.showNext();
+    inert.rest();
+    return false;
+  };
+  const arm = () => {
+    if (why === null && !inert.isInert() && sawAll()) approveButton.current?.focus();
+  };
   useCardKeys({
     letters: {
-      a: () => approveButton.current?.focus(),
+      " ": () => setWhole(!whole),
+      a: arm,
       d: () => (capabilities.reason ? setPanel("refuse") : undefined),
       ...(canEdit && { e: () => setPanel("edit") }),
       ...(canRemember && { r: () => setPanel("remember") }),
     },
-    // Only in a box that a person opened: an approval is pressed, never typed by the way.
     send: () => {
       if (panel === "refuse") deny(draft.reason.trim() || undefined);
-      if (panel === "edit" && edit.is === "changed") approve("once", edit.value);
+      else if (panel === "edit" && edit.is === "changed") approve("once", edit.value);
+      else if (panel === "remember") rememberOffer(offers, offer, remember);
+      // What is marked takes two acts: one that shows what the other would do.
+      else if (panel === null && why === null && sawAll() && !isMarked) approve("once");
     },
   });
 
   const isStruck = panel === "edit" && edit.is === "changed";
+  const approveWords = plan !== null ? "Approve plan and start" : preview ? "Approve edit" : "Approve once";
   return (
     <>
       <CardBody request={request}>
         {request.toolName.length > LONGEST_LINE && <Prose text={request.toolName} />}
         {plan !== null && <PlanView plan={plan} />}
         {preview && (
-          <section aria-label="The change" className="grid gap-1">
-            <h3 className="text-xs text-ink-2">The change, as the tool shows it</h3>
-            <Diff lines={readDiff(preview)} />
-            <h3 className="mt-2 text-xs text-ink-2">The input, as it would run</h3>
+          <section aria-label="The change">
+            <Diff lines={readDiff(preview)} whole={whole} onWhole={() => setWhole(true)} />
           </section>
         )}
         {input !== null && input !== undefined && (
           <div className={isStruck ? "text-ink-2 line-through" : ""}>
-            <InputView input={input} without={plan === null ? [] : ["plan"]} />
+            {preview && <h3 className="mb-1 text-xs text-ink-3">The input, as it would run</h3>}
+            <InputView
+              input={input}
+              marked={marks.map((mark) => mark.text)}
+              without={plan === null ? [] : ["plan"]}
+              whole={whole}
+              onWhole={() => setWhole(true)}
+            />
           </div>
         )}
-        <Marks marks={request.marks ?? []} />
-        {request.cwd && request.cwd !== folder && (
-          <p className="text-xs wrap-anywhere text-ink-2">
-            Runs in{" "}
-            <code className="font-mono">
-              <Shown text={request.cwd} where="payload" />
-            </code>
-          </p>
-        )}
+        <span data-must-see="end" className="-mt-4 block h-px" />
         {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} />}
+        <Facts>
+          {request.agentSays && (
+            <Fact name={speaker(request, ask.agent)}>
+              “<Prose text={request.agentSays} />”
+            </Fact>
+          )}
+          {request.decisionReason && (
+            <Fact name="Asked because">
+              <Prose text={request.decisionReason} />
+            </Fact>
+          )}
+          {isMarked && (
+            <Fact name="Marked because">
+              <MarkWords marks={marks} />
+            </Fact>
+          )}
+          {request.cwd && request.cwd !== folder && (
+            <Fact name="Runs in">
+              <code className="font-mono text-mono">
+                <Shown text={shortFolder(request.cwd)} where="payload" />
+              </code>
+            </Fact>
+          )}
+          {canRemember && offers[0] && (
+            <Fact name="Remember saves">
+              <RuleLine>{ruleWords(offers[0])}</RuleLine> {LIFETIME[offers[0].scope]}
+              {offers.length > 1 && ", or longer"}
+            </Fact>
+          )}
+          {!canRemember && isMarked && (
+            <Fact name="Remember">
+              <span className="text-ink-2">Not offered: it is marked.</span>
+            </Fact>
+          )}
+        </Facts>
         {why && (
           <Warning>
             <Ticked text={why} />
           </Warning>
         )}
+        {before}
       </CardBody>
-      <CardActions kept={[draft.reason.trim(), edit.is === "changed" ? draft.edited : ""].filter(Boolean).join("\n\n")}>
+      <CardActions
+        kept={[draft.reason.trim(), edit.is === "changed" ? draft.edited : ""].filter(Boolean).join("\n\n")}
+        hint={panel === null && why === null && <Hint armed={armed} marks={marks} seen={sight.all} />}
+      >
         {panel === "refuse" && (
           <RefusalPanel
             word="Deny"
@@ -119,15 +175,42 @@ export function ApprovalCard({ request }: { request: Request }) {
             onApprove={(value) => approve("once", value)}
           />
         )}
-        {panel === "remember" && <RememberPanel offers={offers} onApprove={remember} />}
+        {panel === "remember" && (
+          <RememberPanel
+            offers={offers}
+            chosen={offer}
+            onChoose={setOffer}
+            onApprove={() => rememberOffer(offers, offer, remember)}
+          />
+        )}
+        {panel === "sure" && <SurePanel marks={marks} onApprove={() => approve("once")} />}
         {panel === null && (
-          <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2 max-wide:[&>*:last-child]:order-1 max-wide:[&>*:nth-child(n+2):nth-last-child(n+2)]:order-2">
-            <Decide ref={approveButton} disabled={why !== null} onDecide={() => approve("once")}>
-              {plan === null ? (preview ? "Approve edit" : "Approve once") : "Approve plan and start"}
+          <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2">
+            <Decide
+              ref={approveButton}
+              className="max-wide:order-last max-wide:min-h-13"
+              disabled={why !== null}
+              onFocus={() => setArmed(true)}
+              onBlur={() => setArmed(false)}
+              onDecide={(event) => {
+                if (!sawAll()) return;
+                // By finger or mouse the second act is another button; by key it was the one that came here.
+                if (isMarked && event.detail > 0) setPanel("sure");
+                else approve("once");
+              }}
+            >
+              {isMarked && <span className="wide:hidden">Approve…</span>}
+              <span className={isMarked ? "max-wide:hidden" : ""}>{approveWords}</span> <Key>A</Key>
             </Decide>
-            {canRemember && <Button onClick={() => setPanel("remember")}>Remember…</Button>}
+            {canRemember && (
+              <Button onClick={() => setPanel("remember")}>
+                Remember… <Key>R</Key>
+              </Button>
+            )}
             {canEdit && (
-              <Button onClick={() => setPanel("edit")}>{preview || plan !== null ? "Change it" : "Edit"}</Button>
+              <Button onClick={() => setPanel("edit")}>
+                {preview || plan !== null ? "Change it" : "Edit"} <Key>E</Key>
+              </Button>
             )}
             <RefuseButton
               word={plan === null ? "Deny" : "Keep planning"}
@@ -138,5 +221,77 @@ export function ApprovalCard({ request }: { request: Request }) {
         )}
       </CardActions>
     </>
+  );
+}
+
+function rememberOffer(offers: Request["offeredScopes"], at: number, save: (scope: Scope, lines: string[]) => void) {
+  const offer = offers[at];
+  if (offer) save(offer.scope, offer.rule === "lines" ? offer.lines : []);
+}
+
+/** What keys would do. On the button it says what Enter does. */
+function Hint({ armed, marks, seen }: { armed: boolean; marks: CallMark[]; seen: boolean }) {
+  if (!seen) return <>Not all of it was in sight yet: scroll down, then approve</>;
+  if (armed) {
+    return (
+      <span className={marks.length > 0 ? "font-medium text-denied" : ""}>
+        <Kbd>Enter</Kbd> approves
+        {marks.length > 0 && `: it ${[...new Set(marks.map((one) => DOES[one.risk]))].join(", ")}`}
+      </span>
+    );
+  }
+  if (marks.length > 0) {
+    return (
+      <>
+        Marked: <Kbd>A</Kbd>, then <Kbd>Enter</Kbd>
+      </>
+    );
+  }
+  return (
+    <>
+      <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd> approves and goes on
+    </>
+  );
+}
+
+/** What is risky in a call: why, and the very words. */
+function MarkWords({ marks }: { marks: CallMark[] }) {
+  return marks.map((mark, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: marks of one ask never change
+    <span key={at}>
+      {at > 0 && "; "}
+      it <strong className="font-semibold text-denied">{DOES[mark.risk]}</strong>:{" "}
+      <code className="font-mono text-mono">
+        <Shown text={mark.text} where="payload" />
+      </code>
+    </span>
+  ));
+}
+
+/** The second act for what is marked. Back lies where the finger was. */
+function SurePanel({ marks, onApprove }: { marks: CallMark[]; onApprove: () => void }) {
+  const { setPanel } = useCard();
+  return (
+    <div className="grid gap-3">
+      <h3 className="font-semibold">Look twice: it {[...new Set(marks.map((one) => DOES[one.risk]))].join(", ")}</h3>
+      <ul className="grid max-h-40 gap-1 overflow-y-auto">
+        {marks.map((mark, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: marks of one ask never change
+          <li key={at} className="font-mono text-mono wrap-anywhere">
+            <Danger>
+              <Shown text={mark.text} where="payload" />
+            </Danger>
+          </li>
+        ))}
+      </ul>
+      <div className="flex flex-row-reverse justify-end gap-2 max-wide:grid">
+        <Decide className="max-wide:min-h-13" onDecide={onApprove}>
+          Approve all the same
+        </Decide>
+        <Button className="max-wide:min-h-13" onClick={() => setPanel(null)}>
+          Back <Key>Esc</Key>
+        </Button>
+      </div>
+    </div>
   );
 }

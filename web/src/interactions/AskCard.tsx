@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactElement, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactElement, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Interaction, InteractionRequest } from "../api/generated";
 import { isOpen, isOver } from "../session/ask";
 import { carryDraft } from "../session/drafts";
@@ -6,16 +6,21 @@ import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
 import { age } from "../text/time";
 import { Button } from "../ui/Button";
+import { Icon } from "../ui/Icon";
+import { Key } from "../ui/Kbd";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import { ApprovalCard } from "./ApprovalCard";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { FormCard } from "./FormCard";
+import { Headline } from "./Headline";
 import { QuestionCard } from "./QuestionCard";
 import { SentValues } from "./SentValues";
 import { useDesk } from "./transport";
 import { draftName, useAnswer } from "./useAnswer";
+import { useCardKeyboard } from "./useCardKeyboard";
 import { useInert } from "./useInert";
-import { boxMeans, headline, holdWords, MARK, origin, receipt, TONE_CLASS, tone, waiting } from "./words";
+import { useSight } from "./useSight";
+import { boxMeans, headline, MARK, origin, receipt, sessionName, TONE_CLASS, tone, waiting } from "./words";
 
 export interface CardPlace {
   /** Which of those that wait it is; 0: it waits no more. */
@@ -25,6 +30,12 @@ export interface CardPlace {
   /** Leaves it, deciding nothing. */
   onLeave: () => void;
   onNotNow: () => void;
+  /** An answer of this person's was taken. */
+  onAnswered?: () => void;
+  /** Shows its session. */
+  onSession?: () => void;
+  /** Gives it the whole screen, or takes it back. */
+  onWide?: () => void;
 }
 
 interface Props {
@@ -34,18 +45,24 @@ interface Props {
   focus?: boolean;
   /** It says something, or is on its way: do not put another in its place. */
   onBusy?: (busy: boolean) => void;
+  /** Beside the list it is the screen's own plane; elsewhere it is a card on another. */
+  look?: "card" | "pane";
+  /** What happened before it was asked. */
+  before?: ReactNode;
 }
 
 /** The frame around every ask: who asks, what happens without an answer, sending, and what became of it. */
-export function AskCard({ ask, place, focus = false, onBusy }: Props) {
+export function AskCard({ ask, place, focus = false, onBusy, look = "card", before }: Props) {
   const desk = useDesk();
   const { request } = ask;
   const { promptId } = request;
   const root = useRef<HTMLElement>(null);
   const inert = useInert(root, promptId);
-  const answering = useAnswer(ask, inert.isInert);
+  const sight = useSight(root, promptId);
+  const answering = useAnswer(ask, inert.isInert, place.onAnswered);
   useKeepFocus(root, () => root.current?.focus({ preventScroll: true }));
   const [panel, showPanel] = useState<string | null>(null);
+  const [whole, setWhole] = useState(false);
   const [unfolded, setUnfolded] = useState(false);
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);
@@ -71,6 +88,13 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
   useEffect(() => {
     if (focus) root.current?.focus({ preventScroll: true });
   }, [focus]);
+  // A button that Enter would press was meant for what was shown before.
+  const first = useRef(promptId);
+  useEffect(() => {
+    if (first.current === promptId) return;
+    first.current = promptId;
+    if (root.current?.contains(document.activeElement)) root.current.focus({ preventScroll: true });
+  }, [promptId]);
   const busy = answering.phase.at !== "editing";
   useEffect(() => onBusy?.(busy), [busy, onBusy]);
 
@@ -84,10 +108,13 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
     ask,
     answering,
     inert,
+    sight,
     answerable,
     late,
     panel,
     setPanel,
+    whole,
+    setWhole,
     setKeys: useMemo(
       () => (next: CardKeys) => {
         keys.current = next;
@@ -95,45 +122,36 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
       [],
     ),
   };
-
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    const { target } = event;
-    const isTyping =
-      target instanceof HTMLElement && target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
-    const letter = event.key.toLowerCase();
-    if (event.key === "Escape") {
-      // Leaves, never decides.
+  const board = useCardKeyboard({
+    root,
+    inert,
+    keys,
+    panel: panel !== null,
+    answerable,
+    moves: {
+      j: () => place.onMove(1),
+      k: () => place.onMove(-1),
+      "]": () => place.onMove(1),
+      "[": () => place.onMove(-1),
+      n: isOpen(ask) ? place.onNotNow : undefined,
+      o: place.onSession,
+      w: place.onWide,
+    },
+    // Goes back by one step, and never decides.
+    onEscape: () => {
       if (panel !== null) setPanel(null);
+      else if (document.activeElement !== root.current) root.current?.focus({ preventScroll: true });
       else place.onLeave();
-    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      if (answerable) keys.current.send?.();
-    } else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) {
-      return;
-    } else if (event.key === "]") {
-      place.onMove(1);
-    } else if (event.key === "[") {
-      place.onMove(-1);
-    } else if (panel !== null) {
-      // Whoever opened it is about to type.
-      return;
-    } else if (letter === "n" && isOpen(ask)) {
-      place.onNotNow();
-    } else if (!answerable) {
-      return;
-    } else if (/^[1-9]$/.test(event.key) && keys.current.digit) {
-      keys.current.digit(Number(event.key));
-    } else if (keys.current.letters?.[letter]) {
-      keys.current.letters[letter]();
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  };
+    },
+  });
 
   const kind = tone(ask);
   // What this person has answered here is one line. What ended otherwise stays open: there may be typed text to read.
   const isFolded = isOver(ask) && answering.taken && !busy && !unfolded;
+  const frame =
+    look === "pane"
+      ? "h-full focus-visible:outline-none focus-visible:shadow-[inset_3px_0_0_var(--focus)]"
+      : "max-h-full border-y border-r border-y-line border-r-line railed focus-visible:outline-offset-1";
   return (
     <CardProvider value={card}>
       <section
@@ -144,31 +162,31 @@ export function AskCard({ ask, place, focus = false, onBusy }: Props) {
         data-inert={inert.inert || undefined}
         aria-label={`${headline(request)}, ${kind}`}
         aria-busy={answering.phase.at === "sending"}
-        onKeyDown={onKeyDown}
-        className={`enter ${TONE_CLASS[kind]} flex max-h-full min-h-0 w-full flex-col border-y border-r border-y-line border-r-line bg-surface railed focus-visible:outline-offset-1`}
+        {...board}
+        className={`enter group/card ${TONE_CLASS[kind]} flex min-h-0 w-full min-w-0 flex-col bg-surface ${frame}`}
       >
-        <Header ask={ask} place={place} />
+        <Header ask={ask} place={place} look={look} />
         {isFolded ? (
-          <div className="px-4 pb-1">
+          <div className="px-6 pb-1 max-wide:px-4">
             <SentValues ask={ask} />
             <Button look="quiet" size="small" className="-ml-2" onClick={() => setUnfolded(true)}>
               Show what was asked
             </Button>
           </div>
         ) : (
-          <KindCard key={promptId} request={request} />
+          <KindCard key={promptId} request={request} before={before} />
         )}
-        <Footer ask={ask} place={place} />
+        {isOver(ask) && <Footer ask={ask} place={place} />}
       </section>
     </CardProvider>
   );
 }
 
 /** What only this kind of ask has. */
-function KindCard({ request }: { request: InteractionRequest }): ReactElement {
+function KindCard({ request, before }: { request: InteractionRequest; before: ReactNode }): ReactElement {
   switch (request.kind) {
     case "approval":
-      return <ApprovalCard request={request} />;
+      return <ApprovalCard request={request} before={before} />;
     case "question":
       return <QuestionCard request={request} />;
     case "form":
@@ -176,76 +194,91 @@ function KindCard({ request }: { request: InteractionRequest }): ReactElement {
   }
 }
 
-function Header({ ask, place }: { ask: Interaction; place: CardPlace }) {
+function Header({ ask, place, look }: { ask: Interaction; place: CardPlace; look: "card" | "pane" }) {
   const now = useNow();
   const { session } = useDesk();
   const { request } = ask;
   const from = session(ask.sessionId);
   const line = isOver(ask) ? receipt(ask) : waiting(ask, age(ask.openedAt, now));
-  const others = place.of > 1 || (place.of === 1 && place.at === 0);
+  const name = sessionName(from ?? { title: ask.sessionTitle, agent: ask.agent });
+  const where = place.at > 0 ? `${place.at} of ${place.of}` : place.of > 0 ? `${place.of} more` : "";
   return (
-    <header className="shrink-0 px-4 pt-3 pb-2">
-      <div className="flex items-start gap-2 max-wide:flex-col-reverse max-wide:items-stretch">
-        <p role="status" className="tag -ml-2 w-fit bg-tone-bg px-2 py-0.5 font-medium wrap-anywhere text-tone">
-          <span className={ask.state === "submitted" ? "inline-block animate-pulse" : ""}>{MARK[tone(ask)]}</span>{" "}
-          {line}
-        </p>
-        <div className="ml-auto flex shrink-0 items-center text-xs text-ink-2 max-wide:-mt-2 max-wide:-mr-2">
-          {others && (
+    <header className="shrink-0 px-6 pb-1 max-wide:px-4">
+      <div className="flex min-h-14 items-center gap-2 py-2 text-xs text-ink-3 max-wide:flex-wrap">
+        {look === "pane" && (
+          <Button look="quiet" size="small" className="-ml-3 wide:hidden" onClick={place.onLeave}>
+            <Icon name="left" /> Inbox
+          </Button>
+        )}
+        <div className="flex min-w-0 flex-1 items-center gap-2 max-wide:order-last max-wide:basis-full">
+          <p
+            role="status"
+            className="min-w-0 shrink-0 border-l-3 bg-tone-bg px-2 py-0.5 font-semibold wrap-anywhere text-tone railed max-w-full"
+          >
+            <span className={ask.state === "submitted" ? "inline-block animate-pulse" : ""}>{MARK[tone(ask)]}</span>{" "}
+            {line}
+          </p>
+          <p className="min-w-0 flex-1 truncate text-ink-2" title={boxMeans(from?.box)}>
+            {place.onSession && (
+              <>
+                <button
+                  type="button"
+                  className="underline decoration-line-2 underline-offset-2 hover:decoration-current"
+                  onClick={place.onSession}
+                >
+                  {name}
+                </button>{" "}
+              </>
+            )}
+            <span>{origin(request, ask.agent, from)}</span>
+          </p>
+        </div>
+        <div className="ml-auto flex shrink-0 items-center max-wide:flex-1 max-wide:justify-end">
+          {place.onWide && (
+            <Button look="quiet" size="small" className="max-wide:hidden" onClick={place.onWide}>
+              Wide <Key>W</Key>
+            </Button>
+          )}
+          {where && <span className="px-2 tabular-nums max-wide:mx-auto">{where}</span>}
+          {look === "card" && place.of > 1 && (
             <>
               <Button look="quiet" size="small" aria-label="Previous ask" onClick={() => place.onMove(-1)}>
                 ‹
               </Button>
-              <span>{place.at > 0 ? `${place.at} of ${place.of}` : `${place.of} more`}</span>
               <Button look="quiet" size="small" aria-label="Next ask" onClick={() => place.onMove(1)}>
                 ›
               </Button>
             </>
           )}
           {isOpen(ask) && (
-            <Button
-              look="quiet"
-              size="small"
-              onClick={place.onNotNow}
-              title="Put it off on this screen (N). Nothing is decided."
-            >
-              Not now
+            <Button look="quiet" size="small" onClick={place.onNotNow} title="Put it off. Nothing is decided.">
+              Not now <Key>N</Key>
             </Button>
           )}
-          <Button look="quiet" size="small" aria-label="Close, deciding nothing" onClick={place.onLeave}>
-            ✕
-          </Button>
+          {look === "card" && (
+            <Button look="quiet" size="small" aria-label="Close, deciding nothing" onClick={place.onLeave}>
+              ✕
+            </Button>
+          )}
         </div>
       </div>
-      <p className="mt-2 text-xs wrap-anywhere text-ink-2" title={boxMeans(from?.box)}>
-        {origin(request, ask.agent, from)}
-      </p>
-      <h2 className="mt-1 line-clamp-6 text-base font-semibold wrap-anywhere whitespace-pre-wrap">
-        {headline(request)}
-      </h2>
+      <Headline request={request} />
     </header>
   );
 }
 
-/** What happens without an answer, and the ask's short name as the terminal writes it. */
+/** What one can do with an ask that is over, and its short name as the terminal writes it. */
 function Footer({ ask, place }: { ask: Interaction; place: CardPlace }) {
-  const now = useNow();
   return (
-    <footer className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 px-4 pt-2 pb-[max(8px,env(safe-area-inset-bottom))] text-xs text-ink-2">
-      {isOver(ask) ? (
-        <>
-          {place.of > 0 && (
-            <Button size="small" onClick={() => place.onMove(1)}>
-              Next ask ›
-            </Button>
-          )}
-          <Button look="quiet" size="small" onClick={place.onLeave}>
-            Close
-          </Button>
-        </>
-      ) : (
-        <span className="min-w-0 flex-1">{holdWords(ask, now)}</span>
+    <footer className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 px-6 pt-2 pb-[max(12px,env(safe-area-inset-bottom))] text-xs text-ink-3 max-wide:px-4">
+      {place.of > 0 && (
+        <Button size="small" onClick={() => place.onMove(1)}>
+          Next ask <Key>J</Key>
+        </Button>
       )}
+      <Button look="quiet" size="small" onClick={place.onLeave}>
+        Close
+      </Button>
       <span className="ml-auto font-mono">
         <Shown text={ask.request.interactionId.slice(-4)} />
       </span>

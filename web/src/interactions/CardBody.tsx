@@ -1,12 +1,14 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { InteractionRequest } from "../api/generated";
 import { isOpen } from "../session/ask";
+import { useNow } from "../session/now";
 import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
+import { Fact, Facts } from "./Facts";
 import { useDesk } from "./transport";
-import { isProgram, lateHint } from "./words";
+import { holdWords, isProgram, lateHint, speaker } from "./words";
 
 /** What is asked: it scrolls, the actions below it never do. */
 export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
@@ -29,8 +31,8 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
   }, []);
   return (
     <>
-      <div ref={box} className="min-h-0 flex-auto overflow-y-auto px-4 pt-1 pb-3">
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div ref={box} className="@container min-h-0 flex-auto overflow-y-auto px-6 pt-1 pb-4 max-wide:px-4">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
           {(request.attempt > 1 || request.error) && (
             <Warning>
               Asked again{request.attempt > 1 && ` (attempt ${request.attempt})`}
@@ -45,21 +47,10 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
           )}
           {late && answerable && <p>{lateHint(request)}</p>}
           {children}
-          {request.agentSays && (
-            <div className="wrap-anywhere">
-              <span className="text-ink-2">Agent says: </span>“<Prose text={request.agentSays} />”
-            </div>
-          )}
-          {request.decisionReason && (
-            <div className="wrap-anywhere">
-              <span className="text-ink-2">Asked because: </span>
-              <Prose text={request.decisionReason} />
-            </div>
-          )}
         </div>
       </div>
       {more && (
-        <p aria-hidden="true" className="shrink-0 border-t border-line px-4 pt-1 text-xs text-ink-2">
+        <p aria-hidden="true" className="shrink-0 border-t border-line px-6 pt-1 text-xs text-ink-3 max-wide:px-4">
           More below ↓
         </p>
       )}
@@ -67,16 +58,45 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
   );
 }
 
+/** The asker's own words, and why a person is asked. */
+export function Says({ request }: { request: InteractionRequest }) {
+  const { ask } = useCard();
+  return (
+    <Facts>
+      {request.agentSays && (
+        <Fact name={speaker(request, ask.agent)}>
+          “<Prose text={request.agentSays} />”
+        </Fact>
+      )}
+      {request.decisionReason && (
+        <Fact name="Asked because">
+          <Prose text={request.decisionReason} />
+        </Fact>
+      )}
+    </Facts>
+  );
+}
+
 export function Warning({ children }: { children: ReactNode }) {
   return <p className="railed tone-pending bg-tone-bg px-3 py-2 wrap-anywhere text-tone">{children}</p>;
 }
 
+interface ActionsProps {
+  children: ReactNode;
+  /** What was typed, and could not be sent. */
+  kept?: string;
+  /** What keys would do. */
+  hint?: ReactNode;
+}
+
 /** What can be done: the actions, or what is open in their place; above it, what became of the last try. */
-export function CardActions({ children, kept = "" }: { children: ReactNode; kept?: string }) {
-  const { answerable, ask, answering } = useCard();
+export function CardActions({ children, kept = "", hint }: ActionsProps) {
+  const { answerable, ask, answering, inert } = useCard();
   const { mode, setMode, mayAnswer } = useDesk();
+  const now = useNow();
   return (
-    <div className="grid max-h-[70%] shrink-0 gap-2 overflow-y-auto border-t border-line px-4 pt-3 empty:hidden">
+    <div className="relative grid max-h-[70%] shrink-0 gap-2 overflow-y-auto border-t border-line px-6 py-3 pb-[max(12px,env(safe-area-inset-bottom))] empty:hidden max-wide:px-4">
+      {inert.inert && answerable && <span aria-hidden="true" className="resting absolute top-0 left-0 h-px bg-ink-2" />}
       <Notice />
       {answering.phase.at === "sending" && (
         <p role="status" className="animate-pulse text-xs font-medium">
@@ -93,6 +113,15 @@ export function CardActions({ children, kept = "" }: { children: ReactNode; kept
       )}
       {!answerable && !isOpen(ask) && answering.phase.at !== "late" && kept && (
         <Kept text={kept} sessionId={ask.sessionId} />
+      )}
+      {isOpen(ask) && (
+        <p className="flex items-baseline gap-4 text-xs text-ink-3 max-wide:order-first">
+          <span className="min-w-0">{holdWords(ask, now)}</span>
+          {answerable && hint && <span className="min-w-0 text-ink-2 max-wide:hidden">{hint}</span>}
+          <span className="ml-auto font-mono">
+            <Shown text={ask.request.interactionId.slice(-4)} />
+          </span>
+        </p>
       )}
     </div>
   );

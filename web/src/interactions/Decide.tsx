@@ -1,8 +1,10 @@
-import type { ComponentProps } from "react";
+import type { ComponentProps, MouseEvent } from "react";
 import { Button } from "../ui/Button";
 import { useCard } from "./card";
 
-type Props = Omit<ComponentProps<typeof Button>, "onClick"> & { onDecide: () => void };
+type Props = Omit<ComponentProps<typeof Button>, "onClick"> & {
+  onDecide: (event: MouseEvent<HTMLButtonElement>) => void;
+};
 
 /** A button that decides: it does nothing while the card has only just appeared, or while something is on its way. */
 export function Decide({ onDecide, disabled, ...props }: Props) {
@@ -15,8 +17,8 @@ export function Decide({ onDecide, disabled, ...props }: Props) {
       disabled={disabled}
       aria-disabled={rests || undefined}
       data-decide=""
-      onClick={() => {
-        if (!inert.isInert()) onDecide();
+      onClick={(event) => {
+        if (!inert.isInert()) onDecide(event);
       }}
     />
   );

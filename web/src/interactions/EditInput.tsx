@@ -4,18 +4,43 @@ import { reasonOf } from "../api/problem";
 import { plain } from "../text/visible";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
+import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
-import { commandOf } from "./words";
+import { commandOf, fileOf } from "./words";
 
 export type Edited = { is: "same" } | { is: "changed"; value: unknown } | { is: "wrong"; words: string };
 
-/** What the text in the editor amounts to. A command is edited as it is, everything else as JSON. */
+interface Editable {
+  /** The field of the input that a person edits, as the text it is; null: all of it, as JSON. */
+  field: "command" | "new_string" | "content" | null;
+  text: string;
+  /** What is edited, in words. */
+  name: "command" | "new text" | "input";
+}
+
+/** A box on a page turns every kind of line end into one: text with others would change unseen. */
+const canHold = (text: unknown): text is string => typeof text === "string" && !text.includes("\r");
+
+/** What of an input is edited: a command, the new text of a file, or else the whole as JSON. */
+export function editable(input: unknown): Editable {
+  const command = commandOf(input);
+  if (canHold(command)) return { field: "command", text: command, name: "command" };
+  const { new_string, content } = (input ?? {}) as Record<string, unknown>;
+  if (fileOf(input) !== null) {
+    if (canHold(new_string)) return { field: "new_string", text: new_string, name: "new text" };
+    if (canHold(content)) return { field: "content", text: content, name: "new text" };
+  }
+  return { field: null, text: plain(input), name: "input" };
+}
+
+/** What the text in the editor amounts to. */
 export function readEdit(input: unknown, text: string): Edited {
-  if (commandOf(input) !== null) {
-    const value = { ...(input as object), command: text };
-    if (text.trim() === "") return { is: "wrong", words: "A command cannot be empty. To have nothing run, deny it." };
-    return text === commandOf(input) ? { is: "same" } : { is: "changed", value };
+  const { field, text: before } = editable(input);
+  if (field !== null) {
+    if (field === "command" && text.trim() === "")
+      return { is: "wrong", words: "A command cannot be empty. To have nothing run, deny it." };
+    return text === before ? { is: "same" } : { is: "changed", value: { ...(input as object), [field]: text } };
   }
   try {
     const value = parseExact(text);
@@ -26,7 +51,7 @@ export function readEdit(input: unknown, text: string): Edited {
   }
 }
 
-export const editText = (input: unknown): string => commandOf(input) ?? plain(input);
+export const editText = (input: unknown): string => editable(input).text;
 
 interface Props {
   input: unknown;
@@ -40,33 +65,36 @@ export function EditPanel({ input, text, onText, onApprove }: Props) {
   const { setPanel, answering } = useCard();
   const id = useId();
   const edited = readEdit(input, text);
-  const isCommand = commandOf(input) !== null;
+  const { name, text: before } = editable(input);
   const error = edited.is === "wrong" ? edited.words : (Object.values(answering.fieldErrors)[0] ?? null);
   return (
     <div className="grid gap-2">
       <label htmlFor={id} className="font-medium">
-        Change the {isCommand ? "command" : "input"}. The agent is told that you did.
+        Change the {name}. The agent is told that you did.
       </label>
       <textarea
         id={id}
-        rows={Math.min(12, Math.max(3, text.split("\n").length))}
+        rows={Math.min(name === "new text" ? 24 : 12, Math.max(3, text.split("\n").length))}
         // biome-ignore lint/a11y/noAutofocus: the person has just asked for this box
         autoFocus
         spellCheck={false}
         value={text}
         aria-invalid={error !== null || undefined}
         onChange={(event) => onText(event.target.value)}
-        className={`${INPUT} resize-y font-mono text-mono`}
+        className={`${INPUT} max-h-[45dvh] resize-y font-mono text-mono`}
       />
       <p role="status" className="text-xs text-denied empty:hidden">
         {error}
       </p>
       <div className="flex flex-wrap gap-2">
         <Decide disabled={edited.is !== "changed"} onDecide={() => edited.is === "changed" && onApprove(edited.value)}>
-          Approve edited {isCommand ? "command" : "input"}
+          Approve edited {name} <Key>Ctrl Enter</Key>
         </Decide>
+        {edited.is !== "same" && (
+          <Button onClick={() => onText(before)}>Back to the agent's {name === "input" ? "input" : name}</Button>
+        )}
         <Button look="quiet" onClick={() => setPanel(null)}>
-          Back
+          Back <Key>Esc</Key>
         </Button>
       </div>
     </div>

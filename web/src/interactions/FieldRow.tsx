@@ -44,7 +44,7 @@ export function FieldRow(props: Props) {
   const described = `${id}-about ${id}-error`;
   if (field.type === "radio" || field.type === "multiselect") {
     return (
-      <fieldset data-field={field.id} className="grid min-w-0 gap-1" aria-describedby={described}>
+      <fieldset data-field={field.id} className="grid min-w-0 content-start gap-1" aria-describedby={described}>
         <legend className="float-left font-medium wrap-anywhere">{label}</legend>
         {notes}
         <Options {...props} field={field} id={id} />
@@ -53,7 +53,10 @@ export function FieldRow(props: Props) {
     );
   }
   return (
-    <div data-field={field.id} className="grid gap-1">
+    <div
+      data-field={field.id}
+      className={`grid content-start gap-1 ${field.type === "textarea" ? "col-span-full" : ""}`}
+    >
       {field.type === "checkbox" ? (
         <label className="flex min-h-9 items-center gap-2 font-medium max-wide:min-h-11">
           <input
@@ -139,7 +142,13 @@ function Box({
   };
   switch (field.type) {
     case "textarea":
-      return <textarea {...common} rows={large ? 16 : 4} className={`${INPUT} resize-y`} />;
+      return (
+        <textarea
+          {...common}
+          rows={large ? 16 : 3}
+          className={`${INPUT} field-sizing-content max-h-[50dvh] min-h-20 resize-y`}
+        />
+      );
     case "number":
       return <input {...common} type="text" inputMode={field.integer ? "numeric" : "decimal"} autoComplete="off" />;
     case "date":

@@ -4,8 +4,9 @@ import { Prose } from "../text/Prose";
 import { LONGEST_LINE } from "../text/visible";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
+import { Key } from "../ui/Kbd";
 import { type FieldValue, formInput, missingFields, startValue } from "./answers";
-import { CardActions, CardBody } from "./CardBody";
+import { CardActions, CardBody, Says } from "./CardBody";
 import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { FieldRow } from "./FieldRow";
@@ -41,7 +42,7 @@ export function FormCard({ request }: { request: Request }) {
 
   const told = { ...(request.fieldErrors as Record<string, string> | undefined), ...answering.fieldErrors };
   const errorOf = (id: string): string | null => {
-    if (missing.includes(id)) return "Is required.";
+    if (missing.includes(id)) return "Required";
     const words = told[id];
     if (!words || touched.has(id)) return null;
     return `${words[0]?.toUpperCase()}${words.slice(1)}. Your text is kept.`;
@@ -81,7 +82,7 @@ export function FormCard({ request }: { request: Request }) {
       )
     : draft.values;
   const rows = (large: boolean) => (
-    <div ref={box} className="grid grid-cols-[minmax(0,1fr)] gap-4">
+    <div ref={box} className="grid max-w-[760px] grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-4 @min-[560px]:grid-cols-2">
       {fields.map((field) => (
         <FieldRow
           key={field.id}
@@ -106,6 +107,7 @@ export function FormCard({ request }: { request: Request }) {
       <CardBody request={request}>
         {isLong && <Prose text={request.form.title ?? ""} />}
         {isLarge ? <p className="text-ink-2">Open in the large view.</p> : rows(false)}
+        <Says request={request} />
       </CardBody>
       <CardActions kept={[...typed, draft.reason.trim()].filter(Boolean).join("\n\n")}>
         {panel === "refuse" ? (
@@ -117,9 +119,13 @@ export function FormCard({ request }: { request: Request }) {
             onRefuse={refuse}
           />
         ) : (
-          <div className="flex flex-wrap items-center gap-2 max-wide:justify-between">
-            <Decide onDecide={send}>{sendWords}</Decide>
-            <Button onClick={() => setLarge(true)}>Open large</Button>
+          <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2">
+            <Decide onDecide={send} className="max-wide:order-last max-wide:min-h-13">
+              {sendWords} <Key>Ctrl Enter</Key>
+            </Decide>
+            <Button className="max-wide:col-span-2" onClick={() => setLarge(true)}>
+              Open large
+            </Button>
             {!late && <RefuseButton word="Decline" canSay={canSay} onRefuse={() => refuse()} />}
           </div>
         )}

@@ -4,10 +4,10 @@ import { Payload } from "../text/Payload";
 import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
 import { brief, LONGEST_LINE } from "../text/visible";
-import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
+import { Kbd, Key } from "../ui/Kbd";
 import { answerOf, assemble, type Choice, noChoice, pick, startChoice } from "./answers";
-import { CardActions, CardBody } from "./CardBody";
+import { CardActions, CardBody, Says } from "./CardBody";
 import { useCard, useCardKeys, useDraft } from "./card";
 import { Decide } from "./Decide";
 import { RefusalPanel, RefuseButton } from "./Refusal";
@@ -71,45 +71,18 @@ export function QuestionCard({ request }: { request: Request }) {
     send: () => (panel === "refuse" ? refuse(draft.reason.trim() || undefined) : complete && send()),
   });
 
-  const goTo = (id: string) => {
-    const block = blocks.current[id];
-    block?.scrollIntoView({ block: "nearest" });
-    block?.querySelector<HTMLElement>("input")?.focus();
-  };
   return (
     <>
       <CardBody request={request}>
-        {!isOne && (
-          <div className="flex flex-wrap gap-2">
-            {questions.map((one) => (
-              <Button
-                key={one.id}
-                size="small"
-                look="quiet"
-                className="border-line bg-sunken"
-                onClick={() => goTo(one.id)}
-              >
-                <span>
-                  <Shown text={one.header} />
-                  {answerOf(one, draft.choices[one.id] ?? noChoice) !== null && (
-                    <>
-                      <span aria-hidden="true"> ✓</span>
-                      <span className="sr-only"> answered</span>
-                    </>
-                  )}
-                </span>
-              </Button>
-            ))}
-          </div>
-        )}
-        {questions.map((one, at) => (
+        {questions.map((one) => (
           <Block
             key={one.id}
             ref={(node) => {
               blocks.current[one.id] = node;
             }}
             question={one}
-            number={isOne ? null : at + 1}
+            alone={isOne}
+            isDone={answerOf(one, draft.choices[one.id] ?? noChoice) !== null}
             choice={given(one, ask) ?? draft.choices[one.id] ?? noChoice}
             disabled={!answerable || answering.phase.at === "sending"}
             error={errors[one.id] ?? null}
@@ -117,8 +90,18 @@ export function QuestionCard({ request }: { request: Request }) {
             onChange={(choice) => set(one.id, choice)}
           />
         ))}
+        <Says request={request} />
       </CardBody>
-      <CardActions kept={keptText(questions, draft)}>
+      <CardActions
+        kept={keptText(questions, draft)}
+        hint={
+          panel === null && (
+            <>
+              digits choose, <Kbd>Tab</Kbd> next question
+            </>
+          )
+        }
+      >
         {panel === "refuse" ? (
           <RefusalPanel
             word="Decline"
@@ -128,11 +111,12 @@ export function QuestionCard({ request }: { request: Request }) {
             onRefuse={refuse}
           />
         ) : (
-          <div className="flex flex-wrap items-center gap-2 max-wide:justify-between">
-            <Decide disabled={!complete} onDecide={send}>
-              {late ? sendLate(request) : isOne ? "Send answer" : `Send ${count(questions.length, "answer")}`}
+          <div className="flex flex-wrap items-center gap-2 max-wide:grid max-wide:grid-cols-2">
+            <Decide disabled={!complete} onDecide={() => send()} className="max-wide:order-last max-wide:min-h-13">
+              {late ? sendLate(request) : isOne ? "Send answer" : `Send ${count(questions.length, "answer")}`}{" "}
+              <Key>Ctrl Enter</Key>
             </Decide>
-            <span role="status" className="text-xs text-ink-2">
+            <span role="status" className="text-xs text-ink-2 empty:hidden max-wide:col-span-2">
               {!complete && !isOne && `${done} of ${questions.length} answered`}
             </span>
             {!late && <RefuseButton word="Decline" canSay={canSay} onRefuse={() => refuse()} />}
@@ -162,7 +146,9 @@ function keptText(questions: Question[], draft: Draft): string {
 
 interface BlockProps {
   question: Question;
-  number: number | null;
+  /** It is the only one, and stands in the headline. */
+  alone: boolean;
+  isDone: boolean;
   choice: Choice;
   disabled: boolean;
   error: string | null;
@@ -171,7 +157,7 @@ interface BlockProps {
   ref: (node: HTMLFieldSetElement | null) => void;
 }
 
-function Block({ question, number, choice, disabled, error, onPick, onChange, ref }: BlockProps) {
+function Block({ question, alone, isDone, choice, disabled, error, onPick, onChange, ref }: BlockProps) {
   const name = useId();
   const box = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   const options = question.options ?? [];
@@ -186,88 +172,98 @@ function Block({ question, number, choice, disabled, error, onPick, onChange, re
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => typed(event.target.value),
     className: INPUT,
   };
-  const row = "tag -mx-2 flex min-h-9 gap-2 px-2 py-2 max-wide:min-h-11";
+  const row = "tag grid min-h-[30px] gap-x-2.5 px-2 py-[5px] max-wide:min-h-11 max-wide:content-center";
+  const isInHeadline = alone && question.question.length <= LONGEST_LINE;
   return (
-    <fieldset ref={ref} disabled={disabled} className="min-w-0 not-first:border-t not-first:border-line not-first:pt-3">
-      <legend
-        className={
-          number === null && question.question.length <= LONGEST_LINE
-            ? "sr-only"
-            : "float-left mb-1 flex w-full gap-2 font-medium wrap-anywhere"
-        }
-      >
-        {number !== null && <span className="font-mono text-mono text-ink-2">{number}</span>}
-        <span className="min-w-0">
-          <Prose text={question.question} />
-        </span>
+    <fieldset
+      ref={ref}
+      disabled={disabled}
+      className={`grid min-w-0 grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-1 border-b border-line pb-3 first:border-t first:pt-3 ${alone ? "" : "@min-[640px]:grid-cols-[minmax(0,228px)_minmax(0,1fr)]"}`}
+    >
+      <legend className={isInHeadline ? "sr-only" : "float-left font-semibold wrap-anywhere"}>
+        <Prose text={question.question} />
+        {!alone && (
+          <span className={`block text-xs font-normal ${isDone ? "text-approved" : "text-pending"}`}>
+            <Shown text={question.header} />
+            {`: ${isDone ? "answered" : question.multiSelect ? "choose one or more" : "choose one"}`}
+          </span>
+        )}
       </legend>
-      {number === null && question.header && (
-        <p className="tag clear-both mb-1 w-fit bg-sunken px-2 py-0.5 text-xs text-ink-2">
-          <Shown text={question.header} />
-        </p>
-      )}
-      {question.multiSelect && <p className="clear-both text-xs text-ink-2">Choose one or more.</p>}
-      {options.map((option, at) => {
-        const isOn = choice.picked.includes(option.label) && !(choice.otherOn && !question.multiSelect);
-        return (
-          <label
-            key={option.label}
-            className={`${row} clear-both cursor-pointer items-start hover:bg-sunken has-checked:bg-sunken`}
-          >
-            <input
-              type={type}
-              name={name}
-              checked={isOn}
-              onChange={() => onPick(option.label)}
-              className="mt-0.5 size-4 shrink-0"
-            />
-            <span aria-hidden="true" className="font-mono text-mono text-ink-2">
-              {at + 1}
-            </span>
-            <span className="min-w-0 flex-1 wrap-anywhere">
-              <span className={isOn ? "font-medium" : ""}>
-                <Prose text={option.label} />
+      <div className="min-w-0">
+        {alone && question.header && (
+          <p className="pb-1 text-xs text-ink-3">
+            <Shown text={question.header} />
+            {question.multiSelect && ": choose one or more"}
+          </p>
+        )}
+        {options.map((option, at) => {
+          const isOn = choice.picked.includes(option.label) && !(choice.otherOn && !question.multiSelect);
+          return (
+            <label
+              key={option.label}
+              className={`${row} grid-cols-[18px_16px_minmax(96px,auto)_minmax(0,1fr)] cursor-pointer items-baseline hover:bg-block has-checked:bg-block max-wide:grid-cols-[16px_minmax(0,1fr)]`}
+            >
+              <span aria-hidden="true" className="font-mono text-xs text-ink-3 max-wide:hidden">
+                {at < 9 && at + 1}
               </span>
-              {option.description && (
-                <span className="block text-xs text-ink-2">
-                  <Prose text={option.description} />
-                </span>
-              )}
-              {option.preview && <Payload text={option.preview} className="mt-1 bg-canvas" />}
-            </span>
-          </label>
-        );
-      })}
-      {allowsOther && (
-        <div className={`${row} clear-both items-center`}>
-          {options.length > 0 && (
-            <label className="flex items-center gap-2">
               <input
                 type={type}
                 name={name}
-                checked={choice.otherOn}
-                onChange={(event) => {
-                  onChange({ ...choice, otherOn: event.target.checked });
-                  if (event.target.checked) box.current?.focus();
-                }}
-                className="size-4 shrink-0"
+                checked={isOn}
+                onChange={() => onPick(option.label)}
+                className="mt-0.5 size-4 self-start"
               />
-              Other
+              <span className={`min-w-0 wrap-anywhere ${isOn ? "font-medium" : ""}`}>
+                <Prose text={option.label} />
+              </span>
+              <span className="min-w-0 text-xs wrap-anywhere text-ink-2 max-wide:col-start-2">
+                {option.description && <Prose text={option.description} />}
+              </span>
+              {option.preview && (
+                <span className="col-span-full min-w-0 wide:col-start-3">
+                  <Payload text={option.preview} className="mt-1" />
+                </span>
+              )}
             </label>
-          )}
-          {question.multiline && !question.secret ? (
-            <textarea ref={box} rows={4} {...own} />
-          ) : (
-            <input
-              ref={box}
-              type={question.secret ? "password" : "text"}
-              autoComplete={question.secret ? "new-password" : "off"}
-              {...own}
-            />
-          )}
-        </div>
-      )}
-      {error && <p className="clear-both text-xs text-denied">This answer {error}. Your text is kept.</p>}
+          );
+        })}
+        {allowsOther && (
+          <div
+            className={`${row} grid-cols-[18px_auto_minmax(0,1fr)] items-center max-wide:grid-cols-[auto_minmax(0,1fr)]`}
+          >
+            <span aria-hidden="true" className="max-wide:hidden" />
+            {options.length > 0 ? (
+              <label className="flex items-center gap-2.5">
+                <input
+                  type={type}
+                  name={name}
+                  checked={choice.otherOn}
+                  onChange={(event) => {
+                    onChange({ ...choice, otherOn: event.target.checked });
+                    if (event.target.checked) box.current?.focus();
+                  }}
+                  className="size-4 shrink-0"
+                />
+                Other
+              </label>
+            ) : (
+              <span />
+            )}
+            {question.multiline && !question.secret ? (
+              <textarea ref={box} rows={4} {...own} />
+            ) : (
+              <input
+                ref={box}
+                type={question.secret ? "password" : "text"}
+                autoComplete={question.secret ? "new-password" : "off"}
+                placeholder="in your words"
+                {...own}
+              />
+            )}
+          </div>
+        )}
+      </div>
+      {error && <p className="text-xs text-denied @min-[640px]:col-start-2">This answer {error}. Your text is kept.</p>}
     </fieldset>
   );
 }

@@ -1,6 +1,7 @@
 import { useId, useRef } from "react";
 import { Button } from "../ui/Button";
 import { INPUT } from "../ui/inputs";
+import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
 
@@ -35,8 +36,8 @@ export function RefusalPanel({ word, question, reason, onReason, onRefuse, canSt
         className={`${INPUT} resize-y`}
       />
       <div className="flex flex-wrap gap-2">
-        <Decide look="outlined" onDecide={() => onRefuse(said)}>
-          {word}
+        <Decide onDecide={() => onRefuse(said)}>
+          {word} <Key>Ctrl Enter</Key>
         </Decide>
         {canStop && (
           <Decide look="outlined" onDecide={() => onRefuse(said, "stop")}>
@@ -44,7 +45,7 @@ export function RefusalPanel({ word, question, reason, onReason, onRefuse, canSt
           </Decide>
         )}
         <Button look="quiet" onClick={() => setPanel(null)}>
-          Back
+          Back <Key>Esc</Key>
         </Button>
       </div>
     </div>
@@ -57,14 +58,23 @@ export function RefuseButton({ word, canSay, onRefuse }: { word: string; canSay:
   const button = useRef<HTMLButtonElement>(null);
   if (!canSay) {
     return (
-      <Decide look="outlined" className="ml-auto max-wide:ml-0" onDecide={onRefuse} name="refuse">
+      <Decide
+        look="outlined"
+        className="ml-auto max-wide:order-3 max-wide:ml-0 max-wide:min-h-13"
+        onDecide={onRefuse}
+        name="refuse"
+      >
         {word}
       </Decide>
     );
   }
   return (
-    <Button ref={button} className="ml-auto max-wide:ml-0" onClick={() => setPanel("refuse")}>
-      {word}…
+    <Button
+      ref={button}
+      className="ml-auto max-wide:order-3 max-wide:ml-0 max-wide:min-h-13"
+      onClick={() => setPanel("refuse")}
+    >
+      {word}… <Key>D</Key>
     </Button>
   );
 }

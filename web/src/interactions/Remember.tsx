@@ -1,51 +1,61 @@
-import { useEffect, useRef } from "react";
-import type { OfferedScope, Scope } from "../api/generated";
+import { useEffect, useId, useRef } from "react";
+import type { OfferedScope } from "../api/generated";
 import { Button } from "../ui/Button";
+import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
-import { LIFETIME, linesOf, ruleWords, SCOPE } from "./words";
+import { RuleLine } from "./Facts";
+import { LIFETIME, ruleWords, SCOPE } from "./words";
+
+interface Props {
+  offers: OfferedScope[];
+  chosen: number;
+  onChoose: (at: number) => void;
+  onApprove: () => void;
+}
 
 /** How far an approval may reach, each with the literal rules it would save: those, and no others, are saved. */
-export function RememberPanel({
-  offers,
-  onApprove,
-}: {
-  offers: OfferedScope[];
-  onApprove: (scope: Scope, lines: string[]) => void;
-}) {
+export function RememberPanel({ offers, chosen, onChoose, onApprove }: Props) {
   const { setPanel } = useCard();
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.focus(), []);
-  const rules = new Map<string, OfferedScope[]>();
-  for (const offer of offers) {
-    const key = ruleWords(offer);
-    rules.set(key, [...(rules.get(key) ?? []), offer]);
-  }
+  const name = useId();
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
   return (
-    <div ref={box} tabIndex={-1} className="grid gap-3 outline-none">
-      {[...rules].map(([words, offers]) => (
-        <section key={words} aria-label={words} className="grid justify-items-start gap-2">
-          <p>Saves this rule. The next call it covers is approved without you:</p>
-          <p className="font-mono text-mono font-semibold wrap-anywhere whitespace-pre-line">{words}</p>
-          <div className="flex flex-wrap gap-2">
-            {offers.map((offer) => (
-              <Decide
-                key={offer.scope}
-                title={`${LIFETIME[offer.scope]}: ${words}`}
-                onDecide={() => onApprove(offer.scope, linesOf(offer))}
-              >
-                Approve and remember {SCOPE[offer.scope]}
-              </Decide>
-            ))}
-          </div>
-        </section>
-      ))}
-      <p className="text-xs text-ink-2">
-        “For an hour” and “always” count in all your sessions. See and revoke rules under Rules.
-      </p>
-      <div>
+    <div className="grid gap-2">
+      <fieldset>
+        <legend className="font-semibold">Approve this one, and what follows</legend>
+        <div className="max-h-[40dvh] overflow-y-auto">
+          {offers.map((offer, at) => (
+            <label
+              key={`${offer.scope} ${ruleWords(offer)}`}
+              className="flex min-h-9 items-start gap-2.5 border-b border-line py-2 max-wide:min-h-11"
+            >
+              <input
+                ref={at === 0 ? first : undefined}
+                type="radio"
+                name={name}
+                className="mt-0.5 size-4 shrink-0"
+                checked={at === chosen}
+                onChange={() => onChoose(at)}
+              />
+              <span className="min-w-0">
+                <RuleLine>{ruleWords(offer)}</RuleLine>
+                <span className="mt-0.5 block text-xs text-ink-2">
+                  {SCOPE[offer.scope]}: {LIFETIME[offer.scope]}
+                  {offer.scope !== "session" && ", in all your sessions"}. Each command of a line is looked at alone.
+                </span>
+              </span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <p className="text-xs text-ink-3">The next call that it covers is approved without you. Revoke it under Rules.</p>
+      <div className="flex flex-wrap gap-2">
+        <Decide onDecide={onApprove}>
+          Approve and remember <Key>Ctrl Enter</Key>
+        </Decide>
         <Button look="quiet" onClick={() => setPanel(null)}>
-          Back
+          Back <Key>Esc</Key>
         </Button>
       </div>
     </div>

@@ -1,50 +1,69 @@
 import { useState } from "react";
-import type { CallVerdict } from "../api/generated";
+import type { CallPart, CallVerdict, Effect } from "../api/generated";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
 import { useDesk } from "./transport";
-import { EFFECT } from "./words";
+import { count, EFFECT } from "./words";
+
+const LOOK: Record<Effect, string> = {
+  allow: "text-approved before:bg-current",
+  ask: "text-pending",
+  deny: "text-denied before:rotate-45",
+};
 
 /** What rules say about a call, part by part. One part that no rule speaks of says nothing new. */
 export function Verdict({ verdict, sessionId }: { verdict: CallVerdict; sessionId: string }) {
-  const speaks = verdict.parts.length > 1 || verdict.parts.some((part) => part.rule);
+  const { parts } = verdict;
+  const speaks = parts.length > 1 || parts.some((part) => part.rule);
   const needsTrust = verdict.requirements?.includes("folder_trust") === true;
+  const asking = parts.filter((part) => part.effect === "ask").length;
   return (
     <>
       {speaks && (
-        <section aria-label="What rules say" className="grid gap-1 text-xs">
-          <h3 className="text-ink-2">What rules say</h3>
-          <ul className="grid gap-1">
-            {verdict.parts.map((part, at) => (
+        <section aria-label="What rules say">
+          <h3 className="flex items-baseline gap-2 pb-1 text-xs text-ink-3">
+            <b className="font-semibold text-ink-2">
+              {parts.length > 1 ? count(parts.length, "command") : "What rules say"}
+            </b>
+            {parts.length > 1 && `${asking} ${asking === 1 ? "asks" : "ask"}`}
+          </h3>
+          <ul className="border-t border-line">
+            {parts.map((part, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: parts of one ask never change
-              <li key={at} className="flex flex-wrap items-baseline gap-x-2 wrap-anywhere">
-                <span className={`w-12 shrink-0 font-medium ${part.effect === "allow" ? "text-ink-2" : ""}`}>
-                  {EFFECT[part.effect]}
-                </span>
-                {part.text && (
-                  <code className="font-mono">
-                    <Shown text={part.text} where="payload" />
-                  </code>
-                )}
-                <span className="text-ink-2">
-                  {part.rule ? (
-                    <>
-                      <code className="font-mono">
-                        <Shown text={part.rule.text} />
-                      </code>{" "}
-                      ({part.rule.layer.replace("_", " ")})
-                    </>
-                  ) : (
-                    <Shown text={part.why} />
-                  )}
-                </span>
-              </li>
+              <Part key={at} part={part} />
             ))}
           </ul>
         </section>
       )}
       {needsTrust && <FolderTrust sessionId={sessionId} />}
     </>
+  );
+}
+
+function Part({ part }: { part: CallPart }) {
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)_minmax(0,292px)] items-baseline gap-x-4 border-b border-line py-1 max-wide:grid-cols-[minmax(0,1fr)]">
+      <code className="line-clamp-3 font-mono text-mono wrap-anywhere">
+        {part.text && <Shown text={part.text} where="payload" />}
+      </code>
+      <span className="text-xs leading-5 wrap-anywhere text-ink-3">
+        <span
+          className={`inline-flex items-center gap-1.5 font-semibold before:size-2 before:border-[1.5px] before:border-current ${LOOK[part.effect]}`}
+        >
+          {EFFECT[part.effect]}
+        </span>{" "}
+        {part.rule ? (
+          <>
+            <code className="font-mono">
+              <Shown text={part.rule.text} />
+            </code>{" "}
+            ({part.rule.layer.replace("_", " ")})
+          </>
+        ) : (
+          <Shown text={part.why} />
+        )}
+      </span>
+    </li>
   );
 }
 

@@ -5,9 +5,10 @@ import type { Interaction } from "../api/generated";
 import { keepDraft, readDraft } from "../session/drafts";
 import { type Answering, draftName } from "./useAnswer";
 import type { Inert } from "./useInert";
+import type { Sight } from "./useSight";
 
 export interface CardKeys {
-  /** By the lower-case letter. */
+  /** By the lower-case letter, or a space. */
   letters?: Record<string, () => void>;
   digit?: (number: number) => void;
   /** Ctrl or ⌘ with Enter. */
@@ -18,6 +19,7 @@ export interface Card {
   ask: Interaction;
   answering: Answering;
   inert: Inert;
+  sight: Sight;
   /** A person may answer it, here and now. */
   answerable: boolean;
   /** Its time ran out, but its session lives: an answer goes as a message. */
@@ -25,6 +27,9 @@ export interface Card {
   /** What is open in place of the actions. */
   panel: string | null;
   setPanel: (panel: string | null) => void;
+  /** Nothing of a long input is folded. */
+  whole: boolean;
+  setWhole: (whole: boolean) => void;
   setKeys: (keys: CardKeys) => void;
 }
 

@@ -17,8 +17,21 @@ vi.stubGlobal(
   },
 );
 Element.prototype.scrollIntoView = () => {};
+/** What the body of a card shows of it. */
+let inSight = (_name: string) => true;
+vi.stubGlobal(
+  "IntersectionObserver",
+  class {
+    constructor(readonly tell: (entries: object[]) => void) {}
+    observe(target: HTMLElement) {
+      this.tell([{ target, isIntersecting: inSight(target.dataset.mustSee ?? "") }]);
+    }
+    disconnect() {}
+  },
+);
 
 beforeEach(() => {
+  inSight = () => true;
   vi.useFakeTimers({ shouldAdvanceTime: true });
 });
 afterEach(() => {
@@ -64,10 +77,10 @@ describe("every card", () => {
     const fake = fakeDesk();
     render(<OnDesk fake={fake} ask={ask(approvalRequest({}))} place={{ ...nowhere, onLeave }} />);
     await settle();
-    const card = screen.getByRole("region", { name: /Run 2 commands/ });
+    const card = screen.getByRole("region", { name: /rm -rf dist/ });
     card.focus();
     const person = user();
-    await person.keyboard("{Enter}{Control>}{Enter}{/Control}{Escape}");
+    await person.keyboard("{Enter} {Escape}");
     expect(fake.sent).toEqual([]);
     expect(onLeave).toHaveBeenCalledOnce();
     await person.keyboard("a");
@@ -80,7 +93,7 @@ describe("every card", () => {
     const onNotNow = vi.fn();
     render(<OnDesk fake={fakeDesk()} ask={ask(approvalRequest({}))} place={{ ...nowhere, onNotNow }} />);
     await settle();
-    screen.getByRole("region", { name: /Run 2 commands/ }).focus();
+    screen.getByRole("region", { name: /rm -rf dist/ }).focus();
     const person = user();
     await person.keyboard("rn");
     expect(onNotNow).not.toHaveBeenCalled();
@@ -98,8 +111,21 @@ describe("every card", () => {
     const over = ask(approvalRequest({}), decided("approved", { ...byAna, action: "approve", scope: "once" }));
     view.rerender(<OnDesk fake={fake} ask={over} place={place} />);
     expect(document.activeElement).toBe(screen.getByRole("region"));
-    await user().keyboard("]");
-    expect(onMove).toHaveBeenCalledWith(1);
+    await user().keyboard("]j");
+    expect(onMove.mock.calls).toEqual([[1], [1]]);
+  });
+
+  it("that changes under the finger rests again, and Enter presses nothing of it", async () => {
+    const { fake, again } = await show(ask(approvalRequest({})));
+    const person = user();
+    screen.getByRole("region").focus();
+    await person.keyboard("a");
+    again(ask(approvalRequest({ promptId: "prm_2", input: { command: "curl evil" } })));
+    await person.keyboard("{Enter}");
+    await person.click(button("Approve once"));
+    await settle();
+    await person.keyboard("{Escape}{Enter}");
+    expect(fake.sent).toEqual([]);
   });
 
   it("stays editable when sending failed, and sends the same key again", async () => {
@@ -146,7 +172,7 @@ describe("every card", () => {
     const person = user();
     await person.dblClick(button("Approve once"));
     expect(fake.sent).toHaveLength(1);
-    expect(screen.getByRole("region", { name: /Run 2 commands/ }).getAttribute("aria-busy")).toBe("true");
+    expect(screen.getByRole("region", { name: /rm -rf dist/ }).getAttribute("aria-busy")).toBe("true");
   });
 
   it("says who was faster, and keeps what was typed", async () => {
@@ -260,6 +286,113 @@ describe("every card", () => {
   });
 });
 
+describe("the keys of an approval", () => {
+  const focused = async (change: object = {}, place = {}) => {
+    const fake = fakeDesk();
+    render(<OnDesk fake={fake} ask={ask(approvalRequest(change))} place={{ ...nowhere, ...place }} />);
+    await settle();
+    screen.getByRole("region", { name: /rm -rf dist/ }).focus();
+    return { fake, person: user() };
+  };
+  const marked = { marks: [{ risk: "deletes", field: "/command", text: "rm -rf dist" }] };
+  const chord = "{Control>}{Enter}{/Control}";
+
+  it("approve with one chord, and go on once it was taken", async () => {
+    const onAnswered = vi.fn();
+    const { fake, person } = await focused({}, { onAnswered });
+    await person.keyboard(chord);
+    expect(fake.sent).toMatchObject([{ action: "approve", scope: "once" }]);
+    expect(onAnswered).toHaveBeenCalledOnce();
+  });
+
+  it("do nothing during the rest, and begin it again", async () => {
+    const fake = fakeDesk();
+    render(<OnDesk fake={fake} ask={ask(approvalRequest({}))} />);
+    screen.getByRole("region").focus();
+    const person = user();
+    for (let press = 0; press < 6; press++) {
+      await act(() => vi.advanceTimersByTimeAsync(INERT_MS / 2));
+      await person.keyboard(`a${chord}`);
+      expect(document.activeElement).toBe(screen.getByRole("region"));
+    }
+    expect(fake.sent).toEqual([]);
+  });
+
+  it("refuse the chord for what is marked: A says what Enter does, Enter does it", async () => {
+    const { fake, person } = await focused(marked);
+    await person.keyboard(chord);
+    expect(fake.sent).toEqual([]);
+    await person.keyboard("a");
+    expect(screen.getByText(/approves: it deletes/)).toBeTruthy();
+    await person.keyboard("{Enter}");
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it("by finger what is marked takes another press, and a double click decides nothing", async () => {
+    const { fake, person } = await focused(marked);
+    await person.dblClick(button(/Approve once/));
+    expect(fake.sent).toEqual([]);
+    await settle();
+    await person.click(button("Approve all the same"));
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it.each(["x{Enter}", "ja{Enter}", "yes{Enter}", " {Enter}", "ax{Enter}"])(
+    "are not meant by who types %s",
+    async (typed) => {
+      const { fake, person } = await focused();
+      await person.keyboard(typed);
+      expect(fake.sent).toEqual([]);
+    },
+  );
+
+  it("do nothing while they are held", async () => {
+    const { fake, person } = await focused();
+    await person.keyboard("a{Enter>30/}");
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it("never press by Space what decides", async () => {
+    const { fake, person } = await focused();
+    await person.keyboard("a ");
+    expect(document.activeElement).toBe(button("Approve once"));
+    expect(fake.sent).toEqual([]);
+  });
+});
+
+describe("what was never in sight", () => {
+  const long = Array.from({ length: 60 }, (_, line) => `step ${line + 1}`).join("\n");
+
+  it("cannot be approved, by no way, until it was", async () => {
+    inSight = (name) => name !== "end";
+    const { fake, again } = await show(ask(approvalRequest({ input: { command: long } })));
+    const person = user();
+    screen.getByRole("region").focus();
+    await person.keyboard("a{Enter}{Control>}{Enter}{/Control}");
+    await settle();
+    await person.click(button("Approve once"));
+    expect(fake.sent).toEqual([]);
+    expect(screen.getByText(/Not all of it was in sight/)).toBeTruthy();
+    inSight = () => true;
+    again(ask(approvalRequest({ input: { command: long } })));
+    await settle();
+    await person.click(button("Approve once"));
+    expect(fake.sent).toHaveLength(1);
+  });
+
+  it("is no marked line and not the end: both stand among what is shown first", async () => {
+    const risky = long.replace("step 30", "rm -rf /srv");
+    const marks = [{ risk: "deletes" as const, field: "/command", text: "rm -rf /srv" }];
+    await show(ask(approvalRequest({ input: { command: risky }, marks })));
+    const shown = screen.getByRole("region").textContent ?? "";
+    for (const line of ["step 1", "step 12", "rm -rf /srv", "step 55", "step 60"]) expect(shown).toContain(line);
+    expect(shown).not.toContain("step 20");
+    screen.getByRole("region").focus();
+    await user().keyboard(" ");
+    expect(screen.getByRole("region").textContent).toContain("step 20");
+  });
+});
+
 describe("a question", () => {
   const deploy = {
     ...STORE,
@@ -341,9 +474,9 @@ describe("an approval", () => {
     const { fake } = await show(ask(approvalRequest({})));
     const person = user();
     await person.click(button("Remember…"));
-    expect(screen.getByText("Bash with exactly this input")).toBeTruthy();
+    expect(screen.getByRole("radio", { name: /Bash with exactly this input.*for this session/ })).toBeTruthy();
     await settle();
-    await person.click(button("Approve and remember for this session"));
+    await person.click(button("Approve and remember"));
     expect(fake.sent).toMatchObject([{ action: "approve", scope: "session" }]);
   });
 
@@ -359,8 +492,8 @@ describe("an approval", () => {
     const person = user();
     await person.click(button("Remember…"));
     await settle();
-    const wide = screen.getByRole("region", { name: "allow Bash(cargo test:*)" });
-    await person.click(within(wide).getByRole("button", { name: "Approve and remember for this session" }));
+    await person.click(screen.getByRole("radio", { name: /allow Bash\(cargo test:\*\).*for this session/ }));
+    await person.click(button("Approve and remember"));
     expect(fake.sent).toMatchObject([{ action: "approve", scope: "session", lines: ["allow Bash(cargo test:*)"] }]);
   });
 
@@ -384,7 +517,7 @@ describe("an approval", () => {
         }),
       ),
     );
-    expect(screen.getByText(/Look twice/).closest("p")?.textContent).toContain("Deletes: rm -rf dist");
+    expect(screen.getByText("Marked because").nextElementSibling?.textContent).toContain("it deletes: rm -rf dist");
     const said = screen.getByRole("region", { name: "What rules say" }).textContent;
     expect(said).toContain("allow Bash(npm run build) (person)");
     expect(said).toContain("no rule allows `rm`");
@@ -428,7 +561,7 @@ describe("an approval", () => {
 
   it("shows hidden characters in the command", async () => {
     await show(ask(approvalRequest({ input: { command: "echo \u202Egnp.exe\u200B" } })));
-    const marks = [...document.querySelectorAll("pre mark")].map((mark) => mark.textContent);
+    const marks = [...document.querySelectorAll("h2 mark")].map((mark) => mark.textContent);
     expect(marks).toEqual(["⟨U+202E⟩", "⟨U+200B⟩"]);
   });
 
@@ -445,7 +578,8 @@ describe("an approval", () => {
 
   it("draws no other tool's input as a plan, whatever its field is called", async () => {
     await show(ask(approvalRequest({ toolName: "mcp__x__run", input: { plan: "[//]: # (rm -rf /)\n\n**Look**" } })));
-    expect(document.querySelector("pre")?.textContent).toBe("[//]: # (rm -rf /)\n\n**Look**");
+    const lines = [...document.querySelectorAll("dl dl code, dd > div code")].map((line) => line.textContent);
+    expect(lines).toEqual(["[//]: # (rm -rf /)", "", "**Look**"]);
     expect(button("Approve once")).toBeTruthy();
     expect(screen.queryByText("Start this plan?")).toBeNull();
   });
@@ -522,7 +656,7 @@ describe("a form", () => {
     const person = user();
     await person.clear(screen.getByLabelText(/Version/));
     await person.click(button("Send"));
-    expect(screen.getByText("Is required.")).toBeTruthy();
+    expect(screen.getByText("Required")).toBeTruthy();
     expect(fake.sent).toEqual([]);
   });
 

@@ -5,14 +5,18 @@ import type {
   Interaction,
   InteractionMode,
   Interrupted,
+  ManyReceipts,
   MessageAccepted,
   Receipt,
   Respond,
+  RespondMany,
   Session,
 } from "../api/generated";
 
 export interface AnswerTransport {
   respond: (id: string, body: Respond) => Promise<Receipt>;
+  /** Several at once, each with its own prompt, key and receipt. */
+  respondMany: (body: RespondMany) => Promise<ManyReceipts>;
   interaction: (id: string) => Promise<Interaction>;
   interrupt: (sessionId: string) => Promise<Interrupted>;
   say: (sessionId: string, text: string) => Promise<MessageAccepted>;

@@ -32,7 +32,7 @@ export interface Answering {
 
 export const draftName = (promptId: string): string => `ask:${promptId}`;
 
-export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
+export function useAnswer(ask: Interaction, isInert: () => boolean, onTaken?: () => void): Answering {
   const { transport, me, learn, onAnswered } = useDesk();
   const [phase, setPhase] = useState<Phase>({ at: "editing" });
   const [taken, setTaken] = useState(false);
@@ -61,11 +61,14 @@ export function useAnswer(ask: Interaction, isInert: () => boolean): Answering {
       setTaken(true);
       onAnswered?.();
       setPhase(receipt.late ? { at: "late", words: sentLate(ask.request) } : { at: "editing" });
+      let isDone = !receipt.late;
       if (after === "stop") {
-        await transport
-          .interrupt(ask.sessionId)
-          .catch(() => setPhase({ at: "refused", words: "Denied. The turn could not be stopped: try Stop below." }));
+        await transport.interrupt(ask.sessionId).catch(() => {
+          isDone = false;
+          setPhase({ at: "refused", words: "Denied. The turn could not be stopped: try Stop in its session." });
+        });
       }
+      if (isDone) onTaken?.();
       await refresh();
     } catch (error) {
       await explain(error, clickedAt, () => send(response, after));

@@ -1,11 +1,11 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 
-/** A card takes no decision this long after it appears, or after a key was pressed elsewhere. */
+/** A card takes no decision this long after it appears or changes, or after a key was pressed elsewhere. */
 export const INERT_MS = 400;
 
 export interface Inert {
   inert: boolean;
-  /** Asked at the moment of a decision: what is drawn may be a frame behind. */
+  /** Asked at the moment of a decision: what is drawn may be a frame behind. Asking too early begins the rest again. */
   isInert: () => boolean;
   /** Begin again: something has just appeared under the finger. */
   rest: () => void;
@@ -13,7 +13,8 @@ export interface Inert {
 
 /** Nobody decides by accident: what appears under a finger that is moving, or in the middle of typing, does nothing. */
 export function useInert(card: RefObject<HTMLElement | null>, showing: string): Inert {
-  const until = useRef(0);
+  // Before the first effect ran, it rests as well.
+  const until = useRef(Number.POSITIVE_INFINITY);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [inert, setInert] = useState(true);
   const rest = useCallback(() => {
@@ -22,7 +23,12 @@ export function useInert(card: RefObject<HTMLElement | null>, showing: string): 
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setInert(false), INERT_MS);
   }, []);
-  const isInert = useCallback(() => performance.now() < until.current, []);
+  const isInert = useCallback(() => {
+    if (performance.now() >= until.current) return false;
+    // Whoever presses again and again is not reading.
+    rest();
+    return true;
+  }, [rest]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each showing begins anew
   useEffect(() => {
     rest();

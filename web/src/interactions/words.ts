@@ -72,21 +72,64 @@ export function fileOf(input: unknown): string | null {
   return typeof file === "string" ? file : null;
 }
 
-const programs = (command: string): string[] =>
-  command
-    .split(/&&|\|\||[;|\n]/)
-    .map((part) => /^\s*(?:[A-Za-z_]\w*=\S*\s+)*([^\s'"`$<>(){}]+)/.exec(part)?.[1] ?? "")
-    .filter((name) => name !== "");
+/** Longer commands are shown below their headline, with numbers. */
+const SHORT = 240;
 
-/** `Run 2 commands: rm, npm`. What the shell makes of it stands below, whole: this is a heading. */
-function runs(command: string): string {
-  const names = programs(command);
-  if (names.length === 0) return "Run a command";
-  const list = brief([...new Set(names)].join(", "));
-  return names.length === 1 ? `Run a command: ${list}` : `Run ${names.length} commands: ${list}`;
+/** A command that is its own headline: one line that is read at a glance. */
+export const isShort = (command: string): boolean => !command.includes("\n") && command.length <= SHORT;
+
+/** The program and what it is told to do, without what it is done to: `aws s3 rm --recursive`. */
+function gist(command: string): string {
+  const words = command.trim().split(/\s+/);
+  const end = words.findIndex((word, at) => at > 0 && !/^[-\w]+$/.test(word));
+  return words.slice(0, end < 0 ? 4 : Math.min(Math.max(end, 1), 4)).join(" ");
 }
 
-/** One line that says what is asked. A row has room for the payload; a card shows it below. */
+/** Of a long command: how long it is, and what it ends with, or what is marked in it. */
+export function ending(command: string, marked: string[]): { lead: string; words: string[] } {
+  const lines = command.split("\n").length;
+  const lead =
+    lines > 1 ? `Run a ${lines}-line script.` : `Run a command of ${command.length.toLocaleString("en")} characters.`;
+  if (marked.length > 0) {
+    const words = [...new Set(marked.map(gist))].map(brief);
+    const isAtEnd = marked.every((mark) => command.lastIndexOf(mark) >= command.length * 0.7);
+    const shown = words.length > 3 ? [...words.slice(0, 3), `${words.length - 3} more`] : words;
+    return { lead: `${lead} It ${isAtEnd ? "ends with" : "has"}`, words: shown };
+  }
+  const last = command.trimEnd().split("\n").pop() ?? "";
+  return { lead: `${lead} It ends with`, words: [brief(lines > 1 ? gist(last) : last.slice(-60))] };
+}
+
+/** Who speaks in an ask: a program by its name, a tool by its own. */
+const asks = (request: InteractionRequest): string =>
+  brief(request.origin === "caller" ? (request.askedBy?.name ?? request.toolName) : request.toolName);
+
+/** Whose words `agentSays` are. */
+export function speaker(request: InteractionRequest, agent: string): string {
+  if (request.origin === "agent") return "Agent says";
+  return `${request.origin === "caller" ? brief(request.askedBy?.name ?? asker(agent)) : asks(request)} says`;
+}
+
+/** Which drawing stands for an ask. */
+export function kindIcon(
+  request: InteractionRequest,
+): "ask" | "form" | "plan" | "shell" | "edit" | "read" | "fetch" | "tool" {
+  switch (request.kind) {
+    case "question":
+      return "ask";
+    case "form":
+      return "form";
+    case "approval": {
+      if (planOf(request) !== null) return "plan";
+      if (commandOf(request.input) !== null) return "shell";
+      if (request.preview) return "edit";
+      if (fileOf(request.input) !== null) return "read";
+      return typeof record(request.input).url === "string" ? "fetch" : "tool";
+    }
+  }
+}
+
+/** One line that says what will happen. In a row a long command is cut in its middle: its end says more. */
 export function headline(request: InteractionRequest, place: "card" | "row" = "card"): string {
   const isRow = place === "row";
   switch (request.kind) {
@@ -101,17 +144,31 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
       return request.form.title ? brief(request.form.title) : `Fill in ${count(request.form.fields.length, "field")}`;
     case "approval": {
       const { input } = request;
-      const name = brief(request.toolName);
       const command = commandOf(input);
-      if (command !== null) return isRow ? `Run ${brief(command)}` : runs(command);
+      const marked = (request.marks ?? []).map((mark) => mark.text);
+      if (command !== null && isShort(command)) return brief(command);
+      if (command !== null) {
+        const { lead, words } = ending(command, marked);
+        const lines = command.split("\n");
+        const between = lines.length > 2 ? ` … ${lines.length - 2} lines … ` : " … ";
+        return isRow
+          ? `${brief((lines[0] ?? "").slice(0, 40))}${between}${words.at(-1)}`
+          : `${lead} ${words.join(" and ")}`;
+      }
       if (planOf(request) !== null) return "Start this plan?";
       const file = fileOf(input);
-      if (request.preview && file) return `Edit ${brief(file)}  ${countDiff(request.preview)}`;
-      if (file) return `${name} ${brief(file)}`;
+      if (request.preview && file) return `Edit ${brief(file)} ${countDiff(request.preview)}`;
+      if (file) return `${brief(request.toolName)} ${brief(file)}`;
       // A tool's or a program's words about its own ask, and told as theirs.
-      if (request.origin !== "agent" && request.agentSays) return `${name} asks: ${brief(request.agentSays)}`;
+      if (request.origin !== "agent" && request.agentSays) return `${asks(request)} asks: ${brief(request.agentSays)}`;
+      const { url } = record(input);
+      if (typeof url === "string") return `${brief(request.toolName)} ${brief(url)}`;
       const [first] = Object.values(record(input));
-      return isRow && first !== undefined ? `Use ${name}: ${brief(plain(first))}` : `Use ${name}`;
+      const name =
+        request.origin === "caller"
+          ? `${asks(request)} asks for ${brief(request.toolName)}`
+          : `Use ${brief(request.toolName)}`;
+      return isRow && first !== undefined ? `${name}: ${brief(plain(first))}` : name;
     }
   }
 }
@@ -381,6 +438,18 @@ export function holdWords(ask: Ask, now: number): string {
   return `No answer: it keeps waiting. ${safe}${closes}`;
 }
 
+/** That something happens without an answer within the minute. */
+export function holdSoon(ask: Ask, now: number): string | null {
+  const { hold, deadline, canPark } = ask.request;
+  if (ask.parked || ask.state !== "open") return null;
+  const ends: [string, number][] = [];
+  if (hold.then === "deny") ends.push(["ends", Date.parse(ask.openedAt) + hold.afterMs]);
+  if (hold.then === "park" && canPark) ends.push(["parks", Date.parse(ask.openedAt) + hold.afterMs]);
+  if (deadline) ends.push(["closes", Date.parse(deadline)]);
+  const [word, end] = ends.sort((one, other) => one[1] - other[1])[0] ?? ["", Number.POSITIVE_INFINITY];
+  return end - now < 60_000 ? `${word} in ${span(end - now)}` : null;
+}
+
 /** For the one who came second. */
 export function lost(winner: Winner, me: string | undefined, clickedAt: number): string {
   const did = DID[winner.action] ?? "settled";
@@ -408,14 +477,15 @@ export function ruleWords(rule: Rule): string {
 /** What is sent to have exactly this offer saved. */
 export const linesOf = (rule: Rule): string[] => (rule.rule === "lines" ? rule.lines : []);
 
-export const RISK: Record<Risk, string> = {
-  deletes: "Deletes:",
-  destroys: "Destroys:",
-  forces: "Overrides a check:",
-  pipes_to_shell: "Runs what another command prints:",
-  writes_outside: "Writes outside the folder:",
-  credentials: "Names credentials:",
-  listed: "A word you listed:",
+/** What a risky part does: `it deletes`. */
+export const DOES: Record<Risk, string> = {
+  deletes: "deletes",
+  destroys: "destroys",
+  forces: "overrides a check",
+  pipes_to_shell: "runs what another command prints",
+  writes_outside: "writes outside the folder",
+  credentials: "names credentials",
+  listed: "has a word you listed",
 };
 
 /** Whose rule it is. */

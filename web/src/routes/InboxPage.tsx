@@ -1,77 +1,180 @@
-import { Link } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
 import type { Interaction } from "../api/generated";
-import { headline, MARK, namesApart, sessionName, TONE_CLASS, tone } from "../interactions/words";
-import { useInbox, useSession, useSessions } from "../session/live";
-import { useNow } from "../session/now";
+import { Problem } from "../api/problem";
+import { AlikeCard } from "../interactions/AlikeCard";
+import { AskCard, type CardPlace } from "../interactions/AskCard";
+import { useInbox, useLive } from "../session/live";
+import { putOff, takeUp } from "../session/settings";
 import { useWaiting } from "../session/waiting";
-import { age } from "../text/time";
-import { visible } from "../text/visible";
+import { useKeepFocus } from "../ui/useKeepFocus";
+import { AskList } from "./AskList";
 import { InboxEmpty } from "./InboxEmpty";
+import { JustBefore } from "./JustBefore";
+import { useInboxPlace, useIsPhone } from "./places";
+import { type Given, Receipts } from "./Receipts";
+import { idOf, nextFrom, type Row, rowId, rowWith, triage } from "./triage";
+import { MOVE } from "./useKeys";
 
-/** What waits, over all sessions, oldest first. Nobody approves from a row. */
+/** The desk: what waits on the left, the one that is selected on the right, complete. Nobody approves from a row. */
 export function InboxPage() {
-  const { ready, connected } = useInbox();
+  const { asks, ready, connected } = useInbox();
   const { now, later } = useWaiting();
+  const navigate = useNavigate();
+  const { askId, wide } = useInboxPlace();
+  const isPhone = useIsPhone();
+  const [apart, setApart] = useState<ReadonlySet<string>>(new Set());
+  const [given, setGiven] = useState<Given | null>(null);
+
+  const groups = triage(now, apart);
+  const rows = groups.flatMap((group) => group.rows);
+  const selected = rowWith(rows, askId);
+  // The rows as they were while the selected ask was one of them: where to go on when it is not.
+  const order = useRef<Row[]>(rows);
+  if (selected || askId === null) order.current = rows;
+
+  const select = (id: string | null, how: "open" | "move" = "move") =>
+    void navigate({
+      to: "/",
+      search: (search) => ({ ...search, ask: id ?? undefined }),
+      replace: how === "move",
+    });
+  // A desk always shows one; a phone shows the list until somebody opens one. What is selected stays in the address, so
+  // that no ask that comes later takes its place.
+  const first = rows[0] ? rowId(rows[0]) : null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when there is something to select
+  useEffect(() => {
+    if (askId === null && first !== null && !isPhone && ready) select(first);
+  }, [askId, first, isPhone, ready]);
+
+  const known = askId === null ? undefined : asks.get(askId);
+  useWhole(askId, known, selected);
+
+  const goOn = () => {
+    if (askId === null) return;
+    const next = nextFrom(order.current, askId, rows);
+    select(next && rowId(next));
+  };
+  // An answer is on its way for a moment: it goes on from what is there when it has arrived, and only where the person
+  // still looks at it.
+  const latest = useRef({ askId, goOn });
+  latest.current = { askId, goOn };
+  const answered = (ids: string[]) => {
+    setGiven({ ids, at: Date.now() });
+    if (latest.current.askId !== null && ids.includes(latest.current.askId)) latest.current.goOn();
+  };
+  const move = (by: 1 | -1) => {
+    if (askId === null || !selected) return goOn();
+    const next = rows[rows.indexOf(selected) + by];
+    if (next) select(rowId(next));
+  };
+  useEffect(() => {
+    const onMove = (event: Event) => move((event as CustomEvent<1 | -1>).detail);
+    document.addEventListener(MOVE, onMove);
+    return () => document.removeEventListener(MOVE, onMove);
+  });
+
+  // The next card takes the focus over from the one that was answered.
+  const pane = useRef<HTMLDivElement>(null);
+  useKeepFocus(pane, () => pane.current?.querySelector<HTMLElement>("[data-card]")?.focus({ preventScroll: true }));
+
+  const at = selected ? rows.indexOf(selected) + 1 : 0;
+  const place = (ask: Interaction, shown: Interaction[]): CardPlace => ({
+    at,
+    of: rows.length,
+    onMove: move,
+    onLeave: () => (isPhone ? select(null) : undefined),
+    onNotNow: () => {
+      for (const one of shown) putOff(one.request.promptId);
+      goOn();
+    },
+    onAnswered: () => answered(shown.map(idOf)),
+    onSession: () =>
+      void navigate({
+        to: "/sessions/$sessionId",
+        params: { sessionId: ask.sessionId },
+        search: { ask: idOf(ask) },
+      }),
+    onWide: isPhone
+      ? undefined
+      : () =>
+          void navigate({ to: "/", search: (search) => ({ ...search, wide: wide ? undefined : true }), replace: true }),
+  });
+
+  const isEmpty = ready && rows.length === 0;
   return (
-    <main className="h-full overflow-y-auto px-6 pb-6 max-wide:px-4">
-      <div className="mx-auto max-w-[880px]">
-        <h1 className="pt-4 pb-3 text-lg font-semibold">
-          Inbox{now.length > 0 && <span className="font-normal text-ink-2"> {now.length}</span>}
-        </h1>
-        {!connected && (
-          <p role="status" className="railed tone-expired mb-3 bg-tone-bg px-3 py-2 text-tone">
-            Not connected. What you see may be old. Trying again…
+    <main
+      className={`grid h-full min-h-0 grid-cols-[minmax(0,1fr)] ${wide ? "" : "wide:grid-cols-[360px_minmax(0,1fr)] desk:grid-cols-[396px_minmax(0,1fr)] hall:grid-cols-[460px_minmax(0,1fr)]"}`}
+    >
+      <div className={`relative flex min-h-0 min-w-0 flex-col ${wide ? "wide:hidden" : ""}`}>
+        <AskList
+          groups={groups}
+          later={later}
+          asked={now.length}
+          selected={askId}
+          connected={connected}
+          empty={isPhone && isEmpty && <InboxEmpty />}
+          onSelect={(id) => {
+            const off = later.find((ask) => idOf(ask) === id);
+            if (off) takeUp(off.request.promptId);
+            select(id, isPhone ? "open" : "move");
+          }}
+        />
+        {!isPhone && given && <Receipts given={given} onGone={() => setGiven(null)} />}
+      </div>
+      <div
+        ref={pane}
+        className={`min-h-0 min-w-0 border-l border-line bg-surface ${askId === null ? "max-wide:hidden" : "max-wide:fixed max-wide:inset-0 max-wide:z-10 max-wide:border-0"}`}
+      >
+        {selected && selected.length > 1 ? (
+          <AlikeCard
+            key={rowId(selected)}
+            asks={selected}
+            place={place(selected[0] as Interaction, selected)}
+            onAnswered={answered}
+            onApart={() => setApart(new Set([...apart, ...selected.map(idOf)]))}
+          />
+        ) : known && !known.cut ? (
+          <AskCard
+            key={idOf(known)}
+            ask={known}
+            place={place(known, [known])}
+            focus
+            look="pane"
+            before={<JustBefore ask={known} />}
+          />
+        ) : known?.cut ? (
+          <p role="status" className="px-6 py-4 text-ink-2">
+            Loading the whole ask, {Math.ceil(known.cut.bytes / 1024)} KB…
           </p>
+        ) : (
+          isEmpty && (
+            <div className="h-full overflow-y-auto">
+              <InboxEmpty />
+            </div>
+          )
         )}
-        <Rows asks={now} />
-        {ready && now.length === 0 && <InboxEmpty />}
-        {later.length > 0 && (
-          <>
-            <h2 className="pt-6 pb-2 text-xs font-semibold text-ink-2">Not now</h2>
-            <Rows asks={later} />
-          </>
-        )}
+        {isPhone && given && <Receipts given={given} onGone={() => setGiven(null)} />}
       </div>
     </main>
   );
 }
 
-function Rows({ asks }: { asks: Interaction[] }) {
-  const now = useNow();
-  const names = namesApart(useSessions());
-  return (
-    <ul className="grid gap-1">
-      {asks.map((ask) => (
-        <li key={ask.request.interactionId}>
-          <AskRow ask={ask} now={now} listed={names.get(ask.sessionId)} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function AskRow({ ask, now, listed }: { ask: Interaction; now: number; listed: string | undefined }) {
-  const session = useSession(ask.sessionId);
-  const kind = tone(ask);
-  const name = listed ?? sessionName(session ?? { title: ask.sessionTitle, agent: ask.agent });
-  const place = [name, ...(ask.request.parents ?? []).map(visible)].join(" › ");
-  return (
-    <Link
-      to="/sessions/$sessionId"
-      params={{ sessionId: ask.sessionId }}
-      search={{ ask: ask.request.interactionId }}
-      data-ask={ask.request.interactionId}
-      className={`railed ${TONE_CLASS[kind]} grid min-h-11 grid-cols-[16px_minmax(0,1fr)_auto_auto] items-baseline gap-x-3 gap-y-0.5 bg-surface px-3 py-2.5 hover:bg-sunken max-wide:grid-cols-[16px_minmax(0,1fr)_auto]`}
-    >
-      <span aria-hidden="true" className="text-center text-tone">
-        {MARK[kind]}
-      </span>
-      <span className="truncate font-medium max-wide:line-clamp-2 max-wide:wrap-anywhere max-wide:whitespace-normal">
-        {(ask.request.marks?.length ?? 0) > 0 && <span className="mr-2 text-xs font-semibold text-denied">marked</span>}
-        {headline(ask.request, "row")}
-      </span>
-      <span className="text-xs text-ink-2 max-wide:order-last max-wide:col-span-2 max-wide:col-start-2">{place}</span>
-      <span className="min-w-7 text-right text-xs text-ink-2">{age(ask.openedAt, now)}</span>
-    </Link>
-  );
+/** An ask that is shown is there whole: one that ended, one from before the first snapshot, or one the list has in part. */
+function useWhole(askId: string | null, known: Interaction | undefined, row: Row | null) {
+  const { inbox } = useLive();
+  const { connected } = useInbox();
+  const navigate = useNavigate();
+  const wanted = [
+    ...(known === undefined || known.cut ? [askId] : []),
+    ...(row ?? []).filter((ask) => ask.cut).map(idOf),
+  ];
+  const names = wanted.filter((id) => id !== null).join(" ");
+  useEffect(() => {
+    if (names === "" || !connected) return;
+    for (const id of names.split(" "))
+      inbox.refresh(id).catch((error) => {
+        if (error instanceof Problem && error.status === 404) void navigate({ to: "/", search: {}, replace: true });
+      });
+  }, [names, inbox, navigate, connected]);
 }

@@ -61,13 +61,7 @@ function Frame({ me }: { me: WhoAmI }) {
         mode: () => settings().interaction,
         onRefused: (problem) => problem.status === 401 && location.reload(),
         onNew: (ask) =>
-          notify(ask, ({ sessionId, request }) =>
-            router.navigate({
-              to: "/sessions/$sessionId",
-              params: { sessionId },
-              search: { ask: request.interactionId },
-            }),
-          ),
+          notify(ask, ({ request }) => router.navigate({ to: "/", search: { ask: request.interactionId } })),
         onChange: () => {
           clearTimeout(soon.current);
           soon.current = setTimeout(() => queries.invalidateQueries({ queryKey: SESSIONS }), 150);
@@ -114,16 +108,12 @@ function Desk({ live }: { live: Live }) {
   );
 }
 
-/** `/#int_…`, as terminals and notifications write it, leads to the ask in its session. */
+/** `/#int_…`, as terminals and notifications write it, selects the ask. */
 function useAskLink(): void {
   const navigate = useNavigate();
   const hash = useLocation({ select: (place) => place.hash });
   useEffect(() => {
     if (!hash.startsWith("int_")) return;
-    gateway.interaction(hash).then(
-      ({ sessionId }) =>
-        navigate({ to: "/sessions/$sessionId", params: { sessionId }, search: { ask: hash }, replace: true }),
-      () => navigate({ to: "/", replace: true }),
-    );
+    void navigate({ to: "/", search: { ask: hash }, hash: "", replace: true });
   }, [hash, navigate]);
 }

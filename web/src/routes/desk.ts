@@ -18,6 +18,7 @@ export function useGatewayDesk({ me, inbox, client }: Live): AnswerDesk {
     () => ({
       transport: {
         respond: (id, body) => gateway.respond(id, body, settings().interaction),
+        respondMany: (body) => gateway.respondMany(body, settings().interaction),
         interaction: gateway.interaction,
         interrupt: gateway.interrupt,
         say: gateway.say,

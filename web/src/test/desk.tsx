@@ -52,6 +52,15 @@ export function fakeDesk(
           fake.sent.push(body);
           return respond(body);
         },
+        respondMany: async ({ answers }) => {
+          fake.sent.push(...answers);
+          return {
+            results: answers.map((one) => ({
+              outcome: "taken" as const,
+              receipt: { ...receipt(one), interactionId: one.interactionId },
+            })),
+          };
+        },
         interaction: () => Promise.reject(new Error("not asked for")),
         interrupt: async () => ({ cancelled: [] }),
         trustFolder: async () => {},

@@ -15,11 +15,11 @@ export function Payload({ text, lead = "", className = "" }: { text: string; lea
       <Pre text={head} lead={lead} />
       {middle !== null && (
         <>
-          <p className="text-xs leading-5 text-ink-2">{between} more lines, they scroll</p>
+          <p className="text-xs leading-5 text-ink-2">{between} more lines</p>
           <Scrollable label={`${between} more lines`} className="max-h-40 overflow-y-auto border-y border-line py-1">
             <Pre text={middle} />
           </Scrollable>
-          <p className="text-xs leading-5 text-ink-2">the last lines</p>
+          <p className="text-xs leading-5 text-ink-2">The last lines</p>
           <Pre text={tail} />
         </>
       )}

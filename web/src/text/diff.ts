@@ -41,6 +41,39 @@ function judge(line: string): DiffLine {
   return { kind, text: kind === "hunk" ? line : line.slice(1), before: null, after: null };
 }
 
+/** What stands side by side: a line and what it becomes, or one that has no other side. */
+export interface DiffPair {
+  before: DiffLine | null;
+  after: DiffLine | null;
+}
+
+/** A diff's lines side by side: of a change the first line that goes stands beside the first that comes. */
+export function pairs(lines: DiffLine[]): DiffPair[] {
+  const out: DiffPair[] = [];
+  let gone: DiffLine[] = [];
+  let come: DiffLine[] = [];
+  const flush = () => {
+    for (let at = 0; at < Math.max(gone.length, come.length); at++)
+      out.push({ before: gone[at] ?? null, after: come[at] ?? null });
+    gone = [];
+    come = [];
+  };
+  for (const line of lines) {
+    if (line.kind === "remove") {
+      // Those that come end a change; what goes after them begins another.
+      if (come.length > 0) flush();
+      gone.push(line);
+    } else if (line.kind === "add") {
+      come.push(line);
+    } else {
+      flush();
+      out.push({ before: line, after: line });
+    }
+  }
+  flush();
+  return out;
+}
+
 /** `+12 −3`. */
 export function countDiff(text: string): string {
   const lines = readDiff(text);
