@@ -95,9 +95,7 @@ await run(async ({ gateway, browser, open }) => {
       await look_at(`an approval: ${name}`);
       await press("Back");
     }
-    await page.goto(`${gateway.url}/`);
-    await page.locator("[data-ask]").first().waitFor();
-    await look_at("an inbox with something in it");
+    await triage({ gateway, page, look_at, press, isPhone });
     await goToAsk(session);
     await press("Approve once");
     await stateLine(page).filter({ hasText: "agent has it" }).waitFor();
@@ -149,6 +147,78 @@ await run(async ({ gateway, browser, open }) => {
   }
   return `axe-core looked at ${screens} screens, in ${LOOKS.length} looks.`;
 });
+
+/** The desk: the list, a card of each shape, what was put off, the receipt of an answer. */
+async function triage({ gateway, page, look_at, press, isPhone }) {
+  const open = async (text) => {
+    await page.goto(`${gateway.url}/`);
+    await page.locator("[data-ask]", { hasText: text }).first().click();
+    await card(page);
+  };
+  for (const at of ["eu", "us", "ap"])
+    await gateway.call("POST", "/v1/interactions", {
+      key: `alike ${at} ${crypto.randomUUID()}`,
+      kind: "approval",
+      toolName: "Bash",
+      input: { command: `terraform apply -auto-approve -target=module.${at}` },
+    });
+  const risky = await gateway.session("risky");
+  await gateway.say(risky, `say All green.\napprove Bash {"command":"git push --force origin main"} says Publish`);
+  const edit = await gateway.session("edit");
+  const diff = "--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n";
+  await gateway.call("POST", "/v1/interactions", {
+    key: `edit ${crypto.randomUUID()}`,
+    kind: "approval",
+    toolName: "Edit",
+    input: { file_path: "x.rs", old_string: "b", new_string: "c" },
+    preview: diff,
+  });
+  await page.goto(`${gateway.url}/`);
+  await page.locator("[data-ask]", { hasText: "git push --force" }).waitFor();
+  await look_at("an inbox with something in it");
+  await open("3 × terraform");
+  await look_at("alike asks");
+  await press("Approve all 3");
+  await look_at("alike asks: sure");
+  await press("Back");
+  await open("git push --force");
+  await look_at("a marked approval");
+  if (isPhone) {
+    await press("Approve…");
+    await look_at("a marked approval: sure");
+    await press("Back");
+  } else {
+    await page.keyboard.press("a");
+    await page.getByText("approves: it").waitFor();
+    await look_at("a marked approval: armed");
+  }
+  await open("Edit x.rs");
+  await look_at("an edit");
+  if (!isPhone) {
+    await page.keyboard.press("w");
+    await page.locator("nav[data-thin]").waitFor();
+    await look_at("an edit, wide");
+  }
+  await card(page);
+  await press("Approve edit");
+  await page.locator("[data-receipt]").waitFor();
+  await look_at("the receipt of an answer");
+  await open("git push --force");
+  await press("Not now");
+  await page.goto(`${gateway.url}/`);
+  await page.getByRole("heading", { name: "Not now" }).waitFor();
+  await look_at("something put off");
+  await gateway.call("POST", `/v1/sessions/${risky}/interrupt`);
+  for (const session of [risky, edit]) await gateway.call("DELETE", `/v1/sessions/${session}`).catch(() => {});
+  for (const ask of (await gateway.call("GET", "/v1/interactions")).interactions.filter(
+    (one) => one.agent === "caller",
+  ))
+    await gateway.call("POST", `/v1/interactions/${ask.request.interactionId}/respond`, {
+      promptId: ask.request.promptId,
+      idempotencyKey: crypto.randomUUID(),
+      action: "deny",
+    });
+}
 
 /** An approval that holds for its session. */
 async function remembered(gateway) {

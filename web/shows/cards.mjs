@@ -199,10 +199,11 @@ async function edits({ gateway, open }) {
   await gateway.say(session, kind.script());
   await card(page);
   await press("Remember…");
-  const rule = await page.getByText("with exactly this input").textContent();
-  check("the literal rule is shown before it is saved", rule?.includes("Bash"), rule);
+  const rule = page.getByRole("radio", { name: /Bash with exactly this input.*for this session/ });
+  check("the literal rule is shown before it is saved", await rule.isVisible());
+  await rule.check();
   await card(page);
-  await press("Approve and remember for this session");
+  await press("Approve and remember");
   await until("the second answer", async () => (await received(gateway, session)).length === 2);
   await gateway.say(session, kind.script());
   await until("the third answer", async () => (await received(gateway, session)).length === 3);
@@ -276,18 +277,17 @@ async function byKeyboard({ gateway, open }) {
       "the next ask",
       async () => (await gateway.call("GET", `/v1/interactions?session=${session}`)).interactions[0],
     );
-    await until(
-      "it to be open",
-      async () =>
-        (await page.locator(`[data-card="${ask.request.interactionId}"]`).count()) ||
-        type("]").then(() => page.waitForTimeout(150)),
-    );
+    const id = ask.request.interactionId;
+    await page.locator(`[data-ask="${id}"]`).waitFor();
+    const rows = await page.locator("[data-ask]").evaluateAll((links) => links.map((link) => link.dataset.ask));
+    const shown = () => page.locator("[data-card]").getAttribute("data-card");
+    for (let moves = 0; moves < 100 && (await shown()) !== id; moves++) {
+      await type(rows.indexOf(await shown()) < rows.indexOf(id) ? "j" : "k");
+      await page.waitForTimeout(50);
+    }
   };
-  const row = page.locator(`[data-ask][href*="${session}"]`);
-  await row.waitFor();
-  for (let rows = 0; rows < 50 && !(await row.evaluate((link) => link === document.activeElement)); rows++)
-    await type("j");
-  await type("Enter");
+  await page.locator("[data-card]").waitFor();
+  await next();
   await card(page);
   await type("a");
   await type("Enter");
@@ -377,7 +377,9 @@ async function races(stage) {
       () =>
         new Promise((done) => {
           const look = () => {
-            if (![...document.querySelectorAll("[data-decide]")].some((one) => one.textContent === "Approve once")) {
+            if (
+              ![...document.querySelectorAll("[data-decide]")].some((one) => one.textContent.startsWith("Approve once"))
+            ) {
               watcher.disconnect();
               done(Date.now());
             }
