@@ -73,6 +73,9 @@ async function states(stage, kind) {
   await until("the agent's receipt", async () => (await received(gateway, session)).length === 1);
   const got = await received(gateway, session);
   check(`${kind.name}: the agent received what was chosen, once`, got.length === 1 && kind.isRight(got[0]), got);
+  // A call is one line until it is opened.
+  const call = page.getByLabel("Transcript").getByRole("button", { expanded: false, name: "npm run build" });
+  if (kind.name === "approval") await call.first().click();
   await holds("in the transcript: the agent has it", page.getByText("agent has it").first().waitFor());
 
   // Answered on another device.

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { gateway } from "../api/gateway";
 import type { Effect, ExplainedCall } from "../api/generated";
-import { count, hosted, isProgram, LAYER, namesApart, RISK } from "../interactions/words";
+import { count, DOES, hosted, isProgram, LAYER, namesApart } from "../interactions/words";
 import { useSessions } from "../session/live";
 import { Shown } from "../text/Shown";
 import { INPUT } from "../ui/inputs";
@@ -121,7 +121,7 @@ function Verdict({ call: { verdict, marks, decidedBy } }: { call: ExplainedCall 
             // biome-ignore lint/suspicious/noArrayIndexKey: marks of one call have no other name
             <span key={at}>
               {at > 0 && ", "}
-              {RISK[mark.risk]}{" "}
+              it {DOES[mark.risk]}:{" "}
               <code className="font-mono font-medium">
                 <Shown text={mark.text} where="payload" />
               </code>
