@@ -101,11 +101,14 @@ export function InboxPage() {
           void navigate({ to: "/", search: (search) => ({ ...search, wide: wide ? undefined : true }), replace: true }),
   });
 
+  // The list is not to be seen beside the card.
+  const fills = isPhone || wide;
   const isEmpty = ready && rows.length === 0;
   return (
     <main
       className={`grid h-full min-h-0 grid-cols-[minmax(0,1fr)] ${wide ? "" : "wide:grid-cols-[360px_minmax(0,1fr)] desk:grid-cols-[396px_minmax(0,1fr)] hall:grid-cols-[460px_minmax(0,1fr)]"}`}
     >
+      {wide && <h1 className="sr-only">Inbox</h1>}
       <div className={`relative flex min-h-0 min-w-0 flex-col ${wide ? "wide:hidden" : ""}`}>
         <AskList
           groups={groups}
@@ -120,11 +123,11 @@ export function InboxPage() {
             select(id, isPhone ? "open" : "move");
           }}
         />
-        {!isPhone && given && <Receipts given={given} onGone={() => setGiven(null)} />}
+        {!fills && given && <Receipts given={given} onGone={() => setGiven(null)} />}
       </div>
       <div
         ref={pane}
-        className={`min-h-0 min-w-0 border-l border-line bg-surface ${askId === null ? "max-wide:hidden" : "max-wide:fixed max-wide:inset-0 max-wide:z-10 max-wide:border-0"}`}
+        className={`relative min-h-0 min-w-0 border-l border-line bg-surface ${askId === null ? "max-wide:hidden" : "max-wide:fixed max-wide:inset-0 max-wide:z-10 max-wide:border-0"}`}
       >
         {selected && selected.length > 1 ? (
           <AlikeCard
@@ -148,13 +151,14 @@ export function InboxPage() {
             Loading the whole ask, {Math.ceil(known.cut.bytes / 1024)} KB…
           </p>
         ) : (
-          isEmpty && (
+          isEmpty &&
+          !isPhone && (
             <div className="h-full overflow-y-auto">
               <InboxEmpty />
             </div>
           )
         )}
-        {isPhone && given && <Receipts given={given} onGone={() => setGiven(null)} />}
+        {fills && given && <Receipts given={given} atTop onGone={() => setGiven(null)} />}
       </div>
     </main>
   );

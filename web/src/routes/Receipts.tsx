@@ -12,8 +12,15 @@ export interface Given {
 
 const SHOWN_MS = 6_000;
 
+interface Props {
+  given: Given;
+  onGone: () => void;
+  /** Over the head of a card that has the whole screen: it covers navigation, never the payload or the answers. */
+  atTop?: boolean;
+}
+
 /** What became of the last answer: a line that blocks nothing and takes nothing back. */
-export function Receipts({ given, onGone }: { given: Given; onGone: () => void }) {
+export function Receipts({ given, onGone, atTop = false }: Props) {
   const { asks } = useInbox();
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each answer
   useEffect(() => {
@@ -37,7 +44,7 @@ export function Receipts({ given, onGone }: { given: Given; onGone: () => void }
     <div
       role="status"
       data-receipts={told.length}
-      className={`enter pointer-events-none absolute inset-x-3 bottom-12 z-10 grid grid-cols-[16px_minmax(0,1fr)_auto] gap-x-2.5 border-l-3 bg-ink px-2.5 py-2 text-on-ink tag max-wide:top-1 max-wide:bottom-auto max-wide:inset-x-2 ${isNo ? "border-denied-rail" : "border-approved-rail"}`}
+      className={`enter pointer-events-none absolute z-10 grid grid-cols-[16px_minmax(0,1fr)_auto] gap-x-2.5 border-l-3 bg-ink px-2.5 py-2 text-on-ink tag ${atTop ? "inset-x-2 top-1 wide:right-auto wide:w-96" : "inset-x-3 bottom-12"} ${isNo ? "border-denied-rail" : "border-approved-rail"}`}
     >
       <Icon name={isNo ? "x" : "tick"} className="mt-0.5 size-4" />
       <b className="min-w-0 truncate font-medium">

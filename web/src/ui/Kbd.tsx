@@ -1,7 +1,7 @@
 /** A key. */
 export function Kbd({ children }: { children: string }) {
   return (
-    <kbd className="inline-block min-w-[18px] rounded-[3px] border border-line-2 px-1 text-center font-mono text-xs text-ink-2">
+    <kbd className="inline-block min-w-[18px] rounded-[3px] border border-line-2 px-1 text-center font-mono text-xs">
       {children}
     </kbd>
   );
