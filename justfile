@@ -218,6 +218,10 @@ show-web-cards: _web-shows
 show-web-login: _web-shows
     cd web && node shows/login.mjs
 
+# A phone on a machine of its own (a network namespace) reads the QR code, pairs, answers. Needs root.
+show-web-phone: _web-shows
+    cd web && node shows/phone.mjs
+
 # axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
 show-web-a11y: _web-shows
     cd web && node shows/a11y.mjs
@@ -244,7 +248,7 @@ short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
         show-forms \
-        show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-a11y show-web-spoofing
+        show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-phone show-web-a11y show-web-spoofing
 
 # Run those.
 show-ci:

@@ -5,9 +5,14 @@ import { chromium } from "playwright-core";
 
 const PLACES = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** @param more further flags */
-export function launch(more = []) {
-  const executablePath = PLACES.find((place) => place && existsSync(place));
+/** Where it lies. */
+export const place = () => PLACES.find((place) => place && existsSync(place));
+
+/**
+ * @param more further flags
+ * @param executablePath another program, which starts it
+ */
+export function launch(more = [], executablePath = place()) {
   if (!executablePath)
     throw new Error("There is no chromium. Install it (Debian: apt-get install chromium) or set CHROMIUM.");
   const args = [

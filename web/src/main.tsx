@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { router } from "./routes/router";
 import { forgetOldDrafts } from "./session/drafts";
 import { wearTheme } from "./session/theme";
+import { keepShell } from "./shell";
 import "./style.css";
 import { Boundary } from "./ui/Boundary";
 import { Button } from "./ui/Button";
@@ -12,6 +13,7 @@ import { Calm } from "./ui/Calm";
 
 forgetOldDrafts(Date.now());
 wearTheme();
+keepShell();
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, networkMode: "always" }, mutations: { networkMode: "always" } },
 });

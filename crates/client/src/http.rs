@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
-    LoginLink, MessageAccepted, NewRule, OpenSession, Receipt, RehearsedRules, Respond, RulePage,
-    RulesToRehearse, SavedRule, SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode,
-    SuggestionPage, TrustFolder, TrustPage, WhoAmI,
+    LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
+    RehearsedRules, Respond, RulePage, RulesToRehearse, SavedRule, SendMessage, Session, SessionFilter,
+    SessionPage, SetInteractionMode, SuggestionPage, TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -194,6 +194,21 @@ impl Http {
 
     pub async fn login_link(&self) -> Result<LoginLink, TransportError> {
         self.post("/v1/login-links", &serde_json::json!({})).await
+    }
+
+    /// Where other machines reach the gateway, and where they could.
+    pub async fn network(&self) -> Result<Network, TransportError> {
+        self.get("/v1/network").await
+    }
+
+    /// Lets a private network reach the gateway until it ends.
+    pub async fn open_network(&self, url: &str) -> Result<Network, TransportError> {
+        self.post("/v1/network", &OpenNetwork { url: url.to_owned() }).await
+    }
+
+    /// A link that logs a phone in once, as a QR code, too.
+    pub async fn pair(&self, url: &str) -> Result<Pairing, TransportError> {
+        self.post("/v1/pairings", &NewPairing { url: url.to_owned() }).await
     }
 
     /// The changes of the inbox, frame by frame.

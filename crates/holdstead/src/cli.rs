@@ -50,6 +50,8 @@ pub(crate) enum Command {
         #[arg(long)]
         no_open: bool,
     },
+    /// Let a phone in: a QR code with an address that works in your local network
+    Pair(PairFlags),
     /// What agents are doing
     Sessions {
         /// Also those that have ended
@@ -276,6 +278,16 @@ pub(crate) struct ServeFlags {
     /// Stop when the standard input ends: with whoever started it
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PairFlags {
+    /// Where the phone reaches the gateway: an address of this machine, or https://NAME of a proxy
+    #[arg(long, value_name = "URL")]
+    pub(crate) at: Option<String>,
+    /// Let the local network reach the gateway until it stops, without being asked
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -2,9 +2,12 @@
 //!
 //! A name that resolves to this machine is not enough (DNS rebinding), and a form on another site must not be able
 //! to post here: bodies must be declared as JSON, which a form cannot do without asking first.
+//!
+//! The very address that a connection was made to is ours whatever it is: no name has to resolve for it, so nobody else's
+//! page can stand behind it.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
@@ -13,6 +16,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::App;
+use crate::connections::Reached;
 use crate::listen::is_localhost;
 use crate::problem::ApiError;
 
@@ -36,11 +40,30 @@ impl AllowedHosts {
         self.0.contains(&host.to_ascii_lowercase())
     }
 
-    fn allows_origin(&self, origin: &str) -> bool {
-        origin
-            .strip_prefix("http://")
-            .or_else(|| origin.strip_prefix("https://"))
-            .is_some_and(|host| self.has(host))
+    /// Whether a page of this origin is ours.
+    pub(crate) fn allows_origin(&self, origin: &str) -> bool {
+        host_of(origin).is_some_and(|host| self.has(host))
+    }
+}
+
+fn host_of(origin: &str) -> Option<&str> {
+    origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+}
+
+impl Reached {
+    /// Whether this host, as a browser sends it, is the address itself.
+    fn is(self, host: &str) -> bool {
+        let Self(address) = self;
+        // A socket for both kinds of addresses shows IPv4 ones inside IPv6.
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+        host.parse() == Ok(address) || (address.port() == 80 && host == without_port(address))
+    }
+}
+
+fn without_port(address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
     }
 }
 
@@ -52,10 +75,13 @@ pub(crate) async fn check(
     // HTTP/2 puts the host into the request line.
     let host =
         header(request.headers(), &HOST).or_else(|| request.uri().authority().map(|host| host.as_str()));
-    if !host.is_some_and(|host| app.hosts.has(host)) {
+    let reached = request.extensions().get::<Reached>().copied();
+    let ours = |host: &str| app.hosts.has(host) || reached.is_some_and(|reached| reached.is(host));
+    if !host.is_some_and(ours) {
         return Err(ApiError::ForeignHost);
     }
-    if header(request.headers(), &ORIGIN).is_some_and(|origin| !app.hosts.allows_origin(origin)) {
+    let origin = header(request.headers(), &ORIGIN);
+    if origin.is_some_and(|origin| !host_of(origin).is_some_and(ours)) {
         return Err(ApiError::ForeignOrigin);
     }
     let has_body = matches!(*request.method(), Method::POST | Method::PUT);
@@ -78,6 +104,24 @@ fn is_json(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_address_that_was_reached_is_ours_and_no_other() {
+        for (reached, host, ours) in [
+            ("192.168.1.20:4780", "192.168.1.20:4780", true),
+            ("192.168.1.20:4780", "192.168.1.21:4780", false),
+            ("192.168.1.20:4780", "192.168.1.20:4781", false),
+            ("192.168.1.20:4780", "192.168.1.20", false),
+            ("192.168.1.20:4780", "192.168.1.20.nip.example:4780", false),
+            ("192.168.1.20:80", "192.168.1.20", true),
+            ("[::ffff:192.168.1.20]:4780", "192.168.1.20:4780", true),
+            ("[fd00::2]:4780", "[fd00::2]:4780", true),
+            ("[fd00::2]:80", "[fd00::2]", true),
+            ("[fd00::2]:4780", "", false),
+        ] {
+            assert_eq!(Reached(reached.parse().unwrap()).is(host), ours, "{reached} {host}");
+        }
+    }
 
     #[test]
     fn localhost_is_ours_only_where_it_leads_to_us() {

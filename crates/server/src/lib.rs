@@ -3,6 +3,7 @@
 //! Every request is checked for Host and Origin and carries a token; who acts is derived from it. This crate
 //! decides nothing: it translates between HTTP and the gateway.
 
+mod addresses;
 mod auth;
 mod body;
 mod browser_name;
@@ -11,8 +12,11 @@ mod guard;
 mod limit;
 mod listen;
 mod mcp;
+mod network;
 mod page;
 mod problem;
+mod qr;
+mod refused;
 mod routes;
 mod sse;
 mod tokens;
@@ -24,6 +28,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use holdstead_gateway::Gateway;
 
+pub use addresses::private_addresses;
 pub use connections::ConnectionBounds;
 pub use limit::RateLimit;
 pub use listen::{ListenError, Listener};
@@ -50,6 +55,7 @@ pub struct ServerConfig {
 pub(crate) struct App {
     pub(crate) gateway: Gateway,
     pub(crate) hosts: Arc<guard::AllowedHosts>,
+    pub(crate) doors: Arc<network::Doors>,
     pub(crate) openapi: Arc<str>,
     pub(crate) limits: Arc<limit::Limits>,
 }
@@ -59,27 +65,32 @@ pub fn openapi() -> serde_json::Value {
     routes::document(&routes::api().split_for_parts().1)
 }
 
-/// Every route, for an address it will be reached under.
-pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> Router {
+/// Every route, for an address it will be reached under, and the sockets that are opened by one of them.
+fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Router, network::Opened) {
     let (api, document) = routes::api().split_for_parts();
+    let (doors, opened) = network::Doors::new(address);
     let app = App {
         gateway,
         hosts: Arc::new(guard::AllowedHosts::new(address, &config.allowed_hosts)),
+        doors: Arc::new(doors),
         openapi: routes::document(&document).to_string().into(),
         limits: Arc::new(limit::Limits::new(config.rate_limit)),
     };
-    api.merge(page::routes())
+    let router = api
+        .merge(page::routes())
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::check))
         .layer(axum::middleware::from_fn(routes::short::errors))
-        .with_state(app)
+        .layer(axum::middleware::from_fn(refused::as_page))
+        .with_state(app);
+    (router, opened)
 }
 
 /// Serves until the gateway goes away. Open streams end then; work under way does not.
 pub async fn serve(listener: Listener, gateway: Gateway, config: &ServerConfig) {
     let shutdown = gateway.shutdown_token();
-    let router = router(gateway, config, listener.address());
-    connections::serve(listener, router, config.connections, shutdown).await;
+    let (router, opened) = router(gateway, config, listener.address());
+    connections::serve(listener, opened, router, config.connections, shutdown).await;
 }

@@ -88,7 +88,7 @@ fn other_loopback(ip: IpAddr) -> Option<IpAddr> {
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address.ip() {
         IpAddr::V4(_) => TcpSocket::new_v4()?,
         IpAddr::V6(ip) => {

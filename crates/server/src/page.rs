@@ -14,8 +14,8 @@ use crate::App;
 use crate::problem::ApiError;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-                      font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-                      require-trusted-types-for 'script'; trusted-types 'none'";
+                      font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types shell";
 
 include!(concat!(env!("OUT_DIR"), "/web_ui.rs"));
 
@@ -36,8 +36,14 @@ pub(crate) fn routes() -> Router<App> {
         .route("/decided", get(index))
         .route("/rules", get(index))
         .route("/you", get(index))
-        .route("/icon.svg", get(async || serve("icon.svg", Cache::Ask, &HeaderMap::new())))
-        .route("/icon-waiting.svg", get(async || serve("icon-waiting.svg", Cache::Ask, &HeaderMap::new())))
+        .route("/icon.svg", get(async |headers| serve("icon.svg", Cache::Ask, &headers)))
+        .route("/icon-waiting.svg", get(async |headers| serve("icon-waiting.svg", Cache::Ask, &headers)))
+        .route("/icon-512.png", get(async |headers| serve("icon-512.png", Cache::Ask, &headers)))
+        .route(
+            "/manifest.webmanifest",
+            get(async |headers| serve("manifest.webmanifest", Cache::Ask, &headers)),
+        )
+        .route("/service-worker.js", get(async |headers| serve("service-worker.js", Cache::Ask, &headers)))
         .route("/assets/{name}", get(asset))
 }
 
@@ -99,6 +105,8 @@ fn kind(name: &str) -> Option<&'static str> {
         "js" => Some("text/javascript; charset=utf-8"),
         "css" => Some("text/css; charset=utf-8"),
         "svg" => Some("image/svg+xml"),
+        "png" => Some("image/png"),
+        "webmanifest" => Some("application/manifest+json"),
         "woff2" => Some("font/woff2"),
         _ => None,
     }

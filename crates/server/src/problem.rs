@@ -9,6 +9,12 @@ use axum::response::{IntoResponse, Response};
 use holdstead_gateway::GatewayError;
 use holdstead_protocol::{Code, Problem, Refusal, Timestamp};
 
+use crate::network::NotOpened;
+
+/// The way in for whoever has a link that works no longer.
+const NEW_LINK: &str =
+    "Each link works once, for 10 minutes. New one: `holdstead open`, or `holdstead pair` for a phone.";
+
 #[derive(Debug)]
 pub(crate) enum ApiError {
     ForeignHost,
@@ -17,6 +23,10 @@ pub(crate) enum ApiError {
     NoToken,
     /// What this token may not do.
     Forbidden(&'static str),
+    /// The network was not opened.
+    NotOpened(NotOpened),
+    /// A phone would not reach the gateway there.
+    NotReached,
     BadRequest(String),
     TooLarge,
     /// Too many requests; how long to wait.
@@ -76,9 +86,14 @@ impl ApiError {
         match self {
             Self::ForeignHost => refusal(
                 Code::ForeignOrigin,
-                "This host name is not one of ours. Use the address that `holdstead open` prints.",
+                "Holdstead does not answer under this address. Open the one that `holdstead open` prints, or on a \
+                 phone `holdstead pair`. If a proxy or a name of yours leads here, add the name to `allowed_hosts` in \
+                 the settings: `holdstead config` says where they are.",
             ),
-            Self::ForeignOrigin => refusal(Code::ForeignOrigin, "The request came from another site's page."),
+            Self::ForeignOrigin => refusal(
+                Code::ForeignOrigin,
+                "The request came from another site's page, so Holdstead did nothing. Close that page.",
+            ),
             Self::NotJson => {
                 refusal(Code::UnsupportedMediaType, "Send the body with Content-Type: application/json.")
             }
@@ -88,6 +103,19 @@ impl ApiError {
                  `Authorization: Bearer …`.",
             ),
             Self::Forbidden(what) => refusal(Code::Forbidden, what),
+            Self::NotOpened(NotOpened::Unknown) => refusal(
+                Code::Invalid,
+                "This is not an address of the gateway's machine in a private network, so it stays closed. \
+                 GET /v1/network lists those that can be opened.",
+            ),
+            Self::NotOpened(NotOpened::Failed(error)) => {
+                Refusal::new(Code::Conflict, format!("It stays closed: {error}."))
+            }
+            Self::NotReached => refusal(
+                Code::Invalid,
+                "No other machine reaches Holdstead there. Open it first with `holdstead pair`, or add the name to \
+                 `allowed_hosts` in the settings: `holdstead config` says where they are.",
+            ),
             Self::BadRequest(why) => refusal(Code::BadRequest, why),
             Self::TooLarge => refusal(Code::TooLarge, "The body is larger than 1 MiB."),
             Self::TooMany(_) => refusal(Code::TooMany, "Too many requests with this token. Wait a moment."),
@@ -100,12 +128,13 @@ impl ApiError {
                 refusal(Code::MethodNotAllowed, "This address does not take this method.")
             }
             Self::LinkUsed(at) => {
-                let words = format!("This link was used at {}. New one: `holdstead open`.", clock(*at));
+                let words = format!("This link was used at {}. {NEW_LINK}", clock(*at));
                 Refusal::new(Code::LinkUsed, words)
             }
-            Self::LinkExpired => refusal(Code::LinkUsed, "This link is too old. New one: `holdstead open`."),
+            Self::LinkExpired => Refusal::new(Code::LinkUsed, format!("This link is too old. {NEW_LINK}")),
             Self::LinkUnknown => {
-                refusal(Code::Unauthenticated, "This link is not one of ours. New one: `holdstead open`.")
+                let words = format!("This link is not one of ours. {NEW_LINK}");
+                Refusal::new(Code::Unauthenticated, words)
             }
             Self::BadTicket => refusal(
                 Code::Unauthenticated,

@@ -136,8 +136,12 @@ impl GatewayProcess {
 
     /// The person whose gateway it is.
     pub(crate) fn person(&self) -> Result<Client> {
-        let token = std::fs::read_to_string(self.folder().join("token"))?;
-        Client::new(&self.url, token.trim())
+        Client::new(&self.url, &self.own_token()?)
+    }
+
+    /// The token of this machine's own person, who is an admin.
+    pub(crate) fn own_token(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.folder().join("token"))?.trim().to_owned())
     }
 
     /// Makes a token with the binary, as an administrator does.

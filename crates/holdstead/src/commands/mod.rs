@@ -13,6 +13,7 @@ mod list;
 mod login;
 mod mcp;
 mod open;
+mod pair;
 mod people;
 mod rehearse;
 mod rules;
@@ -53,6 +54,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Run(flags) => run::run(common, &flags).await,
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
+        Command::Pair(flags) => pair::run(common, &flags).await,
         Command::Sessions { all } => list::sessions(common, all).await,
         Command::Inbox => list::inbox(common).await,
         Command::Answer(flags) => answer::run(common, &flags).await,

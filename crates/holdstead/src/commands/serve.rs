@@ -37,7 +37,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let listen = flags.listen.unwrap_or(config.listen);
     if !listen.ip().is_loopback() && !flags.allow_remote && !config.allow_remote {
         return Err(Failure::Usage(format!(
-            "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote."
+            "{listen} can be reached from other machines. If a proxy with TLS stands before it, add --allow-remote. \
+             For a phone in your local network: holdstead pair"
         )));
     }
     let rules = rule_file::load(&places.rules_file())?;
@@ -50,7 +51,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let person = own_person::ensure(&places, &config, journal.as_ref()).await?;
     let listener = Listener::bind(listen)?;
     let address = listener.address();
-    let url = format!("http://{address}");
+    let url = format!("http://{}", own(address));
     let running =
         Running { url: url.clone(), pid: std::process::id(), store: Some(store::absolute(&config.store)) };
     places.write_running(&running)?;
@@ -61,7 +62,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         secrets_key: places.secrets_key()?,
         masks,
         tools: Vec::new(),
-        mcp_url: Some(mcp_url(address)),
+        // Agents are told that nobody answered yet before they would give up, which is after five minutes.
+        mcp_url: Some(format!("{url}/mcp?wait=270s")),
         quota: config.limits.quota(),
         policy,
     };
@@ -85,6 +87,15 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
     } else {
         println!("Holdstead listens on {url}");
+        if address.ip().is_unspecified() {
+            for ip in holdstead_server::private_addresses()
+                .into_iter()
+                .filter(|ip| address.is_ipv6() || ip.is_ipv4())
+            {
+                println!("Other machines reach it at http://{}", SocketAddr::new(ip, address.port()));
+            }
+            println!("Let a phone in: holdstead pair");
+        }
         if holdstead_server::has_web_ui() {
             println!("Open it (works once, for 10 minutes): {link}");
         } else {
@@ -121,16 +132,15 @@ fn take_all_files() {
     }
 }
 
-/// Where the agents that we host find our tools. They are told that nobody answered yet before they would give up, which
-/// is after five minutes.
-fn mcp_url(address: SocketAddr) -> String {
+/// Where this machine reaches a gateway that listens there.
+fn own(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         ip if !ip.is_unspecified() => ip,
         // It listens there, too.
         IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     };
-    format!("http://{}/mcp?wait=270s", SocketAddr::new(ip, address.port()))
+    SocketAddr::new(ip, address.port())
 }
 
 /// Two gateways on one folder would both believe that the other's agents are dead.

@@ -2,6 +2,7 @@
 
 mod asks;
 mod history;
+mod pairing;
 mod people;
 mod remembered;
 mod sessions;
@@ -14,6 +15,7 @@ pub use asks::{
 pub use history::{
     PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
 };
+pub use pairing::{Network, NewPairing, OpenNetwork, Pairing};
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,
 };

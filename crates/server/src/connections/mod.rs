@@ -8,6 +8,7 @@ mod paced;
 mod seats;
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,9 +31,14 @@ use paced::Paced;
 use seats::{Occupied, Seat, Seats};
 
 use crate::listen::Listener;
+use crate::network::Opened;
 
 /// In every request's extensions: its place among the connections.
 pub(crate) use seats::Occupied as RequestSeat;
+
+/// In every request's extensions: the address of ours that its connection was made to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reached(pub(crate) SocketAddr);
 
 /// How many connections there may be, and how long each may keep us waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +89,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Serves until `shutdown`, and then until every request under way has its answer.
 pub(crate) async fn serve(
     listener: Listener,
+    mut opened: Opened,
     router: Router,
     bounds: ConnectionBounds,
     shutdown: CancellationToken,
@@ -90,9 +97,16 @@ pub(crate) async fn serve(
     let seats = Seats::new(bounds);
     let service = TowerToHyperService::new(router);
     let tasks = TaskTracker::new();
-    let listening =
-        listener.sockets.into_iter().map(|socket| take_all(socket, &seats, &service, &tasks, &shutdown));
-    futures_util::future::join_all(listening).await;
+    let take = |socket| {
+        tasks.spawn(take_all(socket, Arc::clone(&seats), service.clone(), tasks.clone(), shutdown.clone()));
+    };
+    listener.sockets.into_iter().for_each(take);
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => break,
+            Some(socket) = opened.recv() => take(socket),
+        }
+    }
     tasks.close();
     tasks.wait().await;
 }
@@ -100,16 +114,16 @@ pub(crate) async fn serve(
 /// Takes the connections of one socket until `shutdown`.
 async fn take_all(
     listener: TcpListener,
-    seats: &Arc<Seats>,
-    service: &Routes,
-    tasks: &TaskTracker,
-    shutdown: &CancellationToken,
+    seats: Arc<Seats>,
+    service: Routes,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
 ) {
     let bounds = seats.bounds();
     loop {
         let accepted = tokio::select! {
             () = shutdown.cancelled() => break,
-            accepted = accept(&listener, seats) => accepted,
+            accepted = accept(&listener, &seats) => accepted,
         };
         match accepted {
             Ok((stream, seat)) => {
@@ -147,10 +161,11 @@ async fn connection(
     shutdown: CancellationToken,
 ) {
     let gives_way = seat.gives_way();
+    let reached = stream.local_addr().ok().map(Reached);
     let io = TokioIo::new(Paced::new(stream, bounds.unread, Arc::clone(&seat)));
     let answering = hyper::service::service_fn(move |request| {
         let occupied = Occupied::new(Arc::clone(&seat));
-        answer(routes.clone(), request, occupied, bounds.body)
+        answer(routes.clone(), request, occupied, reached, bounds.body)
     });
     let serving = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -180,11 +195,15 @@ async fn answer(
     routes: Routes,
     request: hyper::Request<Incoming>,
     occupied: Occupied,
+    reached: Option<Reached>,
     patience: Duration,
 ) -> Result<Response, Infallible> {
     let unread = Unread::default();
     let mut request: Request = request.map(|body| timed(body, patience, unread.clone()));
     request.extensions_mut().insert(occupied.clone());
+    if let Some(reached) = reached {
+        request.extensions_mut().insert(reached);
+    }
     let response = routes.call(request).await?;
     unread.drain().await;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {

@@ -7,6 +7,7 @@ mod interactions;
 mod login;
 mod mcp;
 mod meta;
+mod pairing;
 mod presence;
 mod rules;
 mod sessions;
@@ -117,6 +118,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(devices::log_out))
         .routes(routes!(login::make_link))
         .routes(routes!(login::login))
+        .routes(routes!(pairing::network, pairing::open))
+        .routes(routes!(pairing::pair))
         .routes(routes!(mcp::serve))
         .routes(routes!(meta::me))
         .routes(routes!(meta::agents))

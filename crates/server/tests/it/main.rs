@@ -12,6 +12,7 @@ mod listening;
 mod login;
 mod mcp;
 mod page;
+mod pairing;
 mod past_calls;
 mod presence;
 mod ready;

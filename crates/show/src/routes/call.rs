@@ -10,7 +10,9 @@ const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/ready
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
 /// Whoever has a screen may have these; agents have none.
-const FOR_ANY_SCREEN: [&str; 4] = ["/v1/tickets", "/v1/login-links", "/v1/devices", "/v1/devices/{id}"];
+const FOR_ANY_SCREEN: [&str; 5] =
+    ["/v1/tickets", "/v1/login-links", "/v1/pairings", "/v1/devices", "/v1/devices/{id}"];
+const NETWORK: &str = "/v1/network";
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +30,10 @@ impl fmt::Display for Route {
 /// Whose token a call carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A person, or for the login the right code.
+    /// A person, or for the login the right code, or an admin where it takes one.
     Right,
+    /// A person where it takes an admin.
+    Person,
     Nobody,
     /// A person whose token is in a cookie: browsers send those to every port of a host.
     Cookie,
@@ -79,6 +83,11 @@ impl Route {
         self.path == SOCKET
     }
 
+    /// Only an admin lets other machines in.
+    pub(crate) fn is_for_admins(&self) -> bool {
+        self.path == NETWORK && self.method == Method::POST
+    }
+
     pub(crate) fn is_mcp(&self) -> bool {
         self.path == MCP
     }
@@ -89,12 +98,19 @@ impl Route {
 
     /// The status with which the right caller is let in.
     pub(crate) fn lets_in(&self, status: u16) -> bool {
+        if self.is_for_admins() {
+            // Past every door; then the address of the show, which nobody has, is not opened.
+            return status == 422;
+        }
         if self.is_socket() { status == 101 } else { (200..300).contains(&status) }
     }
 
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
+        if self.is_for_admins() {
+            callers.push(Caller::Person);
+        }
         if self.is_mcp() {
             // Any agent may ask there, in its own session.
             callers.extend([Caller::Viewer, Caller::Revoked]);
@@ -134,9 +150,9 @@ impl Wrong {
     /// The status and the code of the refusal.
     pub(crate) const fn refusal(self) -> (u16, Code) {
         match self {
-            Self::Caller(Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right) => {
-                (403, Code::Forbidden)
-            }
+            Self::Caller(
+                Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Person | Caller::Right,
+            ) => (403, Code::Forbidden),
             Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown | Caller::Revoked) => {
                 (401, Code::Unauthenticated)
             }
@@ -149,7 +165,12 @@ impl Wrong {
         match self {
             Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown) => "token",
             Self::Caller(
-                Caller::Revoked | Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Right,
+                Caller::Revoked
+                | Caller::Viewer
+                | Caller::OwnAgent
+                | Caller::OtherAgent
+                | Caller::Person
+                | Caller::Right,
             ) => "role",
             Self::Host => "host",
             Self::Origin => "origin",
@@ -160,6 +181,7 @@ impl Wrong {
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Caller(Caller::Right) => "the right token",
+            Self::Caller(Caller::Person) => "no admin",
             Self::Caller(Caller::Nobody) => "none",
             Self::Caller(Caller::Cookie) => "in a cookie",
             Self::Caller(Caller::Unknown) => "unknown",

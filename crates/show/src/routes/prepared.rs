@@ -54,6 +54,7 @@ pub(crate) struct Prepared {
 
 #[derive(Debug)]
 struct Tokens {
+    admin: String,
     person: String,
     viewer: String,
     own_agent: String,
@@ -71,6 +72,7 @@ impl Prepared {
         person.say(&session.to_string(), ASKS).await?;
         let asks = person.open_asks(&session.to_string(), 5).await?;
         let tokens = Tokens {
+            admin: gateway.own_token()?,
             person: ada,
             viewer: gateway.token("Vic", TokenFor::Viewer).await?,
             own_agent: gateway.token("own", TokenFor::Agent(&session.to_string())).await?,
@@ -133,7 +135,7 @@ impl Prepared {
             let kind = if wrong == Some(Wrong::ContentType) { "text/plain" } else { "application/json" };
             request = request.header(CONTENT_TYPE, kind).body(self.body(route, caller)?.to_string());
         }
-        if let (Some(token), false) = (self.token(caller), route.is_login()) {
+        if let (Some(token), false) = (self.token(route, caller), route.is_login()) {
             request = request.bearer_auth(token);
         }
         if caller == Caller::Cookie {
@@ -160,9 +162,10 @@ impl Prepared {
         Ok((status.as_u16(), body))
     }
 
-    fn token(&self, caller: Caller) -> Option<&str> {
+    fn token(&self, route: &Route, caller: Caller) -> Option<&str> {
         match caller {
-            Caller::Right => Some(&self.tokens.person),
+            Caller::Right if route.is_for_admins() => Some(&self.tokens.admin),
+            Caller::Right | Caller::Person => Some(&self.tokens.person),
             Caller::Nobody | Caller::Cookie => None,
             Caller::Unknown => Some(UNKNOWN),
             Caller::Revoked => Some(&self.tokens.revoked),
@@ -209,6 +212,8 @@ impl Prepared {
                 json!({})
             }
             "/v1/login-links" | "/v1/tickets" => json!({}),
+            "/v1/pairings" => json!({ "url": self.url }),
+            "/v1/network" => json!({ "url": "http://203.0.113.9:4780" }),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
             "/v1/rules/rehearse" => json!({ "text": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
@@ -231,6 +236,7 @@ impl Prepared {
                 Caller::Right => json!({ "code": self.code }),
                 Caller::Nobody => json!({}),
                 Caller::Cookie
+                | Caller::Person
                 | Caller::Unknown
                 | Caller::Revoked
                 | Caller::Viewer

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
+import type { AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenNetworkData, OpenNetworkErrors, OpenNetworkResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PairData, PairErrors, PairResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowNetworkData, ShowNetworkErrors, ShowNetworkResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -273,6 +273,41 @@ export const me = <ThrowOnError extends boolean = false>(options?: Options<MeDat
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/me',
     ...options
+});
+
+/**
+ * Where other machines reach this gateway, and where they could.
+ */
+export const showNetwork = <ThrowOnError extends boolean = false>(options?: Options<ShowNetworkData, ThrowOnError>) => (options?.client ?? client).get<ShowNetworkResponses, ShowNetworkErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/network',
+    ...options
+});
+
+/**
+ * Let a private network reach this gateway until it ends. For admins.
+ */
+export const openNetwork = <ThrowOnError extends boolean = false>(options: Options<OpenNetworkData, ThrowOnError>) => (options.client ?? client).post<OpenNetworkResponses, OpenNetworkErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/network',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Make a link that logs a phone of yours in once, as a picture that its camera reads.
+ */
+export const pair = <ThrowOnError extends boolean = false>(options: Options<PairData, ThrowOnError>) => (options.client ?? client).post<PairResponses, PairErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/pairings',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

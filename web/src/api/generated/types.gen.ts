@@ -1132,6 +1132,29 @@ export type MessageAccepted = {
 export type MessageId = string;
 
 /**
+ * Where other machines reach the gateway, and where they could. All addresses are in private networks; the likeliest
+ * come first.
+ */
+export type Network = {
+    /**
+     * Addresses of the gateway's machine at which it does not listen.
+     */
+    closed: Array<string>;
+    /**
+     * The gateway listens there.
+     */
+    open: Array<string>;
+};
+
+export type NewPairing = {
+    /**
+     * Where the phone reaches the gateway: one of those that are open, or a name of `allowed_hosts`, as
+     * `https://holdstead.example`.
+     */
+    url: string;
+};
+
+/**
  * A rule for all sessions of the owner, as it would stand in a file.
  */
 export type NewRule = {
@@ -1161,6 +1184,16 @@ export type OneReceipt = {
     interactionId: InteractionId;
     outcome: 'refused';
     problem: Refusal;
+};
+
+/**
+ * Let a private network reach the gateway until it ends.
+ */
+export type OpenNetwork = {
+    /**
+     * One of those that are closed.
+     */
+    url: string;
 };
 
 /**
@@ -1214,6 +1247,22 @@ export type Origin = 'agent' | 'tool' | 'caller';
  * Whose sessions, asks and grants these are: a person on a laptop, a team on a platform.
  */
 export type OwnerId = string;
+
+/**
+ * A link that logs one browser of yours in, once.
+ */
+export type Pairing = {
+    expiresAt: Timestamp;
+    /**
+     * The whole address. Its secret is behind the `#`, which browsers send to nobody.
+     */
+    link: string;
+    /**
+     * The same as a QR code: one string for each row, `1` where it is dark. The margin of 4 light ones around it is left
+     * to whoever draws it.
+     */
+    qr: Array<string>;
+};
 
 /**
  * A call of before.
@@ -2604,6 +2653,63 @@ export type MeResponses = {
 };
 
 export type MeResponse = MeResponses[keyof MeResponses];
+
+export type ShowNetworkData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/network';
+};
+
+export type ShowNetworkErrors = {
+    default: Problem;
+};
+
+export type ShowNetworkError = ShowNetworkErrors[keyof ShowNetworkErrors];
+
+export type ShowNetworkResponses = {
+    200: Network;
+};
+
+export type ShowNetworkResponse = ShowNetworkResponses[keyof ShowNetworkResponses];
+
+export type OpenNetworkData = {
+    body: OpenNetwork;
+    path?: never;
+    query?: never;
+    url: '/v1/network';
+};
+
+export type OpenNetworkErrors = {
+    default: Problem;
+};
+
+export type OpenNetworkError = OpenNetworkErrors[keyof OpenNetworkErrors];
+
+export type OpenNetworkResponses = {
+    200: Network;
+};
+
+export type OpenNetworkResponse = OpenNetworkResponses[keyof OpenNetworkResponses];
+
+export type PairData = {
+    body: NewPairing;
+    path?: never;
+    query?: never;
+    url: '/v1/pairings';
+};
+
+export type PairErrors = {
+    default: Problem;
+};
+
+export type PairError = PairErrors[keyof PairErrors];
+
+export type PairResponses = {
+    201: Pairing;
+};
+
+export type PairResponse = PairResponses[keyof PairResponses];
 
 export type ListRulesData = {
     body?: never;
