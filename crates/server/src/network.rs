@@ -56,11 +56,9 @@ impl Doors {
     }
 
     fn listens_on(&self, ip: IpAddr) -> bool {
-        match self.listens.ip() {
-            IpAddr::V4(listens) if listens.is_unspecified() => ip.is_ipv4(),
-            IpAddr::V6(listens) if listens.is_unspecified() => true,
-            listens => listens == ip,
-        }
+        let listens = self.listens.ip();
+        // All addresses of its kind; those of IPv6 include the others.
+        (listens.is_unspecified() && (listens.is_ipv6() || ip.is_ipv4())) || listens == ip
     }
 
     /// Listens on this address, too, at the same port. Opening what is open changes nothing.
