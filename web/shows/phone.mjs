@@ -266,7 +266,13 @@ async function fromThePage(stage) {
 }
 
 async function openDevices(page) {
-  await page.getByRole("button", { name: "Settings" }).click();
+  await page.goto(new URL("/you", page.url()).href);
+  const settings = page.getByRole("button", { name: "Settings" });
+  await settings
+    .or(page.getByRole("button", { name: "Pair a phone…" }))
+    .first()
+    .waitFor();
+  if (await settings.count()) await settings.first().click();
 }
 
 /** The squares of the page's code as a terminal prints them. */
