@@ -3,6 +3,8 @@
 
 const SHELL = "shell";
 const INDEX = "/";
+/** Small files of the page whose names stay the same. */
+const BESIDE = /^\/(theme\.js|icon[\w-]*\.svg)$/;
 /** What is not a screen: the API and its neighbours, and files. */
 const NOT_A_SCREEN = /^\/(v1|api|mcp|healthz|readyz)(\/|$)|\.\w+$/;
 
@@ -22,6 +24,7 @@ self.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || origin !== self.location.origin) return;
   if (request.mode === "navigate" && !NOT_A_SCREEN.test(pathname)) event.respondWith(screen(event));
   else if (pathname.startsWith("/assets/")) event.respondWith(asset(event));
+  else if (BESIDE.test(pathname)) event.respondWith(beside(event));
 });
 
 async function screen(event) {
@@ -43,14 +46,27 @@ async function keepIndex(fresh) {
   await (await caches.open(SHELL)).put(INDEX, fresh);
 }
 
+async function beside(event) {
+  try {
+    const fresh = await fetch(event.request);
+    keep(event, fresh);
+    return fresh;
+  } catch {
+    return (await caches.match(event.request, { cacheName: SHELL })) ?? Response.error();
+  }
+}
+
+function keep(event, fresh) {
+  if (!fresh.ok) return;
+  const copy = fresh.clone();
+  event.waitUntil(caches.open(SHELL).then((shell) => shell.put(event.request, copy)));
+}
+
 /** Their names carry a hash of what is in them. */
 async function asset(event) {
   const kept = await caches.match(event.request, { cacheName: SHELL });
   if (kept) return kept;
   const fresh = await fetch(event.request);
-  if (fresh.ok) {
-    const copy = fresh.clone();
-    event.waitUntil(caches.open(SHELL).then((shell) => shell.put(event.request, copy)));
-  }
+  keep(event, fresh);
   return fresh;
 }

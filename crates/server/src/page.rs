@@ -27,24 +27,18 @@ pub const fn has_web_ui() -> bool {
     !WEB_UI.is_empty()
 }
 
+/// Where the page stands, whatever it then shows.
+const SCREENS: [&str; 7] = ["/", "/login", "/sessions", "/sessions/{id}", "/decided", "/rules", "/you"];
+/// Files beside the page whose names stay the same.
+const BESIDE: [&str; 6] =
+    ["icon.svg", "icon-waiting.svg", "icon-512.png", "manifest.webmanifest", "service-worker.js", "theme.js"];
+
 pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .route("/", get(index))
-        .route("/login", get(index))
-        .route("/sessions", get(index))
-        .route("/sessions/{id}", get(index))
-        .route("/decided", get(index))
-        .route("/rules", get(index))
-        .route("/you", get(index))
-        .route("/icon.svg", get(async |headers| serve("icon.svg", Cache::Ask, &headers)))
-        .route("/icon-waiting.svg", get(async |headers| serve("icon-waiting.svg", Cache::Ask, &headers)))
-        .route("/icon-512.png", get(async |headers| serve("icon-512.png", Cache::Ask, &headers)))
-        .route(
-            "/manifest.webmanifest",
-            get(async |headers| serve("manifest.webmanifest", Cache::Ask, &headers)),
-        )
-        .route("/service-worker.js", get(async |headers| serve("service-worker.js", Cache::Ask, &headers)))
-        .route("/assets/{name}", get(asset))
+    let screens = SCREENS.into_iter().fold(Router::new(), |router, path| router.route(path, get(index)));
+    let beside = BESIDE.into_iter().fold(screens, |router, name| {
+        router.route(&format!("/{name}"), get(async move |headers| serve(name, Cache::Ask, &headers)))
+    });
+    beside.route("/assets/{name}", get(asset))
 }
 
 async fn index(headers: HeaderMap) -> Result<Response, ApiError> {

@@ -19,7 +19,7 @@ const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostnam
 export function PairPhone() {
   const [isOpen, setOpen] = useState(false);
   return (
-    <section aria-label="Phone" className="grid gap-2">
+    <div className="grid gap-2 pt-3">
       {isOpen ? (
         <Pair onClose={() => setOpen(false)} />
       ) : (
@@ -32,7 +32,7 @@ export function PairPhone() {
           <Ticked text={`This page came over plain http. ${NOT_ENCRYPTED}`} />
         </p>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -49,8 +49,7 @@ function Pair({ onClose }: { onClose: () => void }) {
   });
   const error = network.error ?? open.error;
   return (
-    <div className="grid gap-2 border-t border-line pt-3">
-      <h3 className="font-medium">Pair a phone</h3>
+    <div className="grid gap-2">
       <p role="alert" className="text-denied empty:hidden">
         {error?.message}
       </p>

@@ -27,7 +27,9 @@ export function YouPage() {
         <Part title="Where you are logged in">
           <Devices />
         </Part>
-        <PairPhone />
+        <Part title="Phone">
+          <PairPhone />
+        </Part>
         <p className="text-xs text-ink-3">
           Holdstead {me.version} at {location.host}
         </p>
