@@ -41,6 +41,16 @@ pub(crate) async fn show() -> Result<String> {
     Ok(format!("{figure}; the limit is {LIMIT}"))
 }
 
+/// `fill-decisions STORE COUNT COMMAND`: that many decided asks, one of them about this command.
+pub(crate) async fn fill() -> Result<String> {
+    let [store, asks, rare] = [2, 3, 4].map(|at| std::env::args().nth(at));
+    let (Some(store), Some(asks), Some(rare)) = (store, asks, rare) else {
+        return Err("usage: holdstead-show fill-decisions STORE COUNT COMMAND".into());
+    };
+    load::decided(&store, asks.parse()?, &rare).await?;
+    Ok(format!("{asks} decisions in {store}"))
+}
+
 async fn one_kind(kind: Kind) -> Result<Measured> {
     let mut databases = Vec::new();
     let mut loaded = Vec::new();

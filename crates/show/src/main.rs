@@ -65,6 +65,8 @@ async fn main() -> ExitCode {
         "revoke" => revoke::show().await,
         "routes" => routes::show().await,
         "growth" => growth::show().await,
+        // Not a show: what `web/shows/desk.mjs` looks for something in.
+        "fill-decisions" => growth::fill().await,
         "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,

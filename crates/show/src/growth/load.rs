@@ -72,6 +72,36 @@ impl Loaded {
     }
 }
 
+/// Fills a journal with asks of one owner that are all decided. One of them, in the middle, runs `rare`.
+pub(crate) async fn decided(url: &str, asks: usize, rare: &str) -> Result<()> {
+    let journal = holdstead_store::open(url).await?;
+    let sessions = asks / ASKS_PER_SESSION;
+    stream::iter(0..sessions)
+        .map(|number| decided_session(journal.as_ref(), number, (number == sessions / 2).then_some(rare)))
+        .buffer_unordered(AT_ONCE)
+        .try_collect::<()>()
+        .await?;
+    journal.close().await;
+    Ok(())
+}
+
+async fn decided_session(journal: &dyn Journal, number: usize, rare: Option<&str>) -> Result<()> {
+    let owner = owner()?;
+    let session = SessionId::generate(&owner);
+    let mut appends = vec![journal.append(session, Command::Open(Box::new(opening(&owner, number))))];
+    for ask in 0..ASKS_PER_SESSION {
+        let command = rare.filter(|_| ask == ASKS_PER_SESSION / 2).map_or_else(|| usual(ask), str::to_owned);
+        let (asked, request) = request_to_run(session, &command, Origin::Caller);
+        appends.push(journal.append(session, request));
+        appends.push(journal.append(session, approval(asked)));
+        appends.push(journal.append(session, Command::Acknowledge { interaction_id: asked.id }));
+    }
+    for append in appends {
+        append.await?;
+    }
+    Ok(())
+}
+
 /// The place behind so many open asks.
 async fn deep_place(journal: &dyn Journal, behind: usize) -> Result<(Timestamp, InteractionId)> {
     let mut place = None;
@@ -119,8 +149,16 @@ pub(crate) fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
 
 /// A program that asks before it runs a command.
 pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (OpenAsk, Command) {
+    request_to_run(session, &usual(number), origin)
+}
+
+fn usual(number: usize) -> String {
+    format!("kubectl --context production rollout restart deployment/shop-api-{number}")
+}
+
+fn request_to_run(session: SessionId, command: &str, origin: Origin) -> (OpenAsk, Command) {
     let input = json!({
-        "command": format!("kubectl --context production rollout restart deployment/shop-api-{number}"),
+        "command": command,
         "description": "Restarts the deployment so that it reads its new settings",
         "timeout": 120,
     });
