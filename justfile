@@ -160,6 +160,11 @@ show-claude-asks: _shows
 show-lifecycle: _shows
     {{ proof }} lifecycle "$(scripts/agents claude)"
 
+# tmux types at `run`, `attach` and `inbox --watch` with the real Claude Code: words, an editor, Ctrl-C and back, `stop`;
+# nothing is approved by what was typed ahead, by Enter alone, or by pasted text.
+show-terminal: _shows
+    {{ proof }} terminal "$(scripts/agents claude)"
+
 # The same rules for the real Claude Code and the scripted agent: allowed never asks, denied never runs, saved is what was shown.
 show-grants: _shows
     {{ proof }} grants "$(scripts/agents claude)"

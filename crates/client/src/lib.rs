@@ -7,7 +7,7 @@ mod mcp;
 mod socket;
 mod sse;
 
-pub use http::Http;
+pub use http::{FrameStream, Http};
 pub use mcp::{McpAnswer, McpClient, McpError};
 pub use socket::Socket;
 pub use sse::Frame;

@@ -24,6 +24,7 @@ use crate::ask::Clients;
 use crate::hub::Hub;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
+use crate::quiet::LastWritten;
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
 use crate::{
@@ -94,7 +95,8 @@ pub(crate) struct Inner {
     drivers: Vec<Arc<dyn Driver>>,
     pub(crate) access: Arc<Access>,
     pub(crate) hub: Hub,
-    presence: Arc<Presence>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) last_written: LastWritten,
     pub(crate) followed: Followed,
     pub(crate) clients: Clients,
     /// The tasks that run now: see the registry.
@@ -129,6 +131,7 @@ impl Gateway {
             access: Arc::default(),
             hub: Hub::default(),
             presence: Arc::default(),
+            last_written: LastWritten::now(),
             followed: Followed::default(),
             clients: Clients::default(),
             sessions: Mutex::default(),

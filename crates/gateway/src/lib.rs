@@ -25,6 +25,7 @@ mod patience;
 mod policy;
 mod presence;
 mod publish;
+mod quiet;
 mod refusal;
 mod registry;
 mod rehearse;

@@ -187,6 +187,11 @@ impl Presence {
         of(Watch::Inbox).plus(of(Watch::Session(session)))
     }
 
+    /// Whether anybody watches anything.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.counted.lock().unwrap_or_else(PoisonError::into_inner).clients.is_empty()
+    }
+
     fn leave(&self, key: &ClientKey, watch: Watch) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         counted.change(key, |client| {

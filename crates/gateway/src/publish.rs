@@ -42,6 +42,7 @@ impl Gateway {
 
     /// Tells screens, the timer of deadlines, tools and the session's task what is durable now.
     pub(crate) fn published(&self, session: SessionId, appended: &Appended) {
+        self.inner.last_written.set();
         self.inner.hub.publish(session, appended);
         self.forget_secrets(session, appended);
         if appended.session.head.agent == AgentState::Ended {

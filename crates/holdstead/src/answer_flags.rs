@@ -61,7 +61,7 @@ impl AnswerFlags {
         if self.set.is_empty() {
             return Ok(None);
         }
-        submit(request, &with_secrets(request, &self.set, &mut std::io::stdin().lock())?).map(Some)
+        submit(request, with_secrets(request, &self.set, &mut std::io::stdin().lock())?).map(Some)
     }
 }
 
@@ -80,13 +80,16 @@ fn with_secrets(
     request: &InteractionRequest,
     pairs: &[String],
     input: &mut dyn BufRead,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<(String, String)>, Failure> {
     let mut read = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| is_secret(request, name)) else {
-            read.push(pair.clone());
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("`{pair}` has no `=`: write --set NAME=VALUE")))?;
+        if !is_secret(request, name) {
+            read.push((name.to_owned(), value.to_owned()));
             continue;
-        };
+        }
         if value != "-" {
             return Err(Failure::Usage(format!(
                 "{name} is secret, and other users see what stands in a command: write --set {name}=- and give it \
@@ -97,7 +100,7 @@ fn with_secrets(
         input
             .read_line(&mut line)
             .map_err(|source| Failure::Io { what: "read a secret from standard input".to_owned(), source })?;
-        read.push(format!("{name}={}", line.trim_end_matches(['\n', '\r'])));
+        read.push((name.to_owned(), line.trim_end_matches(['\n', '\r']).to_owned()));
     }
     Ok(read)
 }
@@ -126,16 +129,16 @@ fn label(question: &Question, value: String) -> String {
     }
 }
 
-/// `NAME=VALUE` pairs as the answers or fields of this ask.
-pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<ResponseDraft, Failure> {
+/// Names with values as the answers or fields of this ask; a name may come more than once.
+pub(crate) fn submit(
+    request: &InteractionRequest,
+    pairs: Vec<(String, String)>,
+) -> Result<ResponseDraft, Failure> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
-    for pair in pairs {
-        let (name, value) = pair
-            .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("`{pair}` has no `=`: write --set NAME=VALUE")))?;
-        match values.iter_mut().find(|(known, _)| known == name) {
-            Some((_, more)) => more.push(value.to_owned()),
-            None => values.push((name.to_owned(), vec![value.to_owned()])),
+    for (name, value) in pairs {
+        match values.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, more)) => more.push(value),
+            None => values.push((name, vec![value])),
         }
     }
     match &request.body {
@@ -185,7 +188,8 @@ pub(crate) fn submit(request: &InteractionRequest, pairs: &[String]) -> Result<R
     }
 }
 
-fn field_value(kind: &FieldKind, given: Vec<String>) -> Option<Value> {
+/// What was given as the value of a field. `None` where it is not of the field's kind.
+pub(crate) fn field_value(kind: &FieldKind, given: Vec<String>) -> Option<Value> {
     match kind {
         FieldKind::Number { .. } => serde_json::from_str(given.first()?).ok().filter(Value::is_number),
         FieldKind::Checkbox {} => match given.first()?.as_str() {

@@ -42,8 +42,15 @@ pub(crate) enum Command {
     Demo(DemoFlags),
     /// Start an agent in this folder, and answer what it asks
     Run(RunFlags),
+    /// Come back to a session: what was said last, then as in `run`
+    Attach {
+        /// The session, by its id or the end of it
+        session: String,
+    },
     /// Run the gateway
     Serve(ServeFlags),
+    /// End the gateway of this folder, whoever started it. What waits for you stays in the journal
+    Stop,
     /// Open the page in a browser
     Open {
         /// Print the link only
@@ -59,7 +66,11 @@ pub(crate) enum Command {
         all: bool,
     },
     /// What waits for you
-    Inbox,
+    Inbox {
+        /// The whole screen, with the keys of the page
+        #[arg(long)]
+        watch: bool,
+    },
     /// Approve, deny or reply
     Answer(AnswerFlags),
     /// See asks and answers as they come, or one session's whole journal
@@ -278,6 +289,9 @@ pub(crate) struct ServeFlags {
     /// Stop when the standard input ends: with whoever started it
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
+    /// Nobody sits before it: it has no terminal, and ends when nothing was open for an hour
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
 }
 
 #[derive(Debug, Args)]
@@ -303,7 +317,7 @@ pub(crate) struct DemoFlags {
 pub(crate) struct RunFlags {
     /// Which agent: claude, or scripted
     pub(crate) agent: String,
-    /// What it shall do. Left out: say it in the page
+    /// What it shall do. Left out: say it here or in the page
     pub(crate) prompt: Option<String>,
     /// What it may do unasked
     #[arg(long, value_enum, default_value_t = ModeFlag::Default)]

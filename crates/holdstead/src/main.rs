@@ -14,9 +14,8 @@ mod own_person;
 mod places;
 mod rule_file;
 mod store;
+mod terminal;
 mod text;
-mod typeahead;
-mod unseen;
 mod words;
 
 use std::process::ExitCode;
@@ -30,9 +29,11 @@ use holdstead_gateway::Masks;
 const OVERVIEW: &str = "\
 Agents stop here and wait for you.
   demo            try it: no keys, no account
-  run claude      Claude Code in this folder; answer it here or in the page
-  inbox           what waits for you
+  run claude      talk with Claude Code in this folder; Ctrl-C leaves it running
+  attach <id>     come back to a session
+  inbox           what waits for you; --watch: on the whole screen
   answer <id>     approve, deny or reply
+  stop            end the gateway
   watch           see asks and answers as they come
   open login sessions serve people token mcp audit doctor config
 All take --json. More: holdstead help <command>";
@@ -74,6 +75,8 @@ fn end_quietly_where_nobody_reads() {
         if words.starts_with("failed printing to std") && words.contains("Broken pipe") {
             std::process::exit(0);
         }
+        // Else nobody could read the words, and the shell would not echo.
+        terminal::keys::restore();
         usual(panic);
     }));
 }

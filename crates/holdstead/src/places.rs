@@ -56,6 +56,16 @@ impl Places {
         Ok(())
     }
 
+    /// What the gateway writes, and no agent in a box can reach.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// What a gateway in the background has to say.
+    pub(crate) fn log_file(&self) -> PathBuf {
+        self.data.join("gateway.log")
+    }
+
     pub(crate) fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
@@ -176,6 +186,12 @@ impl Places {
     pub(crate) fn is_locked(&self) -> bool {
         let file = std::fs::File::open(self.lock_file());
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+    }
+
+    /// The process that holds the lock, while one does.
+    pub(crate) fn lock_holder(&self) -> Option<u32> {
+        let holder = std::fs::read_to_string(self.lock_file()).ok().filter(|_| self.is_locked())?;
+        holder.trim().parse().ok()
     }
 
     fn running_file(&self) -> PathBuf {

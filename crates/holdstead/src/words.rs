@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use holdstead_protocol::api::Interaction;
+use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::{
-    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Risk,
-    Settlement, Surface, Timestamp, Winner,
+    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Origin,
+    Risk, Rule, Settlement, Surface, Timestamp, Winner,
 };
 use serde_json::Value;
 
@@ -21,6 +21,15 @@ pub(crate) const fn risk(risk: Risk) -> &'static str {
         Risk::WritesOutside => "Writes outside the folder",
         Risk::Credentials => "Names credentials",
         Risk::Listed => "A word you listed",
+    }
+}
+
+/// A rule, word for word.
+pub(crate) fn rule(rule: &Rule) -> String {
+    match rule {
+        Rule::Lines { lines } => lines.iter().map(|line| safe_line(line)).collect::<Vec<_>>().join("; "),
+        Rule::ExactInput { tool_name, .. } => format!("{}, the very same input", safe_line(tool_name)),
+        Rule::Key { tool_name, key } => format!("{}: {}", safe_line(tool_name), safe_line(key)),
     }
 }
 
@@ -43,7 +52,7 @@ pub(crate) fn headline(request: &InteractionRequest) -> String {
 }
 
 /// What a tool would do.
-fn doing(tool: &str, input: &Value) -> String {
+pub(crate) fn doing(tool: &str, input: &Value) -> String {
     let words = |key: &str| input.get(key).and_then(Value::as_str).map(safe_line);
     if let Some(command) = words("command") {
         return format!("Run {command}");
@@ -95,6 +104,30 @@ pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
         }
         None => "kept",
     }
+}
+
+/// What became of an answer.
+pub(crate) fn receipt(receipt: &Receipt, origin: Origin) -> String {
+    if receipt.late {
+        return match origin {
+            Origin::Caller => "Too late to settle it: your answer is kept for the program that asked.",
+            Origin::Agent | Origin::Tool => {
+                "Too late to settle it: your answer goes to the agent as a message."
+            }
+        }
+        .to_owned();
+    }
+    match &receipt.state {
+        AskState::Settled { settlement } => capital(settled(*settlement)),
+        AskState::Open | AskState::Submitted { .. } | AskState::Queued | AskState::Closed { .. } => {
+            "Sent".to_owned()
+        }
+    }
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// What happens if nobody answers.

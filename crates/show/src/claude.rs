@@ -142,13 +142,18 @@ impl Stage {
     }
 }
 
-fn claude() -> Result<String> {
+pub(crate) fn claude() -> Result<String> {
     let program = std::env::args().nth(2).ok_or("say where Claude Code is: `scripts/agents claude` knows")?;
     ensure!(Path::new(&program).is_file(), "there is no program {program}");
     Ok(program)
 }
 
-fn variables(home: &Path, model: &Model, program: &str, hold: &str) -> Result<Vec<(&'static str, String)>> {
+pub(crate) fn variables(
+    home: &Path,
+    model: &Model,
+    program: &str,
+    hold: &str,
+) -> Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("HOME", home.display().to_string()),
         ("PATH", std::env::var("PATH")?),

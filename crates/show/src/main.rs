@@ -36,6 +36,7 @@ mod reprompt;
 mod revoke;
 mod routes;
 mod stalls;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -75,6 +76,7 @@ async fn main() -> ExitCode {
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
         "stalls" => stalls::show().await,
+        "terminal" => terminal::show().await,
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,

@@ -26,6 +26,7 @@ mod loss;
 mod masks;
 mod messages;
 mod owners;
+mod quiet;
 mod ran;
 mod recovery;
 mod reprompts;

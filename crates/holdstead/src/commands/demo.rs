@@ -15,12 +15,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::child::{self, Gateway};
-use super::converse::{Next, Play, converse, keyboard};
 use super::serve::{NO_WEB_UI, wait_for_signal};
 use super::{io, open, print_json};
 use crate::cli::{Common, DemoFlags};
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::terminal::talk::{From, Leaving, Play, Talk};
 
 pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failure> {
     let temporary = TempDir::new().map_err(io("make a folder for the demo"))?;
@@ -32,7 +32,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
         places.read_token().ok_or_else(|| Failure::Strange("the gateway wrote no token".to_owned()))?;
     let client = Http::new(gateway.url.clone(), token).at_terminal();
     let session = begin(&client).await?;
-    let terminal = std::io::stdin().is_terminal() && !common.json;
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !common.json;
     if common.json {
         print_json(&json!({ "url": gateway.url, "session": session, "gatewayPid": gateway.pid }))?;
     } else {
@@ -47,8 +47,15 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
             println!("{NO_WEB_UI}");
         }
     }
+    let talk = match terminal {
+        true => {
+            println!("Ctrl-K kills the gateway (-9) before your eyes, Ctrl-C ends the demo.");
+            Some(Talk::new(client, places, session, Play::Demo, From::Start).await?)
+        }
+        false => None,
+    };
     let supervisor = Supervisor { dir, store: common.store.clone(), gateway, json: common.json };
-    supervisor.run(&client, session, terminal).await
+    supervisor.run(talk).await
 }
 
 /// Opens the session the demo is about.
@@ -67,27 +74,22 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn run(mut self, client: &Http, session: SessionId, terminal: bool) -> Result<(), Failure> {
-        let mut keys = if terminal { Some(keyboard()) } else { None };
+    async fn run(mut self, mut talk: Option<Talk>) -> Result<(), Failure> {
         loop {
-            let next = match keys.as_mut() {
-                Some(keys) => {
-                    tokio::select! {
-                        _ = self.gateway.child.wait() => Next::Kill,
-                        next = converse(client, session, keys, Play::Demo) => next?,
-                    }
-                }
-                None => {
-                    tokio::select! {
-                        _ = self.gateway.child.wait() => Next::Kill,
-                        () = wait_for_signal() => Next::Quit,
-                    }
+            let talking = async {
+                match talk.as_mut() {
+                    Some(talk) => talk.run().await,
+                    None => std::future::pending().await,
                 }
             };
-            match next {
-                Next::Go => {}
-                Next::Kill => self.revive().await?,
-                Next::Quit => return self.stop().await,
+            let leaving = tokio::select! {
+                _ = self.gateway.child.wait() => Leaving::Kill,
+                () = wait_for_signal() => Leaving::Detached,
+                leaving = talking => leaving?,
+            };
+            match leaving {
+                Leaving::Kill | Leaving::Gone => self.revive().await?,
+                Leaving::Detached | Leaving::Ended => return self.stop().await,
             }
         }
     }

@@ -118,7 +118,7 @@ const fn agent(state: AgentState) -> &'static str {
     }
 }
 
-pub(super) fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }

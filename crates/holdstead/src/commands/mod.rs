@@ -1,12 +1,14 @@
 //! One file per command.
 
 mod answer;
+mod attach;
 mod audit;
 mod audit_rounds;
 mod audit_verify;
+mod background;
 mod child;
-mod converse;
 mod demo;
+mod desk;
 mod doctor;
 mod explain;
 mod list;
@@ -19,18 +21,19 @@ mod rehearse;
 mod rules;
 mod run;
 mod serve;
+mod stop;
 mod token;
 mod trust;
 mod watch;
 
 use holdstead_client::Http;
 use holdstead_gateway::Masks;
-use holdstead_protocol::ResponseDraft;
-use holdstead_protocol::api::Receipt;
-use holdstead_protocol::api::{Interaction, Respond};
+use holdstead_protocol::api::{Interaction, Receipt, Respond, Session, SessionFilter};
 use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{ResponseDraft, SessionId};
 use serde::Serialize;
 
+pub(crate) use self::list::now;
 use crate::cli::{Command, Common, Rules};
 use crate::config::{self, Config};
 use crate::connect;
@@ -52,11 +55,14 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
     match command {
         Command::Demo(flags) => demo::run(common, &flags).await,
         Command::Run(flags) => run::run(common, &flags).await,
+        Command::Attach { session } => attach::run(common, &session).await,
+        Command::Stop => stop::run(common).await,
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
         Command::Pair(flags) => pair::run(common, &flags).await,
         Command::Sessions { all } => list::sessions(common, all).await,
-        Command::Inbox => list::inbox(common).await,
+        Command::Inbox { watch: true } => desk::run(common).await,
+        Command::Inbox { watch: false } => list::inbox(common).await,
         Command::Answer(flags) => answer::run(common, &flags).await,
         Command::Watch { session } => watch::run(common, session.as_deref()).await,
         Command::Token { command: Some(command), .. } => token::run(common, command).await,
@@ -100,6 +106,24 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The one session that an id or the end of one names.
+async fn find_session(client: &Http, given: &str) -> Result<SessionId, Failure> {
+    if let Ok(id) = given.parse() {
+        return Ok(id);
+    }
+    let sessions = client.sessions(SessionFilter::All).await?.sessions;
+    let ends = |session: &&Session| !given.is_empty() && session.session_id.to_string().ends_with(given);
+    let found: Vec<&Session> = sessions.iter().filter(ends).collect();
+    match found.as_slice() {
+        [one] => Ok(one.session_id),
+        [] => Err(Failure::Usage(format!("No session ends in `{given}`. See: holdstead sessions"))),
+        many => Err(Failure::Usage(format!(
+            "{} sessions end in `{given}`. Give more of the id of the one you mean: holdstead sessions --json",
+            many.len()
+        ))),
+    }
+}
+
 /// The ask that a whole id names, or digits from a list, as this person was shown it.
 async fn find_ask(client: &Http, places: &Places, given: &str) -> Result<Interaction, Failure> {
     let listed = Listed::read(places);
@@ -121,13 +145,18 @@ async fn find_ask(client: &Http, places: &Places, given: &str) -> Result<Interac
     Ok(ask)
 }
 
-/// Answers with a key of its own.
-async fn respond(client: &Http, ask: &Interaction, response: ResponseDraft) -> Result<Receipt, Failure> {
-    let body = Respond {
-        prompt_id: ask.request.prompt_id,
-        idempotency_key: uuid::Uuid::new_v4().to_string(),
-        response,
-    };
+/// The key of one answer.
+pub(crate) fn new_key() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+pub(crate) async fn respond(
+    client: &Http,
+    ask: &Interaction,
+    response: ResponseDraft,
+    idempotency_key: String,
+) -> Result<Receipt, Failure> {
+    let body = Respond { prompt_id: ask.request.prompt_id, idempotency_key, response };
     Ok(client.respond(ask.request.interaction_id, body).await?)
 }
 

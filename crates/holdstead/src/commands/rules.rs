@@ -2,13 +2,14 @@
 
 use holdstead_client::Http;
 use holdstead_protocol::api::{ListedRule, NewRule};
-use holdstead_protocol::{Layer, Rule, Scope};
+use holdstead_protocol::{Layer, Scope};
 
 use super::{explain, print_json, rehearse};
 use crate::cli::{Common, Rules};
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::text::safe_line;
+use crate::words;
 
 pub(super) async fn run(common: &Common, command: Rules) -> Result<(), Failure> {
     let client = connect(common)?;
@@ -36,7 +37,7 @@ async fn list(common: &Common, client: &Http) -> Result<(), Failure> {
         return print_json(&page);
     }
     for rule in &page.rules {
-        println!("{}", words(&rule.rule));
+        println!("{}", words::rule(&rule.rule));
         println!("    {}", origin(rule));
     }
     if page.rules.iter().all(|rule| rule.grant_id.is_none()) {
@@ -45,14 +46,6 @@ async fn list(common: &Common, client: &Http) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-pub(super) fn words(rule: &Rule) -> String {
-    match rule {
-        Rule::Lines { lines } => lines.iter().map(|line| safe_line(line)).collect::<Vec<_>>().join("; "),
-        Rule::ExactInput { tool_name, .. } => format!("{}, the very same input", safe_line(tool_name)),
-        Rule::Key { tool_name, key } => format!("{}: {}", safe_line(tool_name), safe_line(key)),
-    }
 }
 
 fn origin(rule: &ListedRule) -> String {
@@ -92,6 +85,6 @@ async fn revoke(client: &Http, given: &str) -> Result<(), Failure> {
     if let Some(id) = rule.grant_id {
         client.revoke_rule(id, rule.session_id).await?;
     }
-    println!("Taken back: {}. The next call it covered asks you again.", words(&rule.rule));
+    println!("Taken back: {}. The next call it covered asks you again.", words::rule(&rule.rule));
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Start an agent in this folder.
+//! Start an agent in this folder, and talk with it.
 //!
-//! Where a gateway runs already, the session is opened there. Otherwise the gateway runs as long as this command does.
-//! Asks are answered here as well as in the page.
+//! The agent runs under the gateway of this folder, which is started in the background if none runs: it goes on when this
+//! terminal is left. Asks are answered here as well as in the page.
 
 use std::io::IsTerminal as _;
 
@@ -12,57 +12,60 @@ use holdstead_protocol::api::OpenSession;
 use holdstead_protocol::transport::Transport as _;
 use serde_json::json;
 
-use super::child::{self, Gateway};
-use super::converse::{Next, Play, converse, keyboard};
-use super::serve::wait_for_signal;
-use super::{io, open, print_json};
+use super::serve::{boxes, drivers};
+use super::{attach, background, io, open, print_json};
 use crate::cli::{Common, RunFlags};
 use crate::config::Config;
-use crate::connect::connect;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::terminal::talk::From;
+use crate::text::safe_line;
 
 pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
-    let config = Config::load(common, &places)?;
-    let theirs = connect(common).ok();
-    let up = match &theirs {
-        Some(client) => client.ready().await.is_ok(),
-        None => false,
-    };
-    let (client, ours) = match theirs.filter(|_| up || common.url.is_some()) {
-        Some(client) => (client, None),
+    let found = background::find(common).await;
+    let started = found.is_none();
+    let client = match found {
+        Some(client) => {
+            check_installed(&client, flags, common.url.is_none()).await?;
+            client
+        }
         None => {
-            let gateway = child::start(common.dir.as_deref(), common.store.as_deref(), config.listen).await?;
-            (connect(common)?, Some(gateway))
+            // Before a gateway is started for it.
+            check_here(&places, &Config::load(common, &places)?, flags)?;
+            background::start(common, &places).await?
         }
     };
-    check_installed(&client, flags, common.url.is_none()).await?;
     let session = begin(&client, flags).await?;
-    let page = format!("{}/sessions/{session}", client.url());
     let link = open::link_to(&client, session).await?;
     if common.json {
-        print_json(&json!({ "url": client.url(), "session": session, "link": link }))?;
-    } else {
-        println!("{} works in this folder. Answer in the page: {page}", flags.agent);
-        println!("To log in (works once): {link}");
+        return print_json(&json!({ "url": client.url(), "session": session, "link": link }));
+    }
+    let back = background::again(common, &format!("attach {}", session.short()));
+    println!("{} works in this folder. Ctrl-C leaves it running; come back: {back}", safe_line(&flags.agent));
+    println!("In a browser (this link works once): {link}");
+    if started {
+        println!(
+            "A gateway runs in the background now, until nothing is open for an hour, or: {}",
+            background::again(common, "stop")
+        );
+        println!("What it has to say is in {}", places.log_file().display());
     }
     if !flags.no_open {
         open::browse(&link);
     }
-    let terminal = std::io::stdin().is_terminal() && !common.json;
-    match ours {
-        // Nobody is here to be asked, and the agent needs nothing of us.
-        None if !terminal => Ok(()),
-        ours => stay(&client, session, ours, terminal).await,
+    // Without a terminal nobody is here to be asked, and the agent needs nothing of us.
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Ok(());
     }
+    attach::talk(common, client, places, session, From::Start).await
 }
 
 /// An agent that is not there would be waited for in vain.
 async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<(), Failure> {
     if let Some(program) = &flags.program {
         return match find_program(program) {
-            None if here => Err(Failure::NotDone(format!("`{program}` is no program that can be run here."))),
+            None if here => Err(no_program(program)),
             None | Some(_) => Ok(()),
         };
     }
@@ -71,6 +74,23 @@ async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<
         Some(words) => Err(Failure::NotDone(words)),
         None => Ok(()),
     }
+}
+
+/// The same, where no gateway runs that could be asked.
+fn check_here(places: &Places, config: &Config, flags: &RunFlags) -> Result<(), Failure> {
+    if let Some(program) = &flags.program {
+        return find_program(program).map(drop).ok_or_else(|| no_program(program));
+    }
+    let drivers = drivers(places, config, boxes(places, config))?;
+    let driver = drivers.iter().find(|driver| driver.name() == flags.agent);
+    match driver.and_then(|driver| driver.program()).filter(|program| program.find().is_none()) {
+        Some(program) => Err(Failure::NotDone(program.missing())),
+        None => Ok(()),
+    }
+}
+
+fn no_program(program: &str) -> Failure {
+    Failure::NotDone(format!("`{program}` is no program that can be run here."))
 }
 
 async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
@@ -90,44 +110,4 @@ async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
         client.message(session, prompt.clone()).await?;
     }
     Ok(session)
-}
-
-/// Until the person is done. A gateway of our own ends then.
-async fn stay(
-    client: &Http,
-    session: SessionId,
-    mut ours: Option<Gateway>,
-    terminal: bool,
-) -> Result<(), Failure> {
-    let mut keys = terminal.then(keyboard);
-    loop {
-        let talk = async {
-            match keys.as_mut() {
-                Some(keys) => converse(client, session, keys, Play::Work).await,
-                None => std::future::pending().await,
-            }
-        };
-        let gone = async {
-            match ours.as_mut() {
-                Some(gateway) => drop(gateway.child.wait().await),
-                None => std::future::pending().await,
-            }
-        };
-        let next = tokio::select! {
-            () = gone => {
-                return Err(Failure::Strange("the gateway went away; its words are above".to_owned()));
-            }
-            () = wait_for_signal() => Next::Quit,
-            next = talk => next?,
-        };
-        match next {
-            Next::Go | Next::Kill => {}
-            Next::Quit => {
-                return match ours {
-                    Some(mut gateway) => gateway.child.kill().await.map_err(io("stop the gateway")),
-                    None => Ok(()),
-                };
-            }
-        }
-    }
 }

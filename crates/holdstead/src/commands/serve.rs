@@ -1,6 +1,7 @@
 //! Run the gateway.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ use crate::store;
 pub(super) const NO_WEB_UI: &str = "This Holdstead was built without its web UI (`just web` builds it). Answer in a terminal: holdstead inbox";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
+/// How long nothing is open before a gateway in the background ends.
+const QUIET: Duration = Duration::from_secs(60 * 60);
 
 pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
@@ -44,6 +47,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let rules = rule_file::load(&places.rules_file())?;
     let policy = PolicyConfig { rules, marked_words: config.marked_words.clone() };
     let _lock = lock(&places).await?;
+    if flags.background {
+        leave_terminal();
+    }
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
     store::guard(&places, journal.as_ref()).await?;
@@ -81,34 +87,23 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let drivers = drivers(&places, &config, boxes)?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
-    let link = holdstead_server::issue_link(journal.as_ref(), person).await?;
-    let link = format!("{url}/login#{}", link.code);
-    if common.json {
-        super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }))?;
+    if flags.background {
+        // What is printed here is kept in a file: no link that lets somebody in.
+        println!("Holdstead listens on {url}, as process {}", std::process::id());
     } else {
-        println!("Holdstead listens on {url}");
-        if address.ip().is_unspecified() {
-            for ip in holdstead_server::private_addresses()
-                .into_iter()
-                .filter(|ip| address.is_ipv6() || ip.is_ipv4())
-            {
-                println!("Other machines reach it at http://{}", SocketAddr::new(ip, address.port()));
-            }
-            println!("Let a phone in: holdstead pair");
-        }
-        if holdstead_server::has_web_ui() {
-            println!("Open it (works once, for 10 minutes): {link}");
-        } else {
-            println!("{NO_WEB_UI}");
-        }
-        println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
+        let link = holdstead_server::issue_link(journal.as_ref(), person).await?;
+        announce(common, address, &format!("{url}/login#{}", link.code))?;
     }
-    let server_config = ServerConfig { allowed_hosts: config.allowed_hosts, ..ServerConfig::default() };
+    let server_config =
+        ServerConfig { allowed_hosts: config.allowed_hosts.clone(), ..ServerConfig::default() };
     let server = holdstead_server::serve(listener, gateway.clone(), &server_config);
     let stop = async {
         tokio::select! {
             () = wait_for_signal() => {}
             () = stdin_ended(), if flags.until_stdin_ends => {}
+            () = gateway.until_quiet(&config.owner, QUIET), if flags.background => {
+                println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
+            }
             by = claim.lost() => {
                 tracing::error!(by, "another gateway hosts this database now; this one stops");
             }
@@ -120,6 +115,37 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
     Ok(())
+}
+
+fn announce(common: &Common, address: SocketAddr, link: &str) -> Result<(), Failure> {
+    let url = format!("http://{address}");
+    if common.json {
+        return super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }));
+    }
+    println!("Holdstead listens on {url}");
+    if address.ip().is_unspecified() {
+        for ip in holdstead_server::private_addresses()
+            .into_iter()
+            .filter(|ip| address.is_ipv6() || ip.is_ipv4())
+        {
+            println!("Other machines reach it at http://{}", SocketAddr::new(ip, address.port()));
+        }
+        println!("Let a phone in: holdstead pair");
+    }
+    if holdstead_server::has_web_ui() {
+        println!("Open it (works once, for 10 minutes): {link}");
+    } else {
+        println!("{NO_WEB_UI}");
+    }
+    println!("Ctrl-C stops it. Asks stay open and can be answered when it runs again.");
+    Ok(())
+}
+
+/// From now on no key of the terminal that started it ends it, and neither does closing its window.
+fn leave_terminal() {
+    if let Err(error) = rustix::process::setsid() {
+        tracing::warn!(%error, "it ends with the terminal that it was started in");
+    }
 }
 
 /// Connections, agents and the journal all cost files, and the usual limit of a shell is far below what is allowed.
@@ -153,7 +179,11 @@ async fn lock(places: &Places) -> Result<File, Failure> {
     let file = holdstead_store::owners_alone().create(true).truncate(false).open(&path).map_err(io)?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            // `stop` reads who holds it.
+            Ok(()) => {
+                file.set_len(0).and_then(|()| writeln!(&file, "{}", std::process::id())).map_err(io)?;
+                return Ok(file);
+            }
             Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
             Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
         }

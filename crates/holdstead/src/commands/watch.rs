@@ -1,11 +1,12 @@
 //! See asks and answers as they come.
 
 use holdstead_client::{Frame, Http};
-use holdstead_protocol::api::{InboxUpsert, Interaction, SessionFilter};
+use holdstead_protocol::api::{InboxUpsert, Interaction};
 use holdstead_protocol::transport::Transport as _;
-use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionId, SessionStatus};
+use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionStatus};
 use serde::Deserialize;
 
+use super::find_session;
 use super::list::{now, remember, row};
 use crate::cli::Common;
 use crate::connect::connect;
@@ -20,7 +21,7 @@ pub(super) async fn run(common: &Common, session: Option<&str>) -> Result<(), Fa
     match session {
         None => inbox(common, &client).await,
         Some(given) => {
-            let session = find(&client, given).await?;
+            let session = find_session(&client, given).await?;
             let mut frames = client.session_stream(session, Seq::START).await?;
             while let Some(frame) = frames.next_frame().await? {
                 print_event(&frame, common.json)?;
@@ -28,17 +29,6 @@ pub(super) async fn run(common: &Common, session: Option<&str>) -> Result<(), Fa
             Ok(())
         }
     }
-}
-
-async fn find(client: &Http, given: &str) -> Result<SessionId, Failure> {
-    if let Ok(id) = given.parse() {
-        return Ok(id);
-    }
-    let sessions = client.sessions(SessionFilter::All).await?.sessions;
-    let found = sessions.iter().find(|session| session.session_id.to_string().ends_with(given));
-    found
-        .map(|session| session.session_id)
-        .ok_or_else(|| Failure::Usage(format!("No session ends in `{given}`. See: holdstead sessions")))
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,231 @@
+//! An ask as rows: all of it, as it would run.
+
+use holdstead_protocol::api::Interaction;
+use holdstead_protocol::{
+    AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Origin, Question,
+};
+use serde_json::Value;
+
+use super::row::{Ink, Row};
+use crate::text::safe_line;
+use crate::words;
+
+/// The keys of an edit that a diff shows.
+const IN_DIFF: [&str; 6] = ["file_path", "old_string", "new_string", "content", "edits", "replace_all"];
+
+pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
+    let request = &ask.request;
+    let mut rows = Vec::new();
+    match &request.body {
+        AskBody::Approval { preview, is_plan, .. } => {
+            rows.extend(approval(request, preview.as_deref(), *is_plan));
+        }
+        AskBody::Question { questions } => {
+            rows.push(Row::new(Ink::Strong, &words::headline(request)));
+            rows.extend(questions.iter().flat_map(question));
+        }
+        AskBody::Form { form } => {
+            rows.push(Row::new(Ink::Strong, &words::headline(request)));
+            rows.extend(form.fields.iter().flat_map(field));
+        }
+    }
+    for mark in &request.marks {
+        rows.push(
+            Row::new(Ink::Danger, "! Look twice.")
+                .and(Ink::Plain, &format!(" {}: {}", words::risk(mark.risk), safe_line(&mark.text))),
+        );
+    }
+    for part in request.verdict.iter().flat_map(|verdict| &verdict.parts) {
+        let Some(rule) = &part.rule else { continue };
+        let what = part.text.as_deref().unwrap_or("it");
+        rows.push(Row::new(Ink::Dim, &format!("  {}s {what} by {}", part.effect, rule.text)));
+    }
+    if let Some(says) = &request.agent_says {
+        rows.push(Row::plain(&format!("Agent says: \"{}\"", safe_line(says))));
+    }
+    if let Some(reason) = &request.decision_reason {
+        rows.push(Row::plain(&format!("Asked because: {}", safe_line(reason))));
+    }
+    if let Some(error) = &request.error {
+        rows.push(Row::new(
+            Ink::Waiting,
+            &format!("Asked again ({}): {}", request.attempt, safe_line(error)),
+        ));
+    }
+    if request.may_have_run {
+        rows.push(Row::new(Ink::Danger, "! An approval of this very call may already have run."));
+    }
+    if let Some(boxed) = boxed.filter(|_| request.body.is_approval()) {
+        let ink = match boxed {
+            AgentBox::Bubblewrap | AgentBox::Landlock => Ink::Dim,
+            AgentBox::None { .. } => Ink::Plain,
+        };
+        rows.push(Row::new(ink, &words::boxed(boxed)));
+    }
+    rows.push(Row::new(Ink::Dim, &words::no_answer(request)));
+    rows
+}
+
+fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) -> Vec<Row> {
+    let text = |key: &str| request.input.get(key).and_then(Value::as_str);
+    let mut shown = Vec::new();
+    let mut rows = Vec::new();
+    match text("command") {
+        Some(command) if command.trim_end().contains('\n') => {
+            let last = command.trim_end().lines().last().unwrap_or_default();
+            let lines = command.trim_end().lines().count();
+            let headline = format!("Run {lines} lines, which end with: {}", safe_line(last));
+            rows.push(Row::new(Ink::Strong, &headline));
+            rows.extend(Row::block("  ", Ink::Plain, command));
+            shown.push("command");
+        }
+        Some(_) => {
+            rows.push(Row::new(Ink::Strong, &words::headline(request)));
+            shown.push("command");
+        }
+        None if is_plan => {
+            rows.push(Row::new(Ink::Strong, "The agent has a plan, and would begin"));
+            if let Some(plan) = text("plan") {
+                rows.extend(Row::block("  ", Ink::Plain, plan));
+                shown.push("plan");
+            }
+        }
+        None if text("file_path").is_some() => rows.push(Row::new(Ink::Strong, &words::headline(request))),
+        None => rows.push(Row::new(Ink::Strong, &safe_line(&request.tool_name))),
+    }
+    if let Some(preview) = preview {
+        rows.extend(preview.lines().map(diff_line));
+        // Our own drivers make a diff of the input; what a calling program sends as one may be anything.
+        if request.origin == Origin::Agent {
+            shown.extend(IN_DIFF);
+        }
+    }
+    if let Some(rest) = without(&request.input, &shown) {
+        rows.extend(Row::block("  ", Ink::Plain, &serde_json::to_string_pretty(&rest).unwrap_or_default()));
+    }
+    rows
+}
+
+/// What of an input stands nowhere else on the card.
+fn without(input: &Value, shown: &[&str]) -> Option<Value> {
+    let Value::Object(fields) = input else { return Some(input.clone()).filter(|input| !input.is_null()) };
+    let mut rest = fields.clone();
+    rest.retain(|key, _| !shown.contains(&key.as_str()));
+    (!rest.is_empty()).then_some(Value::Object(rest))
+}
+
+pub(crate) fn diff_line(line: &str) -> Row {
+    let ink = match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'@', b'@', ..] => Ink::Dim,
+        [b'+', ..] => Ink::Added,
+        [b'-', ..] => Ink::Removed,
+        _ => Ink::Plain,
+    };
+    Row::plain("  ").and(ink, line)
+}
+
+fn question(question: &Question) -> Vec<Row> {
+    let head = format!("[{}] ", safe_line(&question.header));
+    let mut rows = vec![Row::new(Ink::Waiting, &head).and(Ink::Strong, &question.question)];
+    for (number, option) in (1..).zip(&question.options) {
+        rows.push(Row::new(Ink::Strong, &format!("  {number}. ")).and(Ink::Plain, &option.label));
+        if let Some(words) = &option.description {
+            rows.extend(Row::block("     ", Ink::Dim, words));
+        }
+        if let Some(preview) = &option.preview {
+            rows.extend(Row::block("     │ ", Ink::Plain, preview));
+        }
+    }
+    rows
+}
+
+fn field(field: &Field) -> Vec<Row> {
+    let mark = if field.required { " (required)" } else { "" };
+    let note = field.description.as_deref().map(|words| format!(" – {words}")).unwrap_or_default();
+    let mut rows = vec![
+        Row::new(Ink::Strong, &format!("  {}", safe_line(&field.label)))
+            .and(Ink::Dim, mark)
+            .and(Ink::Plain, &note),
+    ];
+    for (number, option) in (1..).zip(options(&field.kind)) {
+        let value =
+            if option.label == option.value { String::new() } else { format!("  ({})", option.value) };
+        rows.push(
+            Row::new(Ink::Strong, &format!("     {number}. "))
+                .and(Ink::Plain, &option.label)
+                .and(Ink::Dim, &value),
+        );
+    }
+    rows.extend(hint(&field.kind).map(|hint| Row::new(Ink::Dim, &format!("     {hint}"))));
+    rows
+}
+
+/// What may be chosen.
+pub(crate) fn options(kind: &FieldKind) -> &[FieldOption] {
+    match kind {
+        FieldKind::Select { options }
+        | FieldKind::Radio { options }
+        | FieldKind::Multiselect { options, .. } => options,
+        FieldKind::Text { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Number { .. }
+        | FieldKind::Checkbox {}
+        | FieldKind::Date { .. }
+        | FieldKind::Secret {} => &[],
+    }
+}
+
+/// What it must look like.
+fn hint(kind: &FieldKind) -> Option<&'static str> {
+    match kind {
+        FieldKind::Multiselect { .. } => Some("numbers with commas"),
+        FieldKind::Checkbox {} => Some("yes or no"),
+        FieldKind::Date { .. } => Some("a day like 2026-01-31"),
+        FieldKind::Text { format, .. } => format.map(|format| format.words()),
+        FieldKind::Select { .. }
+        | FieldKind::Radio { .. }
+        | FieldKind::Textarea { .. }
+        | FieldKind::Number { .. }
+        | FieldKind::Secret {} => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::sample;
+    use super::*;
+
+    fn text(ask: &Interaction) -> String {
+        rows(ask, None).iter().map(|row| format!("{}\n", row.text())).collect()
+    }
+
+    #[test]
+    fn every_line_of_a_long_command_is_there_and_its_end_is_said_first() {
+        let command: String = (0..400).map(|line| format!("echo {line}\n")).collect();
+        let shown = text(&sample::approval(json!({"command": format!("{command}rm -rf build\n")})));
+        assert!(shown.starts_with("Run 401 lines, which end with: rm -rf build\n"), "{shown}");
+        assert!((0..400).all(|line| shown.contains(&format!("\n  echo {line}\n"))));
+        assert!(shown.contains("\n  rm -rf build\n"));
+    }
+
+    #[test]
+    fn what_the_headline_does_not_show_stands_below_it() {
+        let shown = text(&sample::approval(json!({"command": "ls", "run_in_background": true})));
+        assert!(shown.starts_with("Run ls\n  {\n    \"run_in_background\": true\n  }\n"), "{shown}");
+        let shown = text(&sample::approval(json!({"to": "production"})));
+        assert!(shown.contains("\"to\": \"production\""), "{shown}");
+    }
+
+    #[test]
+    fn a_diff_takes_the_place_of_an_input_only_where_it_is_ours() {
+        let input = json!({"file_path": "a.txt", "old_string": "OLD", "new_string": "NEW"});
+        let mut ask = sample::approval(input);
+        let AskBody::Approval { preview, .. } = &mut ask.request.body else { panic!("an approval") };
+        *preview = Some("@@ -1 +1 @@\n-one\n+two\n".to_owned());
+        assert!(!text(&ask).contains("NEW"), "{}", text(&ask));
+        ask.request.origin = Origin::Caller;
+        assert!(text(&ask).contains("NEW"), "{}", text(&ask));
+    }
+}

@@ -1,0 +1,132 @@
+//! The real Claude Code at a real terminal: tmux types what a person would, and what they would not mean.
+
+mod scenes;
+mod tmux;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use holdstead_protocol::api::{Interaction, InteractionPage, SessionPage};
+use holdstead_scripted_model::{Model, Script};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::tmux::Tmux;
+use crate::claude;
+use crate::client::Client;
+use crate::gateway_process::program;
+use crate::{Result, ensure};
+
+/// A home in which nothing runs until a person starts it.
+struct Place {
+    model: Model,
+    tmux: Tmux,
+    home: TempDir,
+}
+
+impl Place {
+    async fn new() -> Result<Self> {
+        let (model, home) = (Model::start().await?, TempDir::new()?);
+        let claude = claude::claude()?;
+        let mut variables = claude::variables(home.path(), &model, &claude, "10m")?;
+        variables.push(("TMPDIR", home.path().display().to_string()));
+        variables.push(("HOLDSTEAD_LISTEN", "127.0.0.1:0".to_owned()));
+        variables.push(("EDITOR", format!("sh {}", home.path().join("editor").display())));
+        // Changes one word, as a person would.
+        std::fs::write(home.path().join("editor"), "sed -i s/draft/final/ \"$1\"\n")?;
+        let tmux = Tmux::start(home.path(), variables)?;
+        Ok(Self { model, tmux, home })
+    }
+
+    /// A folder to work in.
+    fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.home.path().join("projects").join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    fn data(&self, file: &str) -> PathBuf {
+        self.home.path().join(".local/share/holdstead").join(file)
+    }
+
+    /// The model plays this where somebody says `script: NAME`.
+    fn script(&self, name: &str, script: Script) {
+        self.model.script(name, script);
+    }
+
+    /// `holdstead …` at a terminal of its own.
+    fn holdstead(&self, terminal: &str, folder: &str, args: &[&str]) -> Result<()> {
+        let program = program()?.display().to_string();
+        self.tmux.open(terminal, &self.folder(folder)?, &[&[program.as_str()], args].concat())
+    }
+
+    /// Claude Code, with this for its first message.
+    fn run_claude(&self, terminal: &str, folder: &str, script: &str) -> Result<()> {
+        let message = format!("Please go on.\nscript: {script}");
+        self.holdstead(terminal, folder, &["run", "claude", &message, "--no-open"])
+    }
+
+    /// Whoever runs the gateway, over its API.
+    fn person(&self) -> Result<Client> {
+        let running: Value = serde_json::from_slice(&std::fs::read(self.data("gateway.json"))?)?;
+        let token = std::fs::read_to_string(self.home.path().join(".config/holdstead/token"))?;
+        Client::new(running["url"].as_str().ok_or("the gateway wrote no address")?, token.trim())
+    }
+
+    async fn open(&self) -> Result<Vec<Interaction>> {
+        let page: InteractionPage = self.person()?.get("/v1/interactions?state=open").await?;
+        Ok(page.interactions)
+    }
+
+    /// Waits until so many are open.
+    async fn opened(&self, count: usize) -> Result<Vec<Interaction>> {
+        for _ in 0..600 {
+            let open = self.open().await?;
+            if open.len() == count {
+                return Ok(open);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        Err(format!("{} asks are open, not {count}", self.open().await?.len()).into())
+    }
+
+    /// The session that works in this folder.
+    async fn session(&self, folder: &str) -> Result<String> {
+        let page: SessionPage = self.person()?.get("/v1/sessions").await?;
+        let found = page.sessions.iter().find(|session| session.title.as_deref() == Some(folder));
+        Ok(found.ok_or("there is no such session")?.session_id.to_string())
+    }
+}
+
+pub(crate) async fn show() -> Result<String> {
+    let begin = Instant::now();
+    let place = Place::new().await?;
+    let mut held = 0;
+    let mut tell = |name: &str, seen: String| {
+        println!("{name}\n    {seen}");
+        held += 1;
+    };
+    tell(
+        "`run` starts a gateway in the background, and the agent's words are seen",
+        scenes::words(&place).await?,
+    );
+    tell("nothing is approved by what was typed ahead", scenes::typed_ahead(&place).await?);
+    tell("nothing is approved by Enter alone, other words, or pasted text", scenes::accidents(&place).await?);
+    tell("what is marked wants its word", scenes::marked(&place).await?);
+    tell("a file's new text is edited in an editor", scenes::edited(&place).await?);
+    tell("a question is answered by its number", scenes::numbered(&place).await?);
+    tell("a typed message is sent", scenes::message(&place).await?);
+    tell("Ctrl-C leaves, `attach` comes back", scenes::attach(&place).await?);
+    tell("`inbox --watch`: nothing is approved by accident", scenes::watched_accidents(&place).await?);
+    tell(
+        "`inbox --watch`: approve, deny, what is marked, and the end of a long command",
+        scenes::watched(&place).await?,
+    );
+    tell(
+        "`stop` ends the gateway and its agents; what was asked is still asked",
+        scenes::stopped(&place).await?,
+    );
+    println!("took {:.0} s", begin.elapsed().as_secs_f64());
+    ensure!(held == 11, "only {held} things were checked");
+    Ok(format!("{held} of {held} hold at a real terminal"))
+}

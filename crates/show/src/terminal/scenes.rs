@@ -1,0 +1,315 @@
+//! What a person does, and what comes of it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use holdstead_scripted_model::{Part, Script, Told, call, say};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::Place;
+use crate::{Result, ensure};
+
+const PROMPT: &str = "[a]pprove once";
+const HINT: &str = "Enter sends this to the agent";
+/// How often each accident happens.
+const TIMES: usize = 20;
+
+fn bash(command: &str) -> Part {
+    call("Bash", json!({ "command": command, "description": "Leaves a mark" }))
+}
+
+fn touch(name: &str) -> Part {
+    bash(&format!("touch {name}"))
+}
+
+fn files(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    Ok(names)
+}
+
+async fn appears(path: &Path) -> Result<()> {
+    for _ in 0..800 {
+        if path.exists() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Err(format!("{} never came", path.display()).into())
+}
+
+/// The terminal that the next scenes go on in.
+pub(super) async fn words(place: &Place) -> Result<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let escape = "Good \u{1b}[2J\u{1b}[31mmorning, I look at the shop.";
+    place.script("words", Script::new().reply([say(escape)]));
+    place.run_claude("run", "shop", "words")?;
+    let text = place.tmux.sees("run", "morning, I look at the shop.").await?;
+    ensure!(text.contains("Good ⟨U+001B⟩[2J⟨U+001B⟩[31mmorning"), "its escapes are not text:\n{text}");
+    ensure!(text.contains("come back: holdstead attach "), "it does not say how to come back:\n{text}");
+    let log = place.data("gateway.log");
+    ensure!(text.contains(&log.display().to_string()), "the log is not named:\n{text}");
+    let mode = std::fs::metadata(&log)?.permissions().mode() & 0o777;
+    ensure!(mode == 0o600, "the log can be read by others: {mode:o}");
+    ensure!(place.tmux.coloured("run")?.contains("\u{1b}["), "it has no colours");
+    Ok("words, shown as text; the log is its owner's alone and was named".to_owned())
+}
+
+/// Says the script's name as a message, and waits for its ask.
+async fn asked(place: &Place, terminal: &str, name: &str, script: Script) -> Result<()> {
+    place.script(name, script);
+    let before = place.tmux.text(terminal)?.matches("Waiting for you").count();
+    place.tmux.line(terminal, &format!("script: {name}")).await?;
+    place.tmux.sees_times(terminal, "Waiting for you", before + 1).await?;
+    place.tmux.shows(terminal, PROMPT).await?;
+    Ok(())
+}
+
+pub(super) async fn typed_ahead(place: &Place) -> Result<String> {
+    let folder = place.folder("shop")?;
+    for time in 0..5 {
+        let (name, gate) = (format!("ahead-{time}"), format!("gate-{time}"));
+        let script = Script::new().reply([say("One moment."), Part::Hold(gate.clone()), touch(&name)]);
+        place.script(&name, script);
+        place.tmux.line("run", &format!("script: {name}")).await?;
+        place.model.held(&gate).await;
+        sleep(Duration::from_millis(600)).await;
+        // Half a line is there when the ask comes up, and Enter is pressed just then.
+        place.tmux.letters("run", "a")?;
+        place.model.release(&gate);
+        place.opened(1).await?;
+        for _ in 0..4 {
+            place.tmux.key("run", "Enter")?;
+            place.tmux.letters("run", "a")?;
+        }
+        place.tmux.shows("run", HINT).await?;
+        sleep(Duration::from_millis(500)).await;
+        ensure!(place.open().await?.len() == 1, "what was typed ahead decided");
+        place.tmux.key("run", "Escape")?;
+        place.tmux.shows("run", PROMPT).await?;
+        place.tmux.line("run", "d").await?;
+        place.tmux.line("run", "").await?;
+        place.opened(0).await?;
+    }
+    ensure!(files(&folder)?.is_empty(), "these ran: {:?}", files(&folder)?);
+    Ok("5 asks, each with `a` and Enter typed before it could be read: all open until they were denied"
+        .to_owned())
+}
+
+pub(super) async fn accidents(place: &Place) -> Result<String> {
+    asked(place, "run", "accidents", Script::new().reply([touch("accident")])).await?;
+    sleep(Duration::from_millis(600)).await;
+    for _ in 0..TIMES {
+        place.tmux.key("run", "Enter")?;
+    }
+    for words in ["ja", "yes", "y", "aa", "q", "1"] {
+        place.tmux.line("run", words).await?;
+    }
+    for _ in 0..TIMES {
+        place.tmux.paste("run", "a\n")?;
+    }
+    place.tmux.sees("run", "Pasted text decides nothing").await?;
+    sleep(Duration::from_millis(500)).await;
+    ensure!(place.open().await?.len() == 1, "something decided");
+    place.tmux.line("run", "d").await?;
+    place.tmux.line("run", "not now").await?;
+    place.opened(0).await?;
+    let denied = |told: &[Told]| told.iter().any(|told| told.words().contains("not now"));
+    place.model.told_when("accidents", denied).await;
+    ensure!(files(&place.folder("shop")?)?.is_empty(), "it ran");
+    Ok(format!(
+        "{TIMES} times Enter, 6 words, {TIMES} times pasted `a⏎`: open; then denied, in words the model was told"
+    ))
+}
+
+pub(super) async fn marked(place: &Place) -> Result<String> {
+    let folder = place.folder("shop")?;
+    std::fs::create_dir(folder.join("build"))?;
+    asked(place, "run", "marked", Script::new().reply([bash("rm -rf build")])).await?;
+    place.tmux.sees("run", "! Look twice.").await?;
+    place.tmux.line("run", "a").await?;
+    place.tmux.shows("run", "Type yes to approve it").await?;
+    for _ in 0..TIMES {
+        place.tmux.key("run", "Enter")?;
+        place.tmux.paste("run", "yes\n")?;
+    }
+    sleep(Duration::from_millis(500)).await;
+    ensure!(folder.join("build").exists() && place.open().await?.len() == 1, "it was approved");
+    place.tmux.line("run", "yes").await?;
+    place.opened(0).await?;
+    for _ in 0..400 {
+        if !folder.join("build").exists() {
+            return Ok(format!("`a`, then {TIMES} times Enter and pasted `yes⏎`: open; `yes` typed: it ran"));
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Err("it did not run".into())
+}
+
+pub(super) async fn edited(place: &Place) -> Result<String> {
+    let file = place.folder("shop")?.join("notes.md");
+    let write = call("Write", json!({ "file_path": file, "content": "A draft of it,\nin two lines.\n" }));
+    asked(place, "run", "edited", Script::new().reply([write])).await?;
+    place.tmux.line("run", "e").await?;
+    place.tmux.sees("run", "+A final of it,").await?;
+    place.tmux.shows("run", "[a]pprove as edited").await?;
+    ensure!(!file.exists(), "the editor approved it");
+    place.tmux.line("run", "a").await?;
+    appears(&file).await?;
+    let text = std::fs::read_to_string(&file)?;
+    ensure!(text == "A final of it,\nin two lines.\n", "the file has {text:?}");
+    Ok("one word changed as text; what it was and is was shown; the file has it".to_owned())
+}
+
+pub(super) async fn numbered(place: &Place) -> Result<String> {
+    let question = json!({ "questions": [{
+        "question": "Which store?", "header": "Store", "multiSelect": false,
+        "options": [{ "label": "SQLite", "description": "one file" }, { "label": "PostgreSQL", "description": "a server" }],
+    }]});
+    place.script("numbered", Script::new().reply([call("AskUserQuestion", question)]));
+    place.tmux.line("run", "script: numbered").await?;
+    place.tmux.sees("run", "2. PostgreSQL").await?;
+    place.tmux.shows("run", "Store (a number, or your own words):").await?;
+    place.tmux.line("run", "9").await?;
+    place.tmux.sees("run", "There is no option 9.").await?;
+    place.tmux.line("run", "2").await?;
+    let told = place
+        .model
+        .told_when("numbered", |told| told.iter().any(|told| told.words().contains("PostgreSQL")))
+        .await;
+    Ok(format!(
+        "9 is none, 2 is one: {}",
+        told.last().map_or_else(String::new, |told| told.words().to_owned())
+    ))
+}
+
+pub(super) async fn message(place: &Place) -> Result<String> {
+    place.script("message", Script::new().reply([say("You said so, and I heard it.")]));
+    place.tmux.line("run", "script: message").await?;
+    place.tmux.sees("run", "You said so, and I heard it.").await?;
+    Ok("typed while nothing was asked, and answered".to_owned())
+}
+
+pub(super) async fn attach(place: &Place) -> Result<String> {
+    asked(place, "run", "attach", Script::new().reply([say("Before you left."), touch("attached")])).await?;
+    place.tmux.key("run", "C-c")?;
+    let text = place.tmux.sees("run", "It goes on without you. Come back: holdstead attach ").await?;
+    ensure!(place.open().await?.len() == 1, "leaving decided");
+    let session = place.session("shop").await?;
+    let short = &session[session.len() - 4..];
+    ensure!(text.contains(&format!("holdstead attach {short}")), "another session is named:\n{text}");
+    place.tmux.close("run")?;
+    place.holdstead("back", "shop", &["attach", short])?;
+    place.tmux.sees("back", "Before you left.").await?;
+    place.tmux.shows("back", PROMPT).await?;
+    place.tmux.line("back", "a").await?;
+    appears(&place.folder("shop")?.join("attached")).await?;
+    place.tmux.sees("back", "✓ Run touch attached").await?;
+    Ok(format!(
+        "the gateway went on with the ask open; `attach {short}` showed what was said, and it was approved there"
+    ))
+}
+
+pub(super) async fn watched_accidents(place: &Place) -> Result<String> {
+    for name in ["one", "two"] {
+        place.script(&format!("watched-{name}"), Script::new().reply([touch(name)]));
+        place.run_claude(name, name, &format!("watched-{name}"))?;
+    }
+    place.opened(2).await?;
+    for name in ["one", "two"] {
+        place.tmux.shows(name, PROMPT).await?;
+        place.tmux.key(name, "C-c")?;
+    }
+    place.holdstead("desk", "shop", &["inbox", "--watch"])?;
+    place.tmux.shows("desk", "Run touch one").await?;
+    let (mut kinds, desk) = (0, "desk");
+    for accident in ["Enter", "typed", "pasted", "move"] {
+        for _ in 0..TIMES {
+            match accident {
+                "Enter" => place.tmux.key(desk, "Enter")?,
+                "typed" => {
+                    place.tmux.letters(desk, "ja")?;
+                    place.tmux.key(desk, "Enter")?;
+                }
+                "pasted" => place.tmux.paste(desk, "a\n")?,
+                // What is selected changes under the finger.
+                _ => {
+                    place.tmux.letters(desk, "j")?;
+                    place.tmux.letters(desk, "a")?;
+                    place.tmux.key(desk, "Enter")?;
+                    place.tmux.letters(desk, "k")?;
+                    place.tmux.letters(desk, "a")?;
+                    place.tmux.key(desk, "Enter")?;
+                }
+            }
+        }
+        sleep(Duration::from_millis(600)).await;
+        ensure!(place.open().await?.len() == 2, "{accident} decided");
+        kinds += 1;
+    }
+    // One that comes in does not move what is armed.
+    place.tmux.key(desk, "Escape")?;
+    Ok(format!("{kinds} kinds of accident, {TIMES} times each: both are open"))
+}
+
+pub(super) async fn watched(place: &Place) -> Result<String> {
+    place.holdstead("desk-2", "shop", &["inbox", "--watch"])?;
+    let desk = "desk-2";
+    place.tmux.shows(desk, "Run touch one").await?;
+    place.tmux.press(desk, "a").await?;
+    place.tmux.shows(desk, "Enter approves it once").await?;
+    place.tmux.key(desk, "Enter")?;
+    appears(&place.folder("one")?.join("one")).await?;
+    place.opened(1).await?;
+    place.tmux.shows(desk, "✓ Approved: Run touch one").await?;
+    place.tmux.press(desk, "d").await?;
+    place.tmux.line(desk, "use another name").await?;
+    place.opened(0).await?;
+    let denied = |told: &[Told]| told.iter().any(|told| told.words().contains("use another name"));
+    place.model.told_when("watched-two", denied).await;
+    ensure!(files(&place.folder("two")?)?.is_empty(), "what was denied ran");
+
+    let folder = place.folder("long")?;
+    std::fs::create_dir(folder.join("old"))?;
+    let lines: String = (0..400).map(|line| format!("echo {line}\n")).collect();
+    place.script("long", Script::new().reply([bash(&format!("{lines}rm -rf old"))]));
+    place.run_claude("long", "long", "long")?;
+    place.opened(1).await?;
+    let screen = place.tmux.shows(desk, "  rm -rf old").await?;
+    ensure!(screen.contains("rows between"), "400 lines are all on a screen of 40 rows:\n{screen}");
+    place.tmux.press(desk, "a").await?;
+    place.tmux.shows(desk, "Type yes to approve it").await?;
+    sleep(Duration::from_millis(600)).await;
+    place.tmux.key(desk, "Enter")?;
+    sleep(Duration::from_millis(300)).await;
+    ensure!(place.open().await?.len() == 1, "Enter approved what is marked");
+    place.tmux.press(desk, "a").await?;
+    place.tmux.line(desk, "yes").await?;
+    place.opened(0).await?;
+    place.tmux.press(desk, "q").await?;
+    Ok("approved, denied in words the model was told; the last of 401 lines was in sight, and it wanted its word".to_owned())
+}
+
+pub(super) async fn stopped(place: &Place) -> Result<String> {
+    asked(place, "back", "stopped", Script::new().reply([touch("after-stop")])).await?;
+    let session = place.session("shop").await?;
+    let pid: u32 = std::fs::read_to_string(place.data("gateway.lock"))?.trim().parse()?;
+    place.holdstead("stop", "shop", &["stop"])?;
+    place.tmux.sees("stop", "has ended, and its agents with it.").await?;
+    place.tmux.sees("stop", "1 ask waits in the journal").await?;
+    ensure!(!Path::new(&format!("/proc/{pid}")).exists(), "process {pid} is still there");
+    place.tmux.sees("back", "The gateway is gone").await?;
+    place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
+    place.tmux.shows("again", PROMPT).await?;
+    place.tmux.line("again", "a").await?;
+    appears(&place.folder("shop")?.join("after-stop")).await?;
+    place.tmux.key("again", "C-c")?;
+    place.holdstead("end", "shop", &["stop"])?;
+    place.tmux.sees("end", "has ended").await?;
+    Ok(format!("process {pid} is gone; `attach` started another one, which asked the same and ran it"))
+}
