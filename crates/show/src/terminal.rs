@@ -3,7 +3,7 @@
 mod scenes;
 mod tmux;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use holdstead_protocol::api::{Interaction, InteractionPage, SessionPage};
@@ -95,6 +95,18 @@ impl Place {
         let page: SessionPage = self.person()?.get("/v1/sessions").await?;
         let found = page.sessions.iter().find(|session| session.title.as_deref() == Some(folder));
         Ok(found.ok_or("there is no such session")?.session_id.to_string())
+    }
+}
+
+impl Drop for Place {
+    /// A show that failed leaves no gateway in the background.
+    fn drop(&mut self) {
+        let holder = std::fs::read_to_string(self.data("gateway.lock")).unwrap_or_default();
+        if let Ok(pid) = holder.trim().parse::<u32>()
+            && Path::new(&format!("/proc/{pid}")).exists()
+        {
+            drop(std::process::Command::new("kill").arg(pid.to_string()).status());
+        }
     }
 }
 

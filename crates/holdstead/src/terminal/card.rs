@@ -21,7 +21,10 @@ pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
             rows.extend(approval(request, preview.as_deref(), *is_plan));
         }
         AskBody::Question { questions } => {
-            rows.push(Row::new(Ink::Strong, &words::headline(request)));
+            // One question is its own headline.
+            if questions.len() > 1 {
+                rows.push(Row::new(Ink::Strong, &words::headline(request)));
+            }
             rows.extend(questions.iter().flat_map(question));
         }
         AskBody::Form { form } => {

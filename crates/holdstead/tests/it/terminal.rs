@@ -301,7 +301,8 @@ fn commands_at_once_start_one_gateway() {
         })
         .collect();
     assert!(urls.iter().all(|url| *url == urls[0]), "{urls:?}");
-    assert_eq!(folder.json(&["sessions"]).as_array().map(Vec::len), Some(3));
+    let sessions = folder.json(&["sessions"]);
+    assert_eq!(sessions.as_array().map(Vec::len), Some(3), "{sessions}");
 }
 
 #[test]

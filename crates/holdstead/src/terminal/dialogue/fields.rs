@@ -99,9 +99,12 @@ impl Filling {
                 let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
                 // A slip of the finger is not what somebody wants to say.
                 match beyond(&labels, line).filter(|_| !question.secret) {
-                    Some(number) => Err(format!(
-                        "There is no option {number}. To answer with the number itself, put words around it."
-                    )),
+                    Some(number) => {
+                        place.typed = None;
+                        Err(format!(
+                            "There is no option {number}. To answer with the number itself, put words around it."
+                        ))
+                    }
                     None => Ok(()),
                 }
             }
