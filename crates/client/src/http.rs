@@ -11,7 +11,7 @@ use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
     LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
     RehearsedRules, Respond, RulePage, RulesToRehearse, SavedRule, SendMessage, Session, SessionFilter,
-    SessionPage, SetInteractionMode, SuggestionPage, TrustFolder, TrustPage, WhoAmI,
+    SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage, TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -189,6 +189,13 @@ impl Http {
         let session: Vec<_> = session.map(|session| ("session", session.to_string())).into_iter().collect();
         let request = self.request(Method::DELETE, &format!("/v1/rules/{id}")).query(&session);
         let response = request.json(&serde_json::json!({})).send().await.map_err(unreachable)?;
+        if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
+    }
+
+    /// Puts an ask out of sight for a while, on every screen.
+    pub async fn snooze(&self, id: InteractionId, body: &SnoozeAsk) -> Result<(), TransportError> {
+        let request = self.request(Method::PUT, &format!("/v1/interactions/{id}/snooze")).json(body);
+        let response = request.send().await.map_err(unreachable)?;
         if response.status().is_success() { Ok(()) } else { Err(refused(response).await) }
     }
 

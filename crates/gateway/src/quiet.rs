@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdstead_protocol::{AgentState, OwnerId};
-use holdstead_store::{SessionQuery, StoreError};
+use holdstead_store::{SessionQuery, SessionsOnly, StoreError};
 use tokio::time::Instant;
 
 use crate::Gateway;
@@ -51,7 +51,12 @@ impl Gateway {
             return Ok(true);
         }
         let states = vec![AgentState::Running, AgentState::Waiting, AgentState::Parking, AgentState::Parked];
-        let query = SessionQuery { owner: owner.clone(), before: None, states, limit: 1 };
+        let query = SessionQuery {
+            owner: owner.clone(),
+            before: None,
+            only: SessionsOnly::Unarchived(states),
+            limit: 1,
+        };
         Ok(!self.inner.journal.sessions(query).await?.is_empty())
     }
 }

@@ -93,7 +93,10 @@ impl Place {
     /// The session that works in this folder.
     async fn session(&self, folder: &str) -> Result<String> {
         let page: SessionPage = self.person()?.get("/v1/sessions").await?;
-        let found = page.sessions.iter().find(|session| session.title.as_deref() == Some(folder));
+        let found = page
+            .sessions
+            .iter()
+            .find(|session| session.cwd.as_deref().is_some_and(|cwd| cwd.ends_with(folder)));
         Ok(found.ok_or("there is no such session")?.session_id.to_string())
     }
 }

@@ -92,7 +92,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         println!("Holdstead listens on {url}, as process {}", std::process::id());
     } else {
         let link = holdstead_server::issue_link(journal.as_ref(), person).await?;
-        announce(common, address, &format!("{url}/login#{}", link.code))?;
+        announce(common, address, &url, &format!("{url}/login#{}", link.code))?;
     }
     let server_config =
         ServerConfig { allowed_hosts: config.allowed_hosts.clone(), ..ServerConfig::default() };
@@ -117,16 +117,14 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     Ok(())
 }
 
-fn announce(common: &Common, address: SocketAddr, link: &str) -> Result<(), Failure> {
-    let url = format!("http://{address}");
+fn announce(common: &Common, address: SocketAddr, url: &str, link: &str) -> Result<(), Failure> {
     if common.json {
         return super::print_json(&json!({ "url": url, "link": link, "pid": std::process::id() }));
     }
     println!("Holdstead listens on {url}");
     if address.ip().is_unspecified() {
-        for ip in holdstead_server::private_addresses()
-            .into_iter()
-            .filter(|ip| address.is_ipv6() || ip.is_ipv4())
+        for ip in
+            holdstead_server::private_addresses().into_iter().filter(|ip| address.is_ipv6() || ip.is_ipv4())
         {
             println!("Other machines reach it at http://{}", SocketAddr::new(ip, address.port()));
         }

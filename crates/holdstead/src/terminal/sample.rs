@@ -58,6 +58,8 @@ fn interaction(key: &str, input: Value, body: AskBody) -> Interaction {
         late: None,
         failure: None,
         cut: None,
+        snoozed_until: None,
+        snoozed_by: None,
     }
 }
 

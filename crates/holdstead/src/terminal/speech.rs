@@ -143,6 +143,10 @@ impl Speech {
             | EventBody::TrustAdded(_)
             | EventBody::TrustRevoked(_)
             | EventBody::VariablesSet(_)
+            | EventBody::SessionArchived(_)
+            | EventBody::SessionUnarchived(_)
+            | EventBody::InteractionSnoozed(_)
+            | EventBody::InteractionUnsnoozed(_)
             | EventBody::SessionInitialised(_) => {}
         }
         heard

@@ -26,7 +26,7 @@ const KEYS: [(&str, &str); 10] = [
     ("Ctrl-Enter", "approve what is not marked, where the terminal can tell this key"),
     ("D", "deny or decline, with words for the agent"),
     ("E", "edit what would run, in your editor"),
-    ("N", "not now: it stays open, and is gone from this list"),
+    ("N", "not now: it stays open, and is out of sight for an hour on every screen"),
     ("O", "open the session"),
     ("Space, PgUp", "the rest of a long ask"),
     ("?", "these keys"),

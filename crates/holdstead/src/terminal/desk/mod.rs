@@ -11,11 +11,10 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{AskState, InteractionId, PromptId, ResponseDraft, SessionId};
+use holdstead_protocol::{AskState, InteractionId, ResponseDraft, SessionId};
 use serde_json::Value;
 
 use super::keys::{Key, Pressed};
@@ -35,8 +34,6 @@ pub(crate) struct Desk {
     whole: Option<Interaction>,
     /// What the editor made of its input.
     edited: Option<Value>,
-    /// Not now: gone from this list until it is asked again.
-    aside: HashSet<PromptId>,
     mode: Mode,
     rest: Rest,
     /// What was said last.
@@ -68,6 +65,8 @@ pub(crate) enum Act {
     Edit(Box<Interaction>),
     /// Questions and forms are answered line by line.
     Answer(Box<Interaction>),
+    /// Not now, on no screen.
+    Snooze(Box<Interaction>),
     Open(SessionId),
     Leave,
 }
@@ -79,7 +78,6 @@ impl Desk {
             selected: None,
             whole: None,
             edited: None,
-            aside: HashSet::new(),
             mode: Mode::Look,
             rest: Rest::new(now),
             note: None,
@@ -90,7 +88,7 @@ impl Desk {
     /// Everything that is open now, in place of what was there.
     pub(crate) fn replace(&mut self, asks: Vec<Interaction>, now: Instant) {
         let place = self.place();
-        self.rows = asks.into_iter().filter(|ask| self.is_shown(ask)).collect();
+        self.rows = asks.into_iter().filter(is_shown).collect();
         self.sort();
         self.keep_selection(place, now);
     }
@@ -100,7 +98,7 @@ impl Desk {
         let place = self.place();
         let id = ask.request.interaction_id;
         let known = self.rows.iter().position(|row| row.request.interaction_id == id);
-        match (known, self.is_shown(&ask)) {
+        match (known, is_shown(&ask)) {
             (Some(at), true) if self.rows[at].seq <= ask.seq => {
                 if self.rows[at].request.prompt_id != ask.request.prompt_id && self.selected == Some(id) {
                     // It was asked anew under the eyes of whoever looks at it.
@@ -117,10 +115,6 @@ impl Desk {
             }
         }
         self.keep_selection(place, now);
-    }
-
-    fn is_shown(&self, ask: &Interaction) -> bool {
-        matches!(ask.state, AskState::Open | AskState::Queued) && !self.aside.contains(&ask.request.prompt_id)
     }
 
     fn sort(&mut self) {
@@ -307,12 +301,7 @@ impl Desk {
             Key::Letter('e') if is_approval && whole.request.capabilities.edit_input => {
                 Some(Act::Edit(Box::new(whole)))
             }
-            Key::Letter('n') => {
-                self.aside.insert(whole.request.prompt_id);
-                self.answered(whole.request.interaction_id, at);
-                self.note = Some(Row::plain("Not now: it stays open, and is gone from this list."));
-                None
-            }
+            Key::Letter('n') => Some(Act::Snooze(Box::new(whole))),
             Key::Letter('o') => Some(Act::Open(whole.session_id)),
             Key::Letter('?') => {
                 self.mode = Mode::Keys;
@@ -349,4 +338,9 @@ impl Desk {
         let ask = Box::new(self.whole.clone()?);
         Some(Act::Respond { ask, draft })
     }
+}
+
+/// What can be answered and is not for later.
+fn is_shown(ask: &Interaction) -> bool {
+    matches!(ask.state, AskState::Open | AskState::Queued) && ask.snoozed_until.is_none()
 }

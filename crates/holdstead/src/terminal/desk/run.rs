@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdstead_client::{Frame, FrameStream, Http};
-use holdstead_protocol::api::{InboxUpsert, Interaction};
+use holdstead_protocol::api::{InboxUpsert, Interaction, SnoozeAsk};
 use holdstead_protocol::transport::{Transport as _, TransportError};
 use holdstead_protocol::{Code, SessionId};
 use ratatui::Terminal;
@@ -24,6 +24,9 @@ use crate::words;
 /// How often a gateway that went away is looked for; ages grow meanwhile, too.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long an ask that is not for now is out of sight.
+const SNOOZE: Duration = Duration::from_secs(60 * 60);
+
 /// Why the desk was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
@@ -42,7 +45,8 @@ pub(crate) async fn watch(client: &Http, places: &Places) -> Result<Left, Failur
             Act::Open(session) => return Ok(Left::Opened(session)),
             Act::Edit(ask) => edit(places, &mut desk, &ask),
             Act::Answer(ask) => answer(client, places, &mut desk, *ask).await?,
-            Act::Respond { .. } => {}
+            // They are done on the screen.
+            Act::Respond { .. } | Act::Snooze(_) => {}
         }
     }
 }
@@ -69,6 +73,7 @@ async fn sit(client: &Http, desk: &mut Desk) -> Result<Act, Failure> {
                 let Some(pressed) = pressed else { return Ok(Act::Leave) };
                 match desk.press(&pressed) {
                     Some(Act::Respond { ask, draft }) => send(client, desk, &ask, draft).await,
+                    Some(Act::Snooze(ask)) => snooze(client, desk, &ask).await,
                     Some(act) => return Ok(act),
                     None => {}
                 }
@@ -143,6 +148,19 @@ async fn send(client: &Http, desk: &mut Desk, ask: &Interaction, draft: holdstea
                 desk.answered(id, Instant::now());
             }
             desk.say(Row::new(Ink::Danger, "✕ ").and(Ink::Plain, &failure.to_string()));
+        }
+    }
+}
+
+async fn snooze(client: &Http, desk: &mut Desk, ask: &Interaction) {
+    let body = SnoozeAsk { prompt_id: ask.request.prompt_id, until: now().after(SNOOZE) };
+    match client.snooze(ask.request.interaction_id, &body).await {
+        Ok(()) => {
+            desk.answered(ask.request.interaction_id, Instant::now());
+            desk.say(Row::plain("Not now: it stays open, and is out of sight for an hour on every screen."));
+        }
+        Err(error) => {
+            desk.say(Row::new(Ink::Danger, "✕ ").and(Ink::Plain, &Failure::from(error).to_string()))
         }
     }
 }
