@@ -219,6 +219,10 @@ _web-shows: web _shows
 show-web-cards: _web-shows
     cd web && node shows/cards.mjs
 
+# Ten decisions on a desk and on a phone with their strokes counted, and every accident 20 times: none of them approves.
+show-web-flow: _web-shows
+    cd web && node shows/flow.mjs
+
 # Logging in with a real browser: links, tabs, sockets, a local network; servers on other ports get nothing that works.
 show-web-login: _web-shows
     cd web && node shows/login.mjs
@@ -253,7 +257,8 @@ short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
         show-forms \
-        show-revoke show-attention show-web-cards show-web-claude show-web-login show-web-phone show-web-a11y show-web-spoofing
+        show-revoke show-attention show-web-cards show-web-flow show-web-claude show-web-login show-web-phone show-web-a11y \
+        show-web-spoofing
 
 # Run those.
 show-ci:

@@ -24,7 +24,7 @@ function Entry({ card }: { card: Shown }) {
     let gone = false;
     const run = async () => {
       for (const name of card.press ?? []) {
-        await new Promise((done) => setTimeout(done, INERT_MS + 50));
+        await new Promise((done) => setTimeout(done, INERT_MS + 150));
         if (gone) return;
         const targets = [...(box.current?.querySelectorAll<HTMLElement>("button, label") ?? [])];
         targets.find((one) => one.textContent?.includes(name))?.click();

@@ -17,6 +17,10 @@ vi.stubGlobal(
   },
 );
 Element.prototype.scrollIntoView = () => {};
+/** How long the page was busy before it heard of a press. */
+let lateBy = 0;
+// The clock of these tests, not the machine's.
+Object.defineProperty(Event.prototype, "timeStamp", { get: () => performance.now() - lateBy });
 /** What the body of a card shows of it. */
 let inSight = (_name: string) => true;
 vi.stubGlobal(
@@ -32,13 +36,14 @@ vi.stubGlobal(
 
 beforeEach(() => {
   inSight = () => true;
+  lateBy = 0;
   vi.useFakeTimers({ shouldAdvanceTime: true });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const settle = () => act(() => vi.advanceTimersByTimeAsync(INERT_MS + 10));
+const settle = () => act(() => vi.advanceTimersByTimeAsync(INERT_MS + 50));
 const user = () => userEvent.setup({ advanceTimers: vi.advanceTimersByTime });
 const button = (name: RegExp | string) => screen.getByRole("button", { name });
 const decided = (settlement: string, response: object): Parameters<typeof ask>[1] =>
@@ -315,6 +320,14 @@ describe("the keys of an approval", () => {
       await person.keyboard(`a${chord}`);
       expect(document.activeElement).toBe(screen.getByRole("region"));
     }
+    expect(fake.sent).toEqual([]);
+  });
+
+  it("count from when they were pressed, also on a page that was busy", async () => {
+    const { fake, person } = await focused();
+    lateBy = INERT_MS;
+    await person.keyboard(chord);
+    await person.click(button("Approve once"));
     expect(fake.sent).toEqual([]);
   });
 

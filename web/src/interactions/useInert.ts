@@ -11,6 +11,23 @@ export interface Inert {
   rest: () => void;
 }
 
+/** When what is being handled was pressed. */
+let pressed = 0;
+for (const kind of ["keydown", "click"])
+  document.addEventListener(
+    kind,
+    (event) => {
+      pressed = event.timeStamp;
+    },
+    true,
+  );
+
+/** A page that was busy hears of presses late: what counts is when the finger moved, and not when the page heard of it. */
+function pressedAt(): number {
+  const now = performance.now();
+  return pressed > 0 && pressed < now ? pressed : now;
+}
+
 /** Nobody decides by accident: what appears under a finger that is moving, or in the middle of typing, does nothing. */
 export function useInert(card: RefObject<HTMLElement | null>, showing: string): Inert {
   // Before the first effect ran, it rests as well.
@@ -24,7 +41,7 @@ export function useInert(card: RefObject<HTMLElement | null>, showing: string): 
     timer.current = setTimeout(() => setInert(false), INERT_MS);
   }, []);
   const isInert = useCallback(() => {
-    if (performance.now() >= until.current) return false;
+    if (pressedAt() >= until.current) return false;
     // Whoever presses again and again is not reading.
     rest();
     return true;
@@ -32,7 +49,12 @@ export function useInert(card: RefObject<HTMLElement | null>, showing: string): 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each showing begins anew
   useEffect(() => {
     rest();
-    return () => clearTimeout(timer.current);
+    // It is in sight once it is painted, which may be a while after this.
+    const painted = requestAnimationFrame(() => requestAnimationFrame(rest));
+    return () => {
+      cancelAnimationFrame(painted);
+      clearTimeout(timer.current);
+    };
   }, [showing, rest]);
   useEffect(() => {
     const elsewhere = (event: KeyboardEvent) => {
