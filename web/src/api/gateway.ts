@@ -45,6 +45,7 @@ import {
   type SavedRule,
   type Session,
   type SessionPage,
+  type SnoozeAsk,
   type SuggestionPage,
   sendMessage,
   sessionEvents,
@@ -53,11 +54,13 @@ import {
   showInteraction,
   showNetwork,
   showSession,
+  snoozeInteraction,
   suggestRules,
   type Trust,
   type TrustFolder,
   trustFolder,
   unarchiveSession,
+  unsnoozeInteraction,
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
@@ -113,6 +116,8 @@ export const gateway = {
   end: (id: string) => take<void>(endSession({ path: { id } })),
   interactions: (after: string) => take<InteractionPage>(listInteractions({ query: { after, limit: 200 } })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
+  snooze: (id: string, body: SnoozeAsk) => take<Interaction>(snoozeInteraction({ path: { id }, body })),
+  unsnooze: (id: string) => take<Interaction>(unsnoozeInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
     take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
   respondMany: (body: RespondMany, mode: InteractionMode) =>

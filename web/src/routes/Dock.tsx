@@ -6,7 +6,7 @@ import { AskCard, type CardPlace } from "../interactions/AskCard";
 import { headline, MARK, TONE_CLASS, tone } from "../interactions/words";
 import { isOpen } from "../session/ask";
 import { useInbox, useLive } from "../session/live";
-import { putOff, takeUp } from "../session/settings";
+import { useSnooze } from "../session/snooze";
 import { askIn, type Transcript } from "../session/transcript";
 import { useWaiting } from "../session/waiting";
 import { Button } from "../ui/Button";
@@ -33,6 +33,7 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   const here = useWaiting(sessionId).now;
   const all = useWaiting().now;
   const navigate = useNavigate();
+  const { putOff } = useSnooze();
   const [closed, setClosed] = useState<string | null>(null);
   const [held, setHeld] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -91,7 +92,8 @@ export function Dock({ sessionId, askId, transcript }: Props) {
     onLeave: leave,
     onMove: (by) => go(all[at < 0 ? 0 : (at + by + all.length) % all.length]),
     onNotNow: () => {
-      putOff(promptId);
+      putOff(ask);
+      setClosed(promptId);
       const others = all.filter((one) => one.request.interactionId !== interactionId);
       if (askId && others.length > 0) go(others[0]);
       else if (askId) void navigate({ to: ".", search: {} });
@@ -110,15 +112,8 @@ export function Dock({ sessionId, askId, transcript }: Props) {
         <AskCard key={interactionId} ask={ask} place={place} focus={askId !== null} onBusy={setBusy} />
       </div>
       {!askId && <Strip ask={ask} onOpen={() => go(ask)} />}
-      {askId && <TakeUp promptId={promptId} />}
     </>
   );
-}
-
-/** Opening what was put off takes it up again. */
-function TakeUp({ promptId }: { promptId: string }) {
-  useEffect(() => takeUp(promptId), [promptId]);
-  return null;
 }
 
 /** On a phone: one line, which opens the card. */

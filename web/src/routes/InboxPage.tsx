@@ -5,7 +5,7 @@ import { Problem } from "../api/problem";
 import { AlikeCard } from "../interactions/AlikeCard";
 import { AskCard, type CardPlace } from "../interactions/AskCard";
 import { useInbox, useLive } from "../session/live";
-import { putOff, takeUp } from "../session/settings";
+import { useSnooze } from "../session/snooze";
 import { useWaiting } from "../session/waiting";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import { AskList } from "./AskList";
@@ -57,6 +57,7 @@ export function InboxPage() {
   };
   // An answer is on its way for a moment: it goes on from what is there when it has arrived, and only where the person
   // still looks at it.
+  const { putOff, takeUp } = useSnooze();
   const latest = useRef({ askId, goOn });
   latest.current = { askId, goOn };
   const answered = (ids: string[]) => {
@@ -85,7 +86,7 @@ export function InboxPage() {
     onMove: move,
     onLeave: () => (isPhone ? select(null) : undefined),
     onNotNow: () => {
-      for (const one of shown) putOff(one.request.promptId);
+      shown.forEach(putOff);
       goOn();
     },
     onAnswered: () => answered(shown.map(idOf)),
@@ -119,7 +120,7 @@ export function InboxPage() {
           empty={isPhone && isEmpty && <InboxEmpty />}
           onSelect={(id) => {
             const off = later.find((ask) => idOf(ask) === id);
-            if (off) takeUp(off.request.promptId);
+            if (off) takeUp(off);
             select(id, isPhone ? "open" : "move");
           }}
         />

@@ -12,13 +12,10 @@ export interface Settings {
   sendOnPick: boolean;
   notify: "unasked" | "on" | "off";
   theme: Theme;
-  /** Prompts that were put off: shown last, and not docked. */
-  notNow: string[];
 }
 
 const KEY = "holdstead:settings";
-const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", theme: "system", notNow: [] };
-const MOST_NOT_NOW = 200;
+const START: Settings = { interaction: "on", sendOnPick: false, notify: "unasked", theme: "system" };
 
 const listeners = new Set<() => void>();
 let current: Settings = read();
@@ -36,7 +33,6 @@ export const settings = (): Settings => current;
 
 export function change(part: Partial<Settings>): void {
   current = { ...current, ...part };
-  current.notNow = current.notNow.slice(-MOST_NOT_NOW);
   try {
     localStorage.setItem(KEY, JSON.stringify(current));
   } catch {
@@ -60,10 +56,3 @@ export function subscribe(listener: () => void): () => void {
 }
 
 export const useSettings = (): Settings => useSyncExternalStore(subscribe, settings);
-
-export const putOff = (promptId: string): void =>
-  change({ notNow: [...current.notNow.filter((one) => one !== promptId), promptId] });
-
-export const takeUp = (promptId: string): void => {
-  if (current.notNow.includes(promptId)) change({ notNow: current.notNow.filter((one) => one !== promptId) });
-};
