@@ -255,7 +255,7 @@ gallery: _web-packages
 # twice what it takes.
 short-shows:
     @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
-        show-kill show-stalls show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
+        show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
         show-forms \
         show-revoke show-attention show-web-cards show-web-flow show-web-claude show-web-login show-web-phone show-web-a11y \
         show-web-spoofing

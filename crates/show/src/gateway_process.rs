@@ -307,7 +307,7 @@ pub(crate) async fn kill(pid: u32) -> Result<()> {
 }
 
 /// A process that ended and was not waited for yet is not alive.
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }

@@ -3,7 +3,7 @@
 mod scenes;
 mod tmux;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use holdstead_protocol::api::{Interaction, InteractionPage, SessionPage};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use self::tmux::Tmux;
 use crate::claude;
 use crate::client::Client;
-use crate::gateway_process::program;
+use crate::gateway_process::{is_alive, program};
 use crate::{Result, ensure};
 
 /// A home in which nothing runs until a person starts it.
@@ -106,7 +106,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let holder = std::fs::read_to_string(self.data("gateway.lock")).unwrap_or_default();
         if let Ok(pid) = holder.trim().parse::<u32>()
-            && Path::new(&format!("/proc/{pid}")).exists()
+            && is_alive(pid)
         {
             drop(std::process::Command::new("kill").arg(pid.to_string()).status());
         }

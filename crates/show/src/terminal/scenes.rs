@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::Place;
+use crate::gateway_process::is_alive;
 use crate::{Result, ensure};
 
 const PROMPT: &str = "[a]pprove once";
@@ -41,6 +42,16 @@ async fn appears(path: &Path) -> Result<()> {
         sleep(Duration::from_millis(50)).await;
     }
     Err(format!("{} never came", path.display()).into())
+}
+
+/// Waits until the model was told something with these words in it, and returns that.
+async fn told(place: &Place, script: &str, words: &str) -> Result<String> {
+    let has = |told: &[Told]| told.iter().any(|told| told.words().contains(words));
+    let told = tokio::time::timeout(Duration::from_secs(40), place.model.told_when(script, has)).await;
+    let told =
+        told.map_err(|_| format!("the model was never told `{words}`: {:?}", place.model.told(script)))?;
+    let said = told.iter().rev().map(Told::words).find(|said| said.contains(words));
+    Ok(said.unwrap_or_default().to_owned())
 }
 
 /// The terminal that the next scenes go on in.
@@ -119,8 +130,7 @@ pub(super) async fn accidents(place: &Place) -> Result<String> {
     place.tmux.line("run", "d").await?;
     place.tmux.line("run", "not now").await?;
     place.opened(0).await?;
-    let denied = |told: &[Told]| told.iter().any(|told| told.words().contains("not now"));
-    place.model.told_when("accidents", denied).await;
+    told(place, "accidents", "not now").await?;
     ensure!(files(&place.folder("shop")?)?.is_empty(), "it ran");
     Ok(format!(
         "{TIMES} times Enter, 6 words, {TIMES} times pasted `a⏎`: open; then denied, in words the model was told"
@@ -178,14 +188,8 @@ pub(super) async fn numbered(place: &Place) -> Result<String> {
     place.tmux.line("run", "9").await?;
     place.tmux.sees("run", "There is no option 9.").await?;
     place.tmux.line("run", "2").await?;
-    let told = place
-        .model
-        .told_when("numbered", |told| told.iter().any(|told| told.words().contains("PostgreSQL")))
-        .await;
-    Ok(format!(
-        "9 is none, 2 is one: {}",
-        told.last().map_or_else(String::new, |told| told.words().to_owned())
-    ))
+    let told = told(place, "numbered", "PostgreSQL").await?;
+    Ok(format!("9 is none, 2 is one: {told}"))
 }
 
 pub(super) async fn message(place: &Place) -> Result<String> {
@@ -216,11 +220,11 @@ pub(super) async fn attach(place: &Place) -> Result<String> {
 }
 
 pub(super) async fn watched_accidents(place: &Place) -> Result<String> {
-    for name in ["one", "two"] {
+    for (number, name) in (1..).zip(["one", "two"]) {
         place.script(&format!("watched-{name}"), Script::new().reply([touch(name)]));
         place.run_claude(name, name, &format!("watched-{name}"))?;
+        place.opened(number).await?;
     }
-    place.opened(2).await?;
     for name in ["one", "two"] {
         place.tmux.shows(name, PROMPT).await?;
         place.tmux.key(name, "C-c")?;
@@ -252,7 +256,6 @@ pub(super) async fn watched_accidents(place: &Place) -> Result<String> {
         ensure!(place.open().await?.len() == 2, "{accident} decided");
         kinds += 1;
     }
-    // One that comes in does not move what is armed.
     place.tmux.key(desk, "Escape")?;
     Ok(format!("{kinds} kinds of accident, {TIMES} times each: both are open"))
 }
@@ -270,8 +273,7 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
     place.tmux.press(desk, "d").await?;
     place.tmux.line(desk, "use another name").await?;
     place.opened(0).await?;
-    let denied = |told: &[Told]| told.iter().any(|told| told.words().contains("use another name"));
-    place.model.told_when("watched-two", denied).await;
+    told(place, "watched-two", "use another name").await?;
     ensure!(files(&place.folder("two")?)?.is_empty(), "what was denied ran");
 
     let folder = place.folder("long")?;
@@ -302,7 +304,7 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
     place.holdstead("stop", "shop", &["stop"])?;
     place.tmux.sees("stop", "has ended, and its agents with it.").await?;
     place.tmux.sees("stop", "1 ask waits in the journal").await?;
-    ensure!(!Path::new(&format!("/proc/{pid}")).exists(), "process {pid} is still there");
+    ensure!(!is_alive(pid), "process {pid} is still there");
     place.tmux.sees("back", "The gateway is gone").await?;
     place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("again", PROMPT).await?;

@@ -22,11 +22,11 @@ const HEAD: usize = 3;
 
 const KEYS: [(&str, &str); 10] = [
     ("J K", "the next one, the one before"),
-    ("A, then Enter", "approve; what is marked wants its word; questions are answered line by line"),
-    ("Ctrl-Enter", "approve what is not marked, where the terminal can tell this key"),
+    ("A, then Enter", "approve; what is marked wants its word. Or: answer a question"),
+    ("Ctrl-Enter", "approve what is not marked, where the terminal knows this key"),
     ("D", "deny or decline, with words for the agent"),
     ("E", "edit what would run, in your editor"),
-    ("N", "not now: it stays open, and is out of sight for an hour on every screen"),
+    ("N", "not now: it stays open, out of sight for an hour on every screen"),
     ("O", "open the session"),
     ("Space, PgUp", "the rest of a long ask"),
     ("?", "these keys"),
@@ -88,7 +88,7 @@ fn draw_ask(frame: &mut Frame<'_>, area: Rect, desk: &Desk, colours: Colours) {
     let height = usize::from(area.height);
     let rows = match (&desk.whole, desk.selected) {
         (Some(whole), _) => {
-            let mut rows = card::rows(whole, None);
+            let mut rows = card::rows(whole, desk.boxed.as_ref());
             if let Some(edited) = &desk.edited {
                 rows.push(Row::default());
                 rows.push(Row::new(Ink::Waiting, "As you edited it:"));
@@ -167,7 +167,7 @@ fn draw_line(frame: &mut Frame<'_>, area: Rect, label: &Row, typed: &Line, colou
 
 fn draw_keys(frame: &mut Frame<'_>, colours: Colours) {
     let area = frame.area();
-    let width = 78.min(area.width);
+    let width = 84.min(area.width);
     let height = u16::try_from(KEYS.len() + 2).unwrap_or(area.height).min(area.height);
     let area = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
     let rows = KEYS.iter().map(|(key, means)| {

@@ -14,7 +14,7 @@ mod tests;
 use std::time::Instant;
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{AskState, InteractionId, ResponseDraft, SessionId};
+use holdstead_protocol::{AgentBox, AskState, InteractionId, ResponseDraft, SessionId};
 use serde_json::Value;
 
 use super::keys::{Key, Pressed};
@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     selected: Option<InteractionId>,
     /// The selected ask, complete. Nobody decides on less.
     whole: Option<Interaction>,
+    /// The box of the agent that asks.
+    boxed: Option<AgentBox>,
     /// What the editor made of its input.
     edited: Option<Value>,
     mode: Mode,
@@ -77,6 +79,7 @@ impl Desk {
             rows: Vec::new(),
             selected: None,
             whole: None,
+            boxed: None,
             edited: None,
             mode: Mode::Look,
             rest: Rest::new(now),
@@ -172,9 +175,10 @@ impl Desk {
     }
 
     /// It is on the screen from now on.
-    pub(crate) fn fetched(&mut self, ask: Interaction, now: Instant) {
+    pub(crate) fn fetched(&mut self, ask: Interaction, boxed: Option<AgentBox>, now: Instant) {
         if self.selected == Some(ask.request.interaction_id) && self.whole.is_none() {
             self.whole = Some(ask);
+            self.boxed = boxed;
             self.rest.begin(now);
         }
     }
@@ -204,7 +208,11 @@ impl Desk {
             return Some(Act::Leave);
         }
         match &mut self.mode {
-            Mode::Look | Mode::Armed => self.look(key, *at, *held),
+            Mode::Look | Mode::Armed => match key {
+                // As they are shown, and as they are typed.
+                Key::Letter(letter) => self.look(&Key::Letter(letter.to_ascii_lowercase()), *at, *held),
+                key => self.look(key, *at, *held),
+            },
             Mode::Keys => {
                 self.mode = Mode::Look;
                 self.rest.begin(*at);

@@ -62,7 +62,10 @@ async fn sit(client: &Http, desk: &mut Desk) -> Result<Act, Failure> {
     loop {
         if let Some(id) = desk.wanted() {
             match client.interaction(id).await {
-                Ok(ask) => desk.fetched(ask, Instant::now()),
+                Ok(ask) => {
+                    let session = client.session(ask.session_id).await.ok();
+                    desk.fetched(ask, session.and_then(|session| session.boxed), Instant::now());
+                }
                 Err(TransportError::Unreachable(_)) => (frames, away) = (None, true),
                 Err(refused @ TransportError::Refused(_)) => return Err(refused.into()),
             }

@@ -28,7 +28,7 @@ impl Screen {
     fn read(&mut self) {
         if let Some(id) = self.desk.wanted() {
             let ask = self.desk.rows.iter().find(|row| row.request.interaction_id == id).cloned();
-            self.desk.fetched(ask.expect("it is in the list"), self.now);
+            self.desk.fetched(ask.expect("it is in the list"), None, self.now);
         }
         self.wait(2_000);
     }
@@ -101,7 +101,7 @@ fn what_was_typed_before_it_could_be_read_decides_nothing() {
     screen.desk.answered(seen, screen.now);
     screen.desk.upsert(sample::command("two"), screen.now);
     let ask = screen.desk.rows[0].clone();
-    screen.desk.fetched(ask, screen.now);
+    screen.desk.fetched(ask, None, screen.now);
     assert!(screen.typed("a\na\na\n").is_empty());
     screen.wait(370);
     assert!(screen.typed("a\n").is_empty(), "whoever goes on typing has not looked yet");
@@ -165,7 +165,7 @@ fn an_ask_that_changes_under_the_finger_is_not_approved() {
     again.request.attempt = 2;
     again.seq = Seq(2);
     screen.desk.upsert(again.clone(), screen.now);
-    screen.desk.fetched(again, screen.now);
+    screen.desk.fetched(again, None, screen.now);
     assert!(screen.typed("\n").is_empty());
     assert!(screen.typed("a\n").is_empty());
 }
@@ -189,7 +189,7 @@ fn the_next_one_is_of_the_same_session_first() {
     screen.desk.answered(id, screen.now);
     screen.read();
     assert_eq!(screen.headline(), "Run a1", "its session has another one");
-    let acts = screen.typed("n");
+    let acts = screen.typed("N");
     let [Act::Snooze(ask)] = acts.as_slice() else { panic!("{acts:?}") };
     let mut later = (**ask).clone();
     later.snoozed_until = Some(Timestamp::from_micros(9));
