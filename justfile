@@ -231,6 +231,10 @@ show-web-login: _web-shows
 show-web-phone: _web-shows
     cd web && node shows/phone.mjs
 
+# A passkey before what is marked: asked, refused, approved; nothing of it is used twice or for something else.
+show-web-passkey: _web-shows
+    cd web && node shows/passkey.mjs
+
 # axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
 show-web-a11y: _web-shows
     cd web && node shows/a11y.mjs
@@ -258,7 +262,7 @@ short-shows:
         show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
         show-forms \
         show-revoke show-attention show-web-cards show-web-flow show-web-claude show-web-login show-web-phone show-web-a11y \
-        show-web-spoofing
+        show-web-passkey show-web-spoofing
 
 # Run those.
 show-ci:

@@ -14,6 +14,7 @@ mod form;
 mod lives;
 mod manage;
 mod next_step;
+mod passkey;
 mod person_name;
 pub mod policy;
 mod rejection;
@@ -50,6 +51,10 @@ pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exi
 pub use manage::{Manages, RoleStays, may_change_role, may_manage};
 pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
+};
+pub use passkey::{
+    BadPasskey, MadePasskey, PasskeyAnswer, PasskeyChallengeBytes, PasskeyQuestion, check_new_passkey,
+    check_passkey, passkey_bytes, passkey_site, passkey_text,
 };
 pub use person_name::{BadName, handle_of, hosted_handle, person_name};
 pub use policy::offered_scopes;

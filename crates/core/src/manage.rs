@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn one_manages_what_one_opened_on_whatever_device_and_an_admin_everything() {
-        let actor = |person_id| Actor { person_id, device_id: DeviceId::generate() };
+        let actor = |person_id| Actor { person_id, device_id: DeviceId::generate(), passkey_id: None };
         let (ana, ben) = (PersonId::generate(), PersonId::generate());
         let session = SessionOpened::new(OwnerId::new("team").unwrap(), "scripted");
         let hers = SessionOpened {

@@ -7,7 +7,7 @@ use holdstead_agents::ToolServer;
 use holdstead_core::hosted_handle;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{DeviceId, DeviceKind, Incarnation, PersonId, SessionId};
-use holdstead_store::{DeviceRecord, PersonRecord, SessionRecord, token_hash};
+use holdstead_store::{DeviceRecord, PasskeyRule, PersonRecord, SessionRecord, token_hash};
 
 use crate::session::life;
 use crate::{Gateway, GatewayError};
@@ -32,6 +32,7 @@ impl Gateway {
                 name: agent.clone(),
                 handle: hosted_handle(agent),
                 role: Role::Agent,
+                passkey_rule: PasskeyRule::NotRequired,
                 created_at: now,
                 removed_at: None,
             };

@@ -1,8 +1,10 @@
 //! What can go wrong between a caller and the journal.
 
 use holdstead_agents::StartError;
-use holdstead_core::Rejection;
+use holdstead_core::{BadName, BadPasskey, Rejection};
 use holdstead_store::{AppendError, StoreError};
+
+use crate::passkeys::NeedsPasskey;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
@@ -40,6 +42,26 @@ pub enum GatewayError {
     StillAlive { pid: u32 },
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
+    #[error("{}", what.words())]
+    PasskeyRequired { what: NeedsPasskey },
+    #[error(transparent)]
+    BadPasskey(#[from] BadPasskey),
+    #[error(
+        "browsers use passkeys on a page that was opened over https, or at http://localhost with the port: open Holdstead there"
+    )]
+    NoPasskeysHere,
+    #[error("you have no passkey for {site}: add one on that page, or go where yours are for")]
+    NoPasskeyFor { site: String },
+    #[error("there is no such passkey")]
+    NoPasskey,
+    #[error("there is no passkey yet that could confirm anything: add one first")]
+    NoPasskeyYet,
+    #[error("you have {most} passkeys, which is as many as there may be: remove one first")]
+    TooManyPasskeys { most: usize },
+    #[error("the passkey needs a name: {0}")]
+    PasskeyName(BadName),
+    #[error("this was asked too long ago, or was answered before: try again")]
+    ChallengeGone,
     #[error("the gateway is going away: try again in a moment")]
     Closing,
     #[error(transparent)]
@@ -83,6 +105,15 @@ impl GatewayError {
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone
+            | Self::PasskeyRequired { .. }
+            | Self::BadPasskey(_)
+            | Self::NoPasskeysHere
+            | Self::NoPasskeyFor { .. }
+            | Self::NoPasskey
+            | Self::NoPasskeyYet
+            | Self::TooManyPasskeys { .. }
+            | Self::PasskeyName(_)
+            | Self::ChallengeGone
             | Self::Closing => false,
         }
     }

@@ -11,8 +11,8 @@ use holdstead_protocol::api::{
     Session as SessionView,
 };
 use holdstead_protocol::{
-    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, Seq, SessionId,
-    SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
+    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
+    SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
 use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord, StoreError};
 use tokio::sync::Notify;
@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::hub::Hub;
+use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
@@ -72,6 +73,11 @@ pub struct Person {
 }
 
 impl Person {
+    /// The same, in what is written down of what this passkey confirmed.
+    pub(crate) fn confirmed_by(&self, passkey_id: Option<PasskeyId>) -> Self {
+        Self { actor: self.actor.map(|actor| Actor { passkey_id, ..actor }), ..self.clone() }
+    }
+
     /// Somebody who acts in this process: who they are and what they may do is its own business.
     pub fn new(owner: OwnerId, name: impl Into<String>, surface: Surface) -> Self {
         Self { owner, name: name.into(), surface, actor: None, manages: Manages::All }
@@ -94,6 +100,7 @@ pub(crate) struct Inner {
     pub(crate) config: GatewayConfig,
     drivers: Vec<Arc<dyn Driver>>,
     pub(crate) access: Arc<Access>,
+    pub(crate) challenges: Challenges,
     pub(crate) hub: Hub,
     pub(crate) presence: Arc<Presence>,
     pub(crate) last_written: LastWritten,
@@ -129,6 +136,7 @@ impl Gateway {
             config,
             drivers,
             access: Arc::default(),
+            challenges: Challenges::default(),
             hub: Hub::default(),
             presence: Arc::default(),
             last_written: LastWritten::now(),
@@ -188,6 +196,7 @@ impl Gateway {
         if driver.is_private(Path::new(cwd)) {
             return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() });
         }
+        let passkey_id = self.confirmed_session(person, &open).await?;
         let id = SessionId::generate(&person.owner);
         let opened = SessionOpened {
             owner: person.owner.clone(),
@@ -202,7 +211,7 @@ impl Gateway {
             mcp_servers: open.mcp_servers,
             program: open.program,
             variables: open.variables,
-            opened_by: Some(person.opener()),
+            opened_by: Some(person.confirmed_by(passkey_id).opener()),
         };
         self.append(id, Command::Open(Box::new(opened))).await?;
         self.session(&person.owner, id).await

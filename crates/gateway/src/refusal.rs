@@ -12,9 +12,18 @@ impl From<&GatewayError> for Refusal {
     fn from(error: &GatewayError) -> Self {
         let words = sentence(&error.to_string());
         match error {
-            GatewayError::NoSession | GatewayError::NoAsk | GatewayError::NoTool { .. } => {
-                Self::new(Code::NotFound, words)
-            }
+            GatewayError::NoSession
+            | GatewayError::NoAsk
+            | GatewayError::NoTool { .. }
+            | GatewayError::NoPasskey => Self::new(Code::NotFound, words),
+            GatewayError::PasskeyRequired { .. } => Self::new(Code::PasskeyRequired, words),
+            GatewayError::BadPasskey(_)
+            | GatewayError::NoPasskeysHere
+            | GatewayError::NoPasskeyFor { .. }
+            | GatewayError::NoPasskeyYet
+            | GatewayError::TooManyPasskeys { .. }
+            | GatewayError::PasskeyName(_) => Self::new(Code::Invalid, words),
+            GatewayError::ChallengeGone => Self::new(Code::Conflict, words),
             GatewayError::NoAgent { .. }
             | GatewayError::NoFolder { .. }
             | GatewayError::OwnFolder { .. }

@@ -25,6 +25,7 @@ impl Gateway {
         body: RespondBody,
     ) -> Result<Receipt, GatewayError> {
         let ask = self.ask_of(&person.owner, id).await?;
+        let person = &person.confirmed_by(self.confirmed_answer(person, &ask, &body).await?);
         let reach = match &body.response {
             ResponseDraft::Approve { scope, lines, .. } => scope.map(|scope| (scope, lines.clone())),
             ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => None,

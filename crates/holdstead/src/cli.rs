@@ -203,6 +203,8 @@ pub(crate) enum People {
         #[arg(value_enum)]
         role: PersonRole,
     },
+    /// Forget a person's passkeys, if they lost them: none is required any longer
+    ForgetPasskeys { name: String },
     /// Remove a person or a program, with all browsers and tokens
     Remove { name: String },
 }

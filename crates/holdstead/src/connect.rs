@@ -71,6 +71,7 @@ pub(crate) async fn explain(common: &Common, mut refusal: Box<Refusal>) -> Box<R
         | Code::Internal
         | Code::Unavailable
         | Code::InteractionOff
+        | Code::PasskeyRequired
         | Code::TooMany => return refusal,
     };
     refusal.detail.push_str(&format!(

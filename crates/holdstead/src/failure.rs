@@ -65,6 +65,7 @@ impl Failure {
                 | Code::Internal
                 | Code::Unavailable
                 | Code::InteractionOff
+                | Code::PasskeyRequired
                 | Code::TooMany => 1,
             },
             Self::Io { .. }

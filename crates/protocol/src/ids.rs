@@ -114,6 +114,10 @@ uuid_id!(
     /// One browser, terminal or token of a person.
     DeviceId, "dev", "device"
 );
+uuid_id!(
+    /// A passkey of a person.
+    PasskeyId, "pky", "passkey"
+);
 
 /// Where an id keeps the shard tag of its owner, so that a later sharding by owner needs no lookup table.
 const SHARD_BYTES: std::ops::Range<usize> = 12..14;
@@ -184,6 +188,12 @@ impl PersonId {
 }
 
 impl DeviceId {
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl PasskeyId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }

@@ -38,8 +38,8 @@ pub use event::{
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
-    DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PersonId,
-    PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
+    DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PasskeyId,
+    PersonId, PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use meaning::{MayAllow, Meaning, Shell, Subject};
 pub use person::{Actor, DeviceKind};

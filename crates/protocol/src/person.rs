@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{DeviceId, PersonId};
+use crate::{DeviceId, PasskeyId, PersonId};
 
 /// Who did something, by ids: these are compared, where a name is only read. Missing in events that were written before
 /// people had ids.
@@ -12,6 +12,9 @@ use crate::{DeviceId, PersonId};
 pub struct Actor {
     pub person_id: PersonId,
     pub device_id: DeviceId,
+    /// The passkey that confirmed it, where one had to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkey_id: Option<PasskeyId>,
 }
 
 /// What a device is.

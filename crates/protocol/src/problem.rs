@@ -92,6 +92,8 @@ pub enum Code {
     Unavailable,
     /// This client has switched answering off.
     InteractionOff,
+    /// A passkey has to confirm it, on the page.
+    PasskeyRequired,
     /// Too many requests at once from this token.
     TooMany,
 }

@@ -236,7 +236,7 @@ impl Caller {
             Role::Admin => Manages::All,
             Role::Person | Role::Viewer | Role::Agent | Role::Runner => Manages::Own,
         };
-        let actor = Some(Actor { person_id: person.id, device_id: device.id });
+        let actor = Some(Actor { person_id: person.id, device_id: device.id, passkey_id: None });
         let caller = Person { owner: person.owner, name: person.name, surface, actor, manages };
         Ok(Self {
             person_id: person.id,

@@ -156,7 +156,9 @@ const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::Forbidden | Code::ForeignOrigin | Code::InteractionOff => StatusCode::FORBIDDEN,
+        Code::Forbidden | Code::ForeignOrigin | Code::InteractionOff | Code::PasskeyRequired => {
+            StatusCode::FORBIDDEN
+        }
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::Lost | Code::StalePrompt | Code::Conflict => StatusCode::CONFLICT,

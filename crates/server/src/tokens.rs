@@ -7,7 +7,7 @@ use holdstead_gateway::BROWSER_LIFETIME;
 use holdstead_protocol::api::{LoginLink, Role, Ticket};
 use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Timestamp};
 use holdstead_store::{
-    DeviceRecord, Journal, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, token_hash,
+    DeviceRecord, Journal, LoginLinkRecord, PasskeyRule, PersonRecord, StoreError, TicketRecord, token_hash,
 };
 
 /// How long a link can be used.
@@ -67,6 +67,7 @@ pub async fn named(
         handle: handle_of(&name),
         name,
         role,
+        passkey_rule: PasskeyRule::NotRequired,
         created_at: journal.now().await?,
         removed_at: None,
     };

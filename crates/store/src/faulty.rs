@@ -8,14 +8,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use holdstead_core::Command;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, Event, InteractionId, OwnerId, PersonId, Seq, SessionId, Timestamp};
+use holdstead_protocol::{
+    DeviceId, Event, InteractionId, OwnerId, PasskeyId, PersonId, Seq, SessionId, Timestamp,
+};
 use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList, EraseError,
-    Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PendingAppend, People,
-    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SecretsOf, SessionQuery,
-    SessionRecord, StoreError, TicketRecord, Unmarked,
+    Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule,
+    PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret,
+    SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord, Unmarked,
 };
 
 /// A call of the journal.
@@ -298,6 +300,26 @@ impl People for FaultyJournal {
 
     async fn add_ticket(&self, ticket: TicketRecord) -> Result<(), StoreError> {
         self.may("add_ticket")?.add_ticket(ticket).await
+    }
+
+    async fn add_passkey(&self, passkey: PasskeyRecord) -> Result<(), StoreError> {
+        self.may("add_passkey")?.add_passkey(passkey).await
+    }
+
+    async fn passkeys(&self, person: PersonId) -> Result<Vec<PasskeyRecord>, StoreError> {
+        self.may("passkeys")?.passkeys(person).await
+    }
+
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError> {
+        self.may("use_passkey")?.use_passkey(id, count).await
+    }
+
+    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {
+        self.may("remove_passkey")?.remove_passkey(id).await
+    }
+
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError> {
+        self.may("set_passkey_rule")?.set_passkey_rule(person, rule).await
     }
 
     async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError> {

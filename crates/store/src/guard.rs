@@ -5,7 +5,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use crate::people_rows::kind_name;
-use crate::{DeviceRecord, LoginLinkRecord, PersonRecord, TicketRecord};
+use crate::{DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, TicketRecord};
 
 /// The key that marks rows. It is never shown.
 #[derive(Clone)]
@@ -34,13 +34,32 @@ impl Guard {
     }
 
     pub(crate) fn person(&self, person: &PersonRecord) -> Mark {
-        self.mark(&[
+        let (id, owner) = (person.id.uuid(), person.owner.to_string());
+        let mut parts: Vec<&[u8]> = vec![
             b"person",
-            person.id.uuid().as_bytes(),
-            person.owner.to_string().as_bytes(),
+            id.as_bytes(),
+            owner.as_bytes(),
             person.name.as_bytes(),
             person.handle.as_bytes(),
             person.role.as_str().as_bytes(),
+        ];
+        match person.passkey_rule {
+            // As rows were marked before there were passkeys.
+            PasskeyRule::NotRequired => {}
+            PasskeyRule::Required => parts.push(b"passkey"),
+        }
+        self.mark(&parts)
+    }
+
+    /// Not when it was used last, nor how often.
+    pub(crate) fn passkey(&self, passkey: &PasskeyRecord) -> Mark {
+        self.mark(&[
+            b"passkey",
+            passkey.id.uuid().as_bytes(),
+            passkey.person.uuid().as_bytes(),
+            &passkey.credential,
+            &passkey.public_key,
+            passkey.site.as_bytes(),
         ])
     }
 

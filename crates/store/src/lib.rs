@@ -64,8 +64,8 @@ pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
-    LoginLinkRecord, PersonRecord, QueryPlan, SealedSecret, SecretsOf, SessionQuery, SessionRecord,
-    SessionsOnly, TicketRecord,
+    LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf,
+    SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
 };
 pub use round::Round;
 pub use sqlite::SqliteJournal;

@@ -4,14 +4,17 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, OwnerId, PersonId, SessionId, Timestamp};
+use holdstead_protocol::{DeviceId, OwnerId, PasskeyId, PersonId, SessionId, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::guard::{Guard, Mark, Unmarked};
-use crate::people_rows::{kind_name, to_device, to_link, to_person, to_ticket};
+use crate::people_rows::{kind_name, to_device, to_link, to_passkey, to_person, to_ticket};
 use crate::store::Store;
-use crate::{DeviceRecord, LinkUse, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode, sql};
+use crate::{
+    DeviceRecord, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, StoreError,
+    TicketRecord, decode, sql,
+};
 
 /// Counts the changes that open connections must hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +74,19 @@ pub trait People: Send + Sync + Debug {
 
     /// Uses a ticket up, and returns the hash of the token that it stands for. `None`: it is unknown, old, or was used.
     async fn use_ticket(&self, hash: &[u8; 32]) -> Result<Option<[u8; 32]>, StoreError>;
+
+    async fn add_passkey(&self, passkey: PasskeyRecord) -> Result<(), StoreError>;
+
+    /// The oldest first.
+    async fn passkeys(&self, person: PersonId) -> Result<Vec<PasskeyRecord>, StoreError>;
+
+    /// It was used now, and says how often.
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError>;
+
+    /// `false`: there is no such passkey.
+    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError>;
+
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError>;
 
     /// From now on rows are written with this guard's mark, and rows without it let nobody in. The first one stays.
     async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError>;
@@ -276,6 +292,55 @@ impl<D: Db + 'static> People for Store<D> {
         let ticket = to_ticket(row)?;
         let known = self.is_marked(row, "mac", |guard| guard.ticket(&ticket))?;
         Ok(known.then_some(ticket.token))
+    }
+
+    async fn add_passkey(&self, passkey: PasskeyRecord) -> Result<(), StoreError> {
+        let mark = self.mark(|guard| guard.passkey(&passkey));
+        let params = vec![
+            Param::Id(passkey.id.uuid()),
+            Param::Id(passkey.person.uuid()),
+            Param::Bytes(passkey.credential),
+            Param::Bytes(passkey.public_key),
+            Param::Text(passkey.site),
+            Param::Text(passkey.name),
+            Param::Int(passkey.count.into()),
+            Param::Int(passkey.created_at.micros()),
+            mark,
+        ];
+        self.db.execute(sql::ADD_PASSKEY, params).await.map(|_| ())
+    }
+
+    async fn passkeys(&self, person: PersonId) -> Result<Vec<PasskeyRecord>, StoreError> {
+        let mut passkeys = Vec::new();
+        for row in self.db.query(sql::PASSKEYS, vec![Param::Id(person.uuid())]).await? {
+            let passkey = to_passkey(&row)?;
+            if self.is_marked(&row, "mac", |guard| guard.passkey(&passkey))? {
+                passkeys.push(passkey);
+            }
+        }
+        passkeys.sort_by_key(|passkey| (passkey.created_at, passkey.id));
+        Ok(passkeys)
+    }
+
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError> {
+        let now = self.db.now().await?;
+        let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), Param::Int(count.into())];
+        self.db.execute(sql::USE_PASSKEY, params).await.map(|_| ())
+    }
+
+    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {
+        Ok(!self.db.execute(sql::REMOVE_PASSKEY, vec![Param::Id(id.uuid())]).await?.is_empty())
+    }
+
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError> {
+        let Some(known) = self.person(person).await? else { return Ok(()) };
+        let mark = self.mark(|guard| guard.person(&PersonRecord { passkey_rule: rule, ..known }));
+        let required = match rule {
+            PasskeyRule::NotRequired => 0,
+            PasskeyRule::Required => 1,
+        };
+        let params = vec![Param::Id(person.uuid()), Param::Int(required), mark];
+        self.db.execute(sql::SET_PASSKEY_RULE, params).await.map(|_| ())
     }
 
     async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError> {

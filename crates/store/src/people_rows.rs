@@ -1,10 +1,12 @@
 //! Rows of people, devices, links and tickets, read.
 
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, PersonId, SessionId};
+use holdstead_protocol::{DeviceId, DeviceKind, PasskeyId, PersonId, SessionId};
 
 use crate::db::Row;
-use crate::{DeviceRecord, LoginLinkRecord, PersonRecord, StoreError, TicketRecord, decode};
+use crate::{
+    DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, StoreError, TicketRecord, decode,
+};
 
 pub(crate) fn to_link(row: &Row) -> Result<LoginLinkRecord, StoreError> {
     Ok(LoginLinkRecord {
@@ -29,6 +31,10 @@ pub(crate) fn to_person(row: &Row) -> Result<PersonRecord, StoreError> {
         name: row.text("person_name")?,
         handle: row.text("handle")?,
         role: named(&row.text("role")?, &Role::ALL, Role::as_str)?,
+        passkey_rule: match row.int("passkey_required")? {
+            0 => PasskeyRule::NotRequired,
+            _ => PasskeyRule::Required,
+        },
         created_at: decode::moment(row, "person_created_at")?,
         removed_at: decode::maybe_moment(row, "removed_at")?,
     })
@@ -46,6 +52,22 @@ pub(crate) fn to_device(row: &Row) -> Result<DeviceRecord, StoreError> {
         last_used_at: decode::maybe_moment(row, "last_used_at")?,
         expires_at: decode::maybe_moment(row, "expires_at")?,
         revoked_at: decode::maybe_moment(row, "revoked_at")?,
+    })
+}
+
+pub(crate) fn to_passkey(row: &Row) -> Result<PasskeyRecord, StoreError> {
+    let count = row.int("count")?;
+    Ok(PasskeyRecord {
+        id: PasskeyId::from_uuid(row.id("id")?),
+        person: PersonId::from_uuid(row.id("person_id")?),
+        credential: row.bytes("credential")?,
+        public_key: row.bytes("public_key")?,
+        site: row.text("site")?,
+        name: row.text("name")?,
+        count: u32::try_from(count)
+            .map_err(|_| StoreError::corrupt(format!("a passkey was used {count} times")))?,
+        created_at: decode::moment(row, "created_at")?,
+        last_used_at: decode::maybe_moment(row, "last_used_at")?,
     })
 }
 

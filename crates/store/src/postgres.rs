@@ -115,6 +115,7 @@ fn migrations() -> Migrator {
     let seventh = include_str!("../migrations/postgres/0007_guard.sql").into_sql_str();
     let eighth = include_str!("../migrations/postgres/0008_sessions_by_state.sql").into_sql_str();
     let ninth = include_str!("../migrations/postgres/0009_archive.sql").into_sql_str();
+    let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
         Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
@@ -125,6 +126,7 @@ fn migrations() -> Migrator {
         Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
         Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
         Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
+        Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
     ])
 }
 

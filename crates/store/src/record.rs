@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdstead_core::{Archived, Ask, Head, Session};
 use holdstead_protocol::{
     AgentState, DeviceId, DeviceKind, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId,
-    PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
+    PasskeyId, PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
 };
 
 /// What an append led to.
@@ -143,8 +143,33 @@ pub struct PersonRecord {
     /// What nobody else of this owner has, also after they were removed.
     pub handle: String,
     pub role: Role,
+    pub passkey_rule: PasskeyRule,
     pub created_at: Timestamp,
     pub removed_at: Option<Timestamp>,
+}
+
+/// Whether a passkey has to confirm what a person approves of what is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PasskeyRule {
+    NotRequired,
+    Required,
+}
+
+/// A passkey of a person: its public part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasskeyRecord {
+    pub id: PasskeyId,
+    pub person: PersonId,
+    /// Its id, as its device gave it.
+    pub credential: Vec<u8>,
+    pub public_key: Vec<u8>,
+    /// The name of the page that it is for.
+    pub site: String,
+    pub name: String,
+    /// How often it says that it was used.
+    pub count: u32,
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
 }
 
 /// One browser, terminal or token. Its secret is known by its SHA-256, and itself never stored.

@@ -163,7 +163,7 @@ macro_rules! people {
     ($rest:literal) => {
         concat!(
             "SELECT id AS person_id, owner, name AS person_name, handle, role, created_at AS person_created_at, \
-             removed_at, mac AS person_mac FROM people ",
+             removed_at, passkey_required, mac AS person_mac FROM people ",
             $rest
         )
     };
@@ -184,7 +184,7 @@ macro_rules! devices {
         concat!(
             "SELECT d.id, d.person_id, d.hash, d.kind, d.name, d.session_id, d.created_at, d.last_used_at, \
              d.expires_at, d.revoked_at, p.owner, p.name AS person_name, p.handle, p.role, \
-             p.created_at AS person_created_at, p.removed_at, p.mac AS person_mac, d.mac \
+             p.created_at AS person_created_at, p.removed_at, p.passkey_required, p.mac AS person_mac, d.mac \
              FROM devices d JOIN people p ON p.id = d.person_id ",
             $rest
         )
@@ -206,6 +206,15 @@ pub(crate) const NEXT_REVISION: &str =
     "UPDATE access SET revision = revision + 1 WHERE one = 1 RETURNING revision";
 pub(crate) const REVISION: &str = "SELECT revision FROM access WHERE one = 1";
 pub(crate) const CHANGED_DEVICES: &str = "SELECT id FROM devices WHERE changed > $1";
+
+pub(crate) const ADD_PASSKEY: &str = "INSERT INTO passkeys (id, person_id, credential, public_key, site, name, count, \
+    created_at, last_used_at, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9)";
+pub(crate) const PASSKEYS: &str = "SELECT id, person_id, credential, public_key, site, name, count, created_at, \
+    last_used_at, mac FROM passkeys WHERE person_id = $1";
+pub(crate) const USE_PASSKEY: &str = "UPDATE passkeys SET last_used_at = $2, count = $3 WHERE id = $1";
+pub(crate) const REMOVE_PASSKEY: &str = "DELETE FROM passkeys WHERE id = $1 RETURNING id";
+pub(crate) const SET_PASSKEY_RULE: &str =
+    "UPDATE people SET passkey_required = $2, mac = $3 WHERE id = $1 AND removed_at IS NULL";
 
 /// Rows of the time before there were marks, and their marks.
 pub(crate) const UNMARKED_PEOPLE: &str = people!("WHERE mac IS NULL AND removed_at IS NULL");
@@ -268,6 +277,7 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("device by hash", DEVICE_BY_HASH, vec![Param::Bytes(vec![0; 32])]),
         ("device", DEVICE, vec![id()]),
         ("devices", DEVICES, vec![id()]),
+        ("passkeys", PASSKEYS, vec![id()]),
         ("changed devices", CHANGED_DEVICES, vec![Param::Int(0)]),
         ("login link", LINK, vec![Param::Bytes(vec![0; 32])]),
         ("ticket", TICKET, vec![Param::Bytes(vec![0; 32]), Param::Int(0)]),

@@ -3,9 +3,12 @@
 import { parseExact } from "./exact";
 import {
   type Agents,
+  addPasskey,
   addRule,
   archiveSession,
   type CallToExplain,
+  challengePasskey,
+  confirmWithPasskey,
   type DevicePage,
   type EventPage,
   type ExplainedCall,
@@ -21,6 +24,7 @@ import {
   listAgents,
   listDevices,
   listInteractions,
+  listPasskeys,
   listRules,
   listSessions,
   logDeviceOut,
@@ -34,11 +38,17 @@ import {
   openNetwork,
   openSession,
   type Pairing,
+  type PasskeyChallenge,
+  type PasskeyPage,
+  type PasskeyPurpose,
   pair,
   type Receipt,
   type Respond,
   type RespondMany,
+  type ResponseDraft,
   type RulePage,
+  removePasskey,
+  requirePasskey,
   respond,
   respondToMany,
   revokeRule,
@@ -64,6 +74,7 @@ import {
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
+import { askPasskey, makePasskey } from "./passkey";
 import { Problem } from "./problem";
 import { token } from "./token";
 
@@ -100,6 +111,22 @@ async function take<T>(call: Promise<{ data?: unknown; error?: unknown; response
 const JSON_BODY = { "Content-Type": "application/json" };
 const EMPTY = {} as never;
 
+/** Where the gateway wants a passkey for it, one confirms exactly this, and it is done then. */
+async function withPasskey<T>(purpose: PasskeyPurpose, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "passkey_required") throw error;
+  }
+  const challenge = await take<PasskeyChallenge>(challengePasskey({ body: purpose }));
+  await take<void>(confirmWithPasskey({ body: await askPasskey(challenge) }));
+  return act();
+}
+
+function approval(interactionId: string, { promptId, idempotencyKey: _, ...response }: Respond): PasskeyPurpose {
+  return { purpose: "approve", interactionId, promptId, response: response as ResponseDraft };
+}
+
 export const gateway = {
   me: () => take<WhoAmI>(me()),
   login: (code: string) => take<LoggedIn>(login({ body: { code } })),
@@ -108,7 +135,8 @@ export const gateway = {
   endedSessions: () => take<SessionPage>(listSessions({ query: { state: "ended", limit: 50 } })),
   archivedSessions: () => take<SessionPage>(listSessions({ query: { state: "archived", limit: 200 } })),
   session: (id: string) => take<Session>(showSession({ path: { id } })),
-  openSession: (body: OpenSession) => take<Session>(openSession({ body })),
+  openSession: (body: OpenSession) =>
+    withPasskey({ purpose: "open_session", session: body }, () => take<Session>(openSession({ body }))),
   say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
   interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
   archive: (id: string) => take<void>(archiveSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
@@ -119,7 +147,9 @@ export const gateway = {
   snooze: (id: string, body: SnoozeAsk) => take<Interaction>(snoozeInteraction({ path: { id }, body })),
   unsnooze: (id: string) => take<Interaction>(unsnoozeInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
-    take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
+    withPasskey(approval(id, body), () =>
+      take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
+    ),
   respondMany: (body: RespondMany, mode: InteractionMode) =>
     take<ManyReceipts>(respondToMany({ body, headers: { "Holdstead-Interaction": mode } })),
   /** The events of a session that lead up to one of them. */
@@ -133,6 +163,16 @@ export const gateway = {
   revokeRule: (id: string, session?: string | null) =>
     take<void>(revokeRule({ path: { id }, query: session ? { session } : {} })),
   devices: () => take<DevicePage>(listDevices()),
+  passkeys: () => take<PasskeyPage>(listPasskeys()),
+  addPasskey: async (name: string) => {
+    const challenge = await take<PasskeyChallenge>(challengePasskey({ body: { purpose: "register" } }));
+    const body = await makePasskey(challenge, name);
+    return withPasskey({ purpose: "add_passkey" }, () => take<PasskeyPage>(addPasskey({ body })));
+  },
+  removePasskey: (id: string) =>
+    withPasskey({ purpose: "remove_passkey", passkeyId: id }, () => take<void>(removePasskey({ path: { id } }))),
+  requirePasskey: (required: boolean) =>
+    withPasskey({ purpose: "switch_off" }, () => take<void>(requirePasskey({ body: { required } }))),
   network: () => take<Network>(showNetwork()),
   openNetwork: (url: string) => take<Network>(openNetwork({ body: { url } })),
   pair: (url: string) => take<Pairing>(pair({ body: { url } })),

@@ -8,6 +8,7 @@ import { Toggle } from "../ui/Toggle";
 import { Devices } from "./Devices";
 import { askToNotify, canNotify } from "./notify";
 import { PairPhone } from "./PairPhone";
+import { Passkeys } from "./Passkeys";
 
 /** Who is here, and how this browser behaves. */
 export function YouPage() {
@@ -27,6 +28,11 @@ export function YouPage() {
         <Part title="Where you are logged in">
           <Devices />
         </Part>
+        {me.role !== "viewer" && (
+          <Part title="Passkeys">
+            <Passkeys />
+          </Part>
+        )}
         <Part title="Phone">
           <PairPhone />
         </Part>

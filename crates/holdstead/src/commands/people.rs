@@ -9,7 +9,7 @@ use holdstead_core::{handle_of, may_change_role};
 use holdstead_protocol::Timestamp;
 use holdstead_protocol::api::Role;
 use holdstead_server::named;
-use holdstead_store::{DeviceRecord, Journal, PersonRecord};
+use holdstead_store::{DeviceRecord, Journal, PasskeyRule, PersonRecord};
 use serde_json::json;
 
 use super::print_json;
@@ -37,6 +37,18 @@ pub(super) async fn run(common: &Common, command: People) -> Result<(), Failure>
             journal.change_role(person.id, role).await?;
             let person = PersonRecord { role, ..person.clone() };
             told(common, &person, "It holds for what they have open within a second.")
+        }
+        People::ForgetPasskeys { name } => {
+            let person = find(&people, &name)?;
+            journal.set_passkey_rule(person.id, PasskeyRule::NotRequired).await?;
+            for passkey in journal.passkeys(person.id).await? {
+                journal.remove_passkey(passkey.id).await?;
+            }
+            told(
+                common,
+                person,
+                "No passkey is required any longer. Add another one on the page: You → Passkeys.",
+            )
         }
         People::Remove { name } => {
             let person = find(&people, &name)?;

@@ -3,6 +3,7 @@
 mod asks;
 mod history;
 mod pairing;
+mod passkeys;
 mod people;
 mod remembered;
 mod sessions;
@@ -16,6 +17,9 @@ pub use history::{
     PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
 };
 pub use pairing::{Network, NewPairing, OpenNetwork, Pairing};
+pub use passkeys::{
+    NewPasskey, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage, PasskeyPurpose, RequirePasskey,
+};
 pub use people::{
     Agents, Device, DevicePage, HostedAgent, LoggedIn, LoginLink, Role, Ticket, UseLoginLink, WhoAmI,
 };

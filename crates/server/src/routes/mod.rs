@@ -8,6 +8,7 @@ mod login;
 mod mcp;
 mod meta;
 mod pairing;
+mod passkeys;
 mod presence;
 mod rules;
 mod sessions;
@@ -120,6 +121,11 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(login::login))
         .routes(routes!(pairing::network, pairing::open))
         .routes(routes!(pairing::pair))
+        .routes(routes!(passkeys::list, passkeys::add))
+        .routes(routes!(passkeys::challenge))
+        .routes(routes!(passkeys::confirm))
+        .routes(routes!(passkeys::require))
+        .routes(routes!(passkeys::remove))
         .routes(routes!(mcp::serve))
         .routes(routes!(meta::me))
         .routes(routes!(meta::agents))

@@ -13,6 +13,7 @@ const SOCKET: &str = "/v1/ws";
 const FOR_ANY_SCREEN: [&str; 5] =
     ["/v1/tickets", "/v1/login-links", "/v1/pairings", "/v1/devices", "/v1/devices/{id}"];
 const NETWORK: &str = "/v1/network";
+const PASSKEYS: &str = "/v1/passkeys";
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +99,10 @@ impl Route {
 
     /// The status with which the right caller is let in.
     pub(crate) fn lets_in(&self, status: u16) -> bool {
+        if self.path.starts_with(PASSKEYS) && self.method != Method::GET {
+            // Past every door; then there is no passkey, and no page that could have one.
+            return matches!(status, 204 | 404 | 409 | 422);
+        }
         if self.is_for_admins() {
             // Past every door; then the address of the show, which nobody has, is not opened.
             return status == 422;

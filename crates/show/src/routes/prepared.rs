@@ -7,7 +7,9 @@ use holdstead_protocol::api::{
     FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
     TrustPage,
 };
-use holdstead_protocol::{DeviceId, Grant, GrantId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId};
+use holdstead_protocol::{
+    DeviceId, Grant, GrantId, PasskeyId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId,
+};
 use holdstead_store::token_hash;
 use reqwest::StatusCode;
 use reqwest::header::{
@@ -188,6 +190,8 @@ impl Prepared {
             self.grant.to_string()
         } else if path.contains("/trusts/") {
             self.trusted.to_string()
+        } else if path.contains("/passkeys/") {
+            PasskeyId::generate().to_string()
         } else if path.contains("/devices/") {
             self.spare.to_string()
         } else {
@@ -212,6 +216,14 @@ impl Prepared {
                 json!({})
             }
             "/v1/login-links" | "/v1/tickets" => json!({}),
+            "/v1/passkeys/challenges" => json!({ "purpose": "register" }),
+            "/v1/passkeys/requirement" => json!({ "required": false }),
+            "/v1/passkeys" => {
+                json!({ "challenge": "", "name": "show", "clientData": "", "authenticatorData": "" })
+            }
+            "/v1/passkeys/confirmations" => {
+                json!({ "challenge": "", "credentialId": "", "clientData": "", "authenticatorData": "", "signature": "" })
+            }
             "/v1/pairings" => json!({ "url": self.url }),
             "/v1/network" => json!({ "url": "http://203.0.113.9:4780" }),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),

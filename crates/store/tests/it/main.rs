@@ -130,6 +130,7 @@ conformance! {
     }
     people {
         a_row_without_the_key_lets_nobody_in,
+        a_passkey_without_the_key_confirms_nothing,
         a_name_is_one_persons_and_stays_theirs,
         a_device_is_found_until_it_is_revoked,
         changes_are_found_by_their_revision,

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, Seq, SessionId};
+use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PasskeyId, PersonId, Seq, SessionId};
 use holdstead_store::{
-    DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PersonRecord, TicketRecord, Unmarked,
+    DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord,
+    TicketRecord, Unmarked,
 };
 use tokio::task::JoinSet;
 
@@ -20,6 +21,7 @@ async fn person(journal: &dyn Journal, name: &str, role: Role) -> PersonRecord {
         name: name.to_owned(),
         handle: name.to_lowercase(),
         role,
+        passkey_rule: PasskeyRule::NotRequired,
         created_at: from_now(journal, 0).await,
         removed_at: None,
     }
@@ -38,6 +40,47 @@ async fn device(journal: &dyn Journal, person: PersonId, number: u8) -> DeviceRe
         expires_at: None,
         revoked_at: None,
     }
+}
+
+/// A passkey counts with its mark only, and that one is required cannot be taken back without the key.
+pub(crate) async fn a_passkey_without_the_key_confirms_nothing(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    journal.guard_with(Guard::new([7; 32]), Unmarked::TakenOver).await.expect("guarded");
+    let ada = journal.add_person(person(journal, "Ada", Role::Person).await).await.expect("added");
+    let passkey = PasskeyRecord {
+        id: PasskeyId::generate(),
+        person: ada.id,
+        credential: vec![1, 2],
+        public_key: vec![4; 65],
+        site: "localhost".to_owned(),
+        name: "Phone".to_owned(),
+        count: 0,
+        created_at: from_now(journal, 0).await,
+        last_used_at: None,
+    };
+    journal.add_passkey(passkey.clone()).await.expect("added");
+    assert_eq!(journal.passkeys(ada.id).await.expect("a look"), std::slice::from_ref(&passkey));
+    journal.use_passkey(passkey.id, 7).await.expect("used");
+    let used = journal.passkeys(ada.id).await.expect("a look").remove(0);
+    assert_eq!((used.count, used.last_used_at.is_some()), (7, true));
+    journal.set_passkey_rule(ada.id, PasskeyRule::Required).await.expect("set");
+    let rule = async || journal.person(ada.id).await.expect("a look").map(|ada| ada.passkey_rule);
+    assert_eq!(rule().await, Some(PasskeyRule::Required));
+    assert!(journal.change_role(ada.id, Role::Admin).await.expect("changed"));
+    assert_eq!(rule().await, Some(PasskeyRule::Required), "whatever their role");
+
+    let sql = "UPDATE people SET passkey_required = 0";
+    fixture.run(sql, sql).await;
+    assert_eq!(rule().await, None, "nobody is let in by such a row");
+    let sql = "UPDATE people SET passkey_required = 1";
+    fixture.run(sql, sql).await;
+    let sql = "UPDATE passkeys SET site = 'evil.example'";
+    fixture.run(sql, sql).await;
+    assert_eq!(journal.passkeys(ada.id).await.expect("a look"), []);
+    assert!(journal.remove_passkey(passkey.id).await.expect("removed"));
+    assert!(!journal.remove_passkey(passkey.id).await.expect("a look"));
+    journal.set_passkey_rule(ada.id, PasskeyRule::NotRequired).await.expect("set");
+    assert_eq!(rule().await, Some(PasskeyRule::NotRequired));
 }
 
 /// Whoever can write the database and has no key lets nobody in, and makes nobody more than they are.
