@@ -12,6 +12,33 @@ mkdirSync(pictures, { recursive: true });
 const picture = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
 const text = (page, words) => page.getByText(words).first().waitFor();
 
+/** Calls the gateway from a page, with that browser's token: what a script of ours could do there. */
+const call = (page, method, path, body) =>
+  page.evaluate(
+    async ([method, path, body]) => {
+      const answer = await fetch(path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
+          "Content-Type": "application/json",
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const words = await answer.text();
+      return { status: answer.status, body: words ? JSON.parse(words) : null };
+    },
+    [method, path, body],
+  );
+
+const confirm = (page, answer) => call(page, "POST", "/v1/passkeys/confirmations", answer);
+
+let number = 0;
+
+const isOpen = async (gateway, { ask }) => {
+  const { state } = await gateway.call("GET", `/v1/interactions/${ask.interactionId}`);
+  return state === "open" || state?.state === "open";
+};
+
 await run(async (stage) => {
   const { gateway, open } = stage;
   const base = `http://localhost:${new URL(gateway.url).port}`;
@@ -44,24 +71,6 @@ async function authenticator(page) {
   };
 }
 
-/** Calls the gateway from a page, with that browser's token: what a script of ours could do there. */
-const call = (page, method, path, body) =>
-  page.evaluate(
-    async ([method, path, body]) => {
-      const answer = await fetch(path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
-          "Content-Type": "application/json",
-        },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const words = await answer.text();
-      return { status: answer.status, body: words ? JSON.parse(words) : null };
-    },
-    [method, path, body],
-  );
-
 /** Has the passkey answer for a purpose; what to send, not sent yet. */
 async function signed(page, purpose) {
   const { body: challenge } = await call(page, "POST", "/v1/passkeys/challenges", purpose);
@@ -91,10 +100,6 @@ async function signed(page, purpose) {
   }, challenge);
 }
 
-const confirm = (page, answer) => call(page, "POST", "/v1/passkeys/confirmations", answer);
-
-let number = 0;
-
 /** A marked ask. */
 async function marked(gateway) {
   number += 1;
@@ -114,11 +119,6 @@ async function marked(gateway) {
   };
   return { session, ask, approve, purpose, respond: `/v1/interactions/${ask.interactionId}/respond` };
 }
-
-const isOpen = async (gateway, { ask }) => {
-  const { state } = await gateway.call("GET", `/v1/interactions/${ask.interactionId}`);
-  return state === "open" || state?.state === "open";
-};
 
 async function digits({ open }) {
   heading("At an address in digits:");

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 
 BTreeMap = dict[str, str]
 Closing = Literal["expired", "cancelled", "answered_late"]
-Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "too_many"]
+Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "passkey_required", "too_many"]
 DeviceId = str
 Digest = str
 Effect = Literal["allow", "ask", "deny"]
@@ -18,6 +18,7 @@ Layer = Literal["built_in", "organisation", "person", "project", "session"]
 MessageId = str
 NotRun = Literal["blocked", "asked_anew"]
 Origin = Literal["agent", "tool", "caller"]
+PasskeyId = str
 PersonId = str
 Presentation = Literal["tool", "questionnaire"]
 PromptId = str
@@ -34,9 +35,13 @@ ToolCallId = str
 TurnId = str
 
 
-class Actor(TypedDict):
+class _Actor(TypedDict):
     deviceId: DeviceId
     personId: PersonId
+
+
+class Actor(_Actor, total=False):
+    passkeyId: PasskeyId | None
 
 
 class _Answer(TypedDict):

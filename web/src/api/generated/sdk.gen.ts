@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenNetworkData, OpenNetworkErrors, OpenNetworkResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PairData, PairErrors, PairResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowNetworkData, ShowNetworkErrors, ShowNetworkResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
+import type { AddPasskeyData, AddPasskeyErrors, AddPasskeyResponses, AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ChallengePasskeyData, ChallengePasskeyErrors, ChallengePasskeyResponses, ConfirmWithPasskeyData, ConfirmWithPasskeyErrors, ConfirmWithPasskeyResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListPasskeysData, ListPasskeysErrors, ListPasskeysResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenNetworkData, OpenNetworkErrors, OpenNetworkResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PairData, PairErrors, PairResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RemovePasskeyData, RemovePasskeyErrors, RemovePasskeyResponses, RequirePasskeyData, RequirePasskeyErrors, RequirePasskeyResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowNetworkData, ShowNetworkErrors, ShowNetworkResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -308,6 +308,76 @@ export const pair = <ThrowOnError extends boolean = false>(options: Options<Pair
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * Your passkeys, and whether one has to confirm what is risky.
+ */
+export const listPasskeys = <ThrowOnError extends boolean = false>(options?: Options<ListPasskeysData, ThrowOnError>) => (options?.client ?? client).get<ListPasskeysResponses, ListPasskeysErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys',
+    ...options
+});
+
+/**
+ * Add a passkey that your browser made.
+ */
+export const addPasskey = <ThrowOnError extends boolean = false>(options: Options<AddPasskeyData, ThrowOnError>) => (options.client ?? client).post<AddPasskeyResponses, AddPasskeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get what a browser asks a passkey, for one purpose. Only for our own page: browsers say which one it is.
+ */
+export const challengePasskey = <ThrowOnError extends boolean = false>(options: Options<ChallengePasskeyData, ThrowOnError>) => (options.client ?? client).post<ChallengePasskeyResponses, ChallengePasskeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys/challenges',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Hand over a passkey's answer. What it was asked for may then be done once, from this device, within two minutes.
+ */
+export const confirmWithPasskey = <ThrowOnError extends boolean = false>(options: Options<ConfirmWithPasskeyData, ThrowOnError>) => (options.client ?? client).post<ConfirmWithPasskeyResponses, ConfirmWithPasskeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys/confirmations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Require a passkey for marked approvals and for sessions in `auto`, or no longer.
+ */
+export const requirePasskey = <ThrowOnError extends boolean = false>(options: Options<RequirePasskeyData, ThrowOnError>) => (options.client ?? client).put<RequirePasskeyResponses, RequirePasskeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys/requirement',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Remove a passkey. Where passkeys are required, one of them has to confirm it.
+ */
+export const removePasskey = <ThrowOnError extends boolean = false>(options: Options<RemovePasskeyData, ThrowOnError>) => (options.client ?? client).delete<RemovePasskeyResponses, RemovePasskeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/passkeys/{id}',
+    ...options
 });
 
 /**

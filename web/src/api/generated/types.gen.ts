@@ -10,6 +10,7 @@ export type ClientOptions = {
  */
 export type Actor = {
     deviceId: DeviceId;
+    passkeyId?: PasskeyId | null;
     personId: PersonId;
 };
 
@@ -349,7 +350,7 @@ export type ClientFrame = {
  */
 export type Closing = 'expired' | 'cancelled' | 'answered_late';
 
-export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'too_many';
+export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'passkey_required' | 'too_many';
 
 /**
  * What the transcript shows of an ask that was answered.
@@ -1154,6 +1155,16 @@ export type NewPairing = {
     url: string;
 };
 
+export type NewPasskey = {
+    authenticatorData: string;
+    challenge: string;
+    clientData: string;
+    /**
+     * What you call it.
+     */
+    name: string;
+};
+
 /**
  * A rule for all sessions of the owner, as it would stand in a file.
  */
@@ -1262,6 +1273,83 @@ export type Pairing = {
      * to whoever draws it.
      */
     qr: Array<string>;
+};
+
+export type Passkey = {
+    createdAt: Timestamp;
+    lastUsedAt?: Timestamp | null;
+    name: string;
+    passkeyId: PasskeyId;
+    /**
+     * The name of the page that it works on.
+     */
+    site: string;
+};
+
+/**
+ * What a browser asks a passkey. Bytes are base64url without padding, here and in what is sent back.
+ */
+export type PasskeyChallenge = {
+    /**
+     * Good once, for two minutes.
+     */
+    challenge: string;
+    /**
+     * The passkeys that may answer; for a new one, those that are there already.
+     */
+    credentials: Array<string>;
+    name: string;
+    personId: PersonId;
+    /**
+     * WebAuthn's relying party.
+     */
+    site: string;
+};
+
+/**
+ * A passkey's answer. What it was asked for may then be done once, from the same device, within the two minutes.
+ */
+export type PasskeyConfirmation = {
+    authenticatorData: string;
+    challenge: string;
+    clientData: string;
+    credentialId: string;
+    signature: string;
+};
+
+export type PasskeyId = string;
+
+/**
+ * Your passkeys, and whether one has to confirm what is risky.
+ */
+export type PasskeyPage = {
+    passkeys: Array<Passkey>;
+    /**
+     * Marked approvals, and sessions in `auto`, need one.
+     */
+    required: boolean;
+};
+
+/**
+ * What a passkey is asked to confirm: this and nothing else.
+ */
+export type PasskeyPurpose = {
+    purpose: 'register';
+} | {
+    interactionId: InteractionId;
+    promptId: PromptId;
+    purpose: 'approve';
+    response: ResponseDraft;
+} | {
+    purpose: 'open_session';
+    session: OpenSession;
+} | {
+    purpose: 'add_passkey';
+} | {
+    passkeyId: PasskeyId;
+    purpose: 'remove_passkey';
+} | {
+    purpose: 'switch_off';
 };
 
 /**
@@ -1397,6 +1485,10 @@ export type RehearsedRules = {
     newlyAsked: PastCalls;
     newlyDenied: PastCalls;
     read: PastRead;
+};
+
+export type RequirePasskey = {
+    required: boolean;
 };
 
 /**
@@ -2710,6 +2802,143 @@ export type PairResponses = {
 };
 
 export type PairResponse = PairResponses[keyof PairResponses];
+
+export type ListPasskeysData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/passkeys';
+};
+
+export type ListPasskeysErrors = {
+    default: Problem;
+};
+
+export type ListPasskeysError = ListPasskeysErrors[keyof ListPasskeysErrors];
+
+export type ListPasskeysResponses = {
+    200: PasskeyPage;
+};
+
+export type ListPasskeysResponse = ListPasskeysResponses[keyof ListPasskeysResponses];
+
+export type AddPasskeyData = {
+    body: NewPasskey;
+    path?: never;
+    query?: never;
+    url: '/v1/passkeys';
+};
+
+export type AddPasskeyErrors = {
+    /**
+     * needs a passkey
+     */
+    403: Problem;
+    default: Problem;
+};
+
+export type AddPasskeyError = AddPasskeyErrors[keyof AddPasskeyErrors];
+
+export type AddPasskeyResponses = {
+    201: PasskeyPage;
+};
+
+export type AddPasskeyResponse = AddPasskeyResponses[keyof AddPasskeyResponses];
+
+export type ChallengePasskeyData = {
+    body: PasskeyPurpose;
+    path?: never;
+    query?: never;
+    url: '/v1/passkeys/challenges';
+};
+
+export type ChallengePasskeyErrors = {
+    default: Problem;
+};
+
+export type ChallengePasskeyError = ChallengePasskeyErrors[keyof ChallengePasskeyErrors];
+
+export type ChallengePasskeyResponses = {
+    201: PasskeyChallenge;
+};
+
+export type ChallengePasskeyResponse = ChallengePasskeyResponses[keyof ChallengePasskeyResponses];
+
+export type ConfirmWithPasskeyData = {
+    body: PasskeyConfirmation;
+    path?: never;
+    query?: never;
+    url: '/v1/passkeys/confirmations';
+};
+
+export type ConfirmWithPasskeyErrors = {
+    default: Problem;
+};
+
+export type ConfirmWithPasskeyError = ConfirmWithPasskeyErrors[keyof ConfirmWithPasskeyErrors];
+
+export type ConfirmWithPasskeyResponses = {
+    /**
+     * confirmed
+     */
+    204: void;
+};
+
+export type ConfirmWithPasskeyResponse = ConfirmWithPasskeyResponses[keyof ConfirmWithPasskeyResponses];
+
+export type RequirePasskeyData = {
+    body: RequirePasskey;
+    path?: never;
+    query?: never;
+    url: '/v1/passkeys/requirement';
+};
+
+export type RequirePasskeyErrors = {
+    /**
+     * needs a passkey
+     */
+    403: Problem;
+    default: Problem;
+};
+
+export type RequirePasskeyError = RequirePasskeyErrors[keyof RequirePasskeyErrors];
+
+export type RequirePasskeyResponses = {
+    /**
+     * so it is
+     */
+    204: void;
+};
+
+export type RequirePasskeyResponse = RequirePasskeyResponses[keyof RequirePasskeyResponses];
+
+export type RemovePasskeyData = {
+    body?: never;
+    path: {
+        id: PasskeyId;
+    };
+    query?: never;
+    url: '/v1/passkeys/{id}';
+};
+
+export type RemovePasskeyErrors = {
+    /**
+     * needs a passkey
+     */
+    403: Problem;
+    default: Problem;
+};
+
+export type RemovePasskeyError = RemovePasskeyErrors[keyof RemovePasskeyErrors];
+
+export type RemovePasskeyResponses = {
+    /**
+     * it confirms nothing any longer
+     */
+    204: void;
+};
+
+export type RemovePasskeyResponse = RemovePasskeyResponses[keyof RemovePasskeyResponses];
 
 export type ListRulesData = {
     body?: never;
