@@ -144,8 +144,6 @@ export const gateway = {
   end: (id: string) => take<void>(endSession({ path: { id } })),
   interactions: (after: string) => take<InteractionPage>(listInteractions({ query: { after, limit: 200 } })),
   interaction: (id: string) => take<Interaction>(showInteraction({ path: { id } })),
-  snooze: (id: string, body: SnoozeAsk) => take<Interaction>(snoozeInteraction({ path: { id }, body })),
-  unsnooze: (id: string) => take<Interaction>(unsnoozeInteraction({ path: { id } })),
   respond: (id: string, body: Respond, mode: InteractionMode) =>
     withPasskey(approval(id, body), () =>
       take<Receipt>(respond({ path: { id }, body, headers: { "Holdstead-Interaction": mode } })),
@@ -155,6 +153,9 @@ export const gateway = {
   /** The events of a session that lead up to one of them. */
   eventsBefore: (id: string, seq: number, many: number) =>
     take<EventPage>(sessionEvents({ path: { id }, query: { after: Math.max(0, seq - many), limit: many } })),
+  /** Puts an ask off for all of a person's screens. */
+  snooze: (id: string, body: SnoozeAsk) => take<Interaction>(snoozeInteraction({ path: { id }, body })),
+  unsnooze: (id: string) => take<Interaction>(unsnoozeInteraction({ path: { id } })),
   setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
   rules: () => take<RulePage>(listRules()),
   explain: (body: CallToExplain) => take<ExplainedCall>(explainCall({ body })),

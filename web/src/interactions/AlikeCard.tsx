@@ -92,7 +92,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
       k: () => place.onMove(-1),
       "]": () => place.onMove(1),
       "[": () => place.onMove(-1),
-      n: place.onNotNow,
+      n: () => place.onNotNow(),
       o: place.onSession,
       w: place.onWide,
     },
@@ -151,7 +151,12 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
               {origin(first.request, first.agent, desk.session(first.sessionId))}
             </p>
             <span className="tabular-nums">{place.at > 0 && `${place.at} of ${place.of}`}</span>
-            <Button look="quiet" size="small" onClick={place.onNotNow} title="Put them off. Nothing is decided.">
+            <Button
+              look="quiet"
+              size="small"
+              onClick={() => place.onNotNow()}
+              title="Put them off for an hour. Nothing is decided."
+            >
               Not now <Key>N</Key>
             </Button>
           </div>

@@ -13,6 +13,7 @@ import { ApprovalCard } from "./ApprovalCard";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { FormCard } from "./FormCard";
 import { Headline } from "./Headline";
+import { NotNow } from "./NotNow";
 import { QuestionCard } from "./QuestionCard";
 import { SentValues } from "./SentValues";
 import { useDesk } from "./transport";
@@ -29,7 +30,10 @@ export interface CardPlace {
   onMove: (by: 1 | -1) => void;
   /** Leaves it, deciding nothing. */
   onLeave: () => void;
-  onNotNow: () => void;
+  /** Puts it off, for an hour unless a time is given. */
+  onNotNow: (until?: Date) => void;
+  /** Brings back what was put off. */
+  onTakeUp?: () => void;
   /** An answer of this person's was taken. */
   onAnswered?: () => void;
   /** Shows its session. */
@@ -133,7 +137,7 @@ export function AskCard({ ask, place, focus = false, onBusy, look = "card", befo
       k: () => place.onMove(-1),
       "]": () => place.onMove(1),
       "[": () => place.onMove(-1),
-      n: isOpen(ask) ? place.onNotNow : undefined,
+      n: isOpen(ask) && desk.mayAnswer ? () => place.onNotNow() : undefined,
       o: place.onSession,
       w: place.onWide,
     },
@@ -196,7 +200,7 @@ function KindCard({ request, before }: { request: InteractionRequest; before: Re
 
 function Header({ ask, place, look }: { ask: Interaction; place: CardPlace; look: "card" | "pane" }) {
   const now = useNow();
-  const { session } = useDesk();
+  const { session, mayAnswer } = useDesk();
   const { request } = ask;
   const from = session(ask.sessionId);
   const line = isOver(ask) ? receipt(ask) : waiting(ask, age(ask.openedAt, now));
@@ -250,11 +254,7 @@ function Header({ ask, place, look }: { ask: Interaction; place: CardPlace; look
               </Button>
             </>
           )}
-          {isOpen(ask) && (
-            <Button look="quiet" size="small" onClick={place.onNotNow} title="Put it off. Nothing is decided.">
-              Not now <Key>N</Key>
-            </Button>
-          )}
+          {isOpen(ask) && mayAnswer && <NotNow ask={ask} onNotNow={place.onNotNow} onTakeUp={place.onTakeUp} />}
           {look === "card" && (
             <Button look="quiet" size="small" aria-label="Close, deciding nothing" onClick={place.onLeave}>
               ✕

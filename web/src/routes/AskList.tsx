@@ -29,13 +29,15 @@ interface Props {
   asked: number;
   selected: string | null;
   connected: boolean;
+  /** What could not be done, in words. */
+  problem: string | null;
   /** What stands there when nothing waits. */
   empty: ReactNode;
   onSelect: (id: string) => void;
 }
 
 /** What waits, by session: kind, mark and age at a glance. */
-export function AskList({ groups, later, asked, selected, connected, empty, onSelect }: Props) {
+export function AskList({ groups, later, asked, selected, connected, problem, empty, onSelect }: Props) {
   const names = namesApart(useSessions());
   const decisions = groups.reduce((sum, group) => sum + group.rows.length, 0);
   return (
@@ -50,6 +52,9 @@ export function AskList({ groups, later, asked, selected, connected, empty, onSe
           Not connected. What you see may be old. Trying again…
         </p>
       )}
+      <p role="alert" className="px-4 pb-1 text-xs text-denied empty:hidden">
+        {problem}
+      </p>
       <div className="min-h-0 flex-1 overflow-y-auto pb-4 [scrollbar-width:thin]">
         {groups.map((group) => (
           <section key={group.sessionId} aria-label={names.get(group.sessionId) ?? "A session"}>

@@ -6,11 +6,11 @@ import { AskCard, type CardPlace } from "../interactions/AskCard";
 import { headline, MARK, TONE_CLASS, tone } from "../interactions/words";
 import { isOpen } from "../session/ask";
 import { useInbox, useLive } from "../session/live";
-import { useSnooze } from "../session/snooze";
 import { askIn, type Transcript } from "../session/transcript";
 import { useWaiting } from "../session/waiting";
 import { Button } from "../ui/Button";
 import { useKeepFocus } from "../ui/useKeepFocus";
+import { useSnooze } from "./useSnooze";
 
 interface Props {
   sessionId: string;
@@ -33,10 +33,10 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   const here = useWaiting(sessionId).now;
   const all = useWaiting().now;
   const navigate = useNavigate();
-  const { putOff } = useSnooze();
   const [closed, setClosed] = useState<string | null>(null);
   const [held, setHeld] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const { putOff, takeUp } = useSnooze();
 
   // What a person named; what still has something to say; the oldest.
   const heldHere = held !== null && asks.get(held)?.sessionId === sessionId ? held : null;
@@ -88,11 +88,12 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   const at = all.findIndex((one) => one.request.interactionId === interactionId);
   const place: CardPlace = {
     at: at + 1,
+    onTakeUp: () => takeUp(ask),
     of: all.length,
     onLeave: leave,
     onMove: (by) => go(all[at < 0 ? 0 : (at + by + all.length) % all.length]),
-    onNotNow: () => {
-      putOff(ask);
+    onNotNow: (until) => {
+      putOff([ask], until);
       setClosed(promptId);
       const others = all.filter((one) => one.request.interactionId !== interactionId);
       if (askId && others.length > 0) go(others[0]);

@@ -5,7 +5,6 @@ import { Problem } from "../api/problem";
 import { AlikeCard } from "../interactions/AlikeCard";
 import { AskCard, type CardPlace } from "../interactions/AskCard";
 import { useInbox, useLive } from "../session/live";
-import { useSnooze } from "../session/snooze";
 import { useWaiting } from "../session/waiting";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import { AskList } from "./AskList";
@@ -15,6 +14,7 @@ import { useInboxPlace, useIsPhone } from "./places";
 import { type Given, Receipts } from "./Receipts";
 import { idOf, nextFrom, type Row, rowId, rowWith, triage } from "./triage";
 import { MOVE } from "./useKeys";
+import { useSnooze } from "./useSnooze";
 
 /** The desk: what waits on the left, the one that is selected on the right, complete. Nobody approves from a row. */
 export function InboxPage() {
@@ -26,7 +26,11 @@ export function InboxPage() {
   const [apart, setApart] = useState<ReadonlySet<string>>(new Set());
   const [given, setGiven] = useState<Given | null>(null);
 
-  const groups = triage(now, apart);
+  const snooze = useSnooze();
+  const groups = triage(
+    now.filter((ask) => !snooze.isGoing(ask)),
+    apart,
+  );
   const rows = groups.flatMap((group) => group.rows);
   const selected = rowWith(rows, askId);
   // The rows as they were while the selected ask was one of them: where to go on when it is not.
@@ -57,7 +61,6 @@ export function InboxPage() {
   };
   // An answer is on its way for a moment: it goes on from what is there when it has arrived, and only where the person
   // still looks at it.
-  const { putOff, takeUp } = useSnooze();
   const latest = useRef({ askId, goOn });
   latest.current = { askId, goOn };
   const answered = (ids: string[]) => {
@@ -85,10 +88,11 @@ export function InboxPage() {
     of: rows.length,
     onMove: move,
     onLeave: () => (isPhone ? select(null) : undefined),
-    onNotNow: () => {
-      shown.forEach(putOff);
+    onNotNow: (until) => {
+      snooze.putOff(shown, until);
       goOn();
     },
+    onTakeUp: () => snooze.takeUp(ask),
     onAnswered: () => answered(shown.map(idOf)),
     onSession: () =>
       void navigate({
@@ -118,11 +122,8 @@ export function InboxPage() {
           selected={askId}
           connected={connected}
           empty={isPhone && isEmpty && <InboxEmpty />}
-          onSelect={(id) => {
-            const off = later.find((ask) => idOf(ask) === id);
-            if (off) takeUp(off);
-            select(id, isPhone ? "open" : "move");
-          }}
+          problem={snooze.problem}
+          onSelect={(id) => select(id, isPhone ? "open" : "move")}
         />
         {!fills && given && <Receipts given={given} onGone={() => setGiven(null)} />}
       </div>

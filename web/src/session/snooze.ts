@@ -1,25 +1,24 @@
-import { gateway } from "../api/gateway";
-import type { Interaction } from "../api/generated";
-import { useLive } from "./live";
+// For how long an ask can be put off. No clock here: `now` is given.
 
-const HOUR_MS = 3_600_000;
-
-export interface Snooze {
-  /** Out of sight for an hour, on every screen of this person. */
-  putOff: (ask: Interaction) => void;
-  takeUp: (ask: Interaction) => void;
+export interface Later {
+  words: string;
+  until: Date;
 }
 
-/** The gateway keeps what is put off, and brings it back when its time has come. What it refuses stays where it was. */
-export function useSnooze(): Snooze {
-  const { inbox } = useLive();
-  const told = (id: string, call: Promise<Interaction>) =>
-    void call.then(inbox.learn, () => inbox.refresh(id).catch(() => {}));
-  return {
-    putOff: ({ request: { interactionId, promptId } }) => {
-      const until = new Date(Date.now() + HOUR_MS).toISOString();
-      told(interactionId, gateway.snooze(interactionId, { promptId, until }));
-    },
-    takeUp: ({ request: { interactionId } }) => told(interactionId, gateway.unsnooze(interactionId)),
-  };
+const HOUR = 3_600_000;
+
+/** What is offered: an hour, this evening while it is not near, tomorrow morning. */
+export function laters(now: Date): Later[] {
+  const at = (hour: number, days: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour, 0, 0, 0);
+  const evening = at(18, 0);
+  return [
+    { words: "For an hour", until: new Date(now.getTime() + HOUR) },
+    ...(evening.getTime() - now.getTime() > HOUR ? [{ words: "Until this evening, 18:00", until: evening }] : []),
+    { words: "Until tomorrow, 08:00", until: at(8, 1) },
+  ];
 }
+
+/** Put off at this moment, by whichever screen. */
+export const isPutOff = (ask: { snoozedUntil?: string | null }, now: number): boolean =>
+  ask.snoozedUntil != null && Date.parse(ask.snoozedUntil) > now;
