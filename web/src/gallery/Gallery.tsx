@@ -1,4 +1,6 @@
 import { useEffect, useRef } from "react";
+import { AlikeCard } from "../interactions/AlikeCard";
+import { AnswerProvider } from "../interactions/transport";
 import { INERT_MS } from "../interactions/useInert";
 import { fakeDesk, nowhere, OnDesk } from "../test/desk";
 import { CARDS, type Shown } from "./cards";
@@ -24,7 +26,8 @@ function Entry({ card }: { card: Shown }) {
     let gone = false;
     const run = async () => {
       for (const name of card.press ?? []) {
-        await new Promise((done) => setTimeout(done, INERT_MS + 150));
+        do await new Promise((done) => setTimeout(done, INERT_MS));
+        while (!gone && box.current?.querySelector("[data-inert]"));
         if (gone) return;
         const targets = [...(box.current?.querySelectorAll<HTMLElement>("button, label") ?? [])];
         targets.find((one) => one.textContent?.includes(name))?.click();
@@ -42,7 +45,15 @@ function Entry({ card }: { card: Shown }) {
         {card.name}
       </h2>
       <div ref={box} data-shot={id} className="bg-canvas">
-        <OnDesk fake={fake.current} ask={card.ask} place={nowhere} />
+        {card.alike ? (
+          <AnswerProvider value={fake.current.desk}>
+            <div className="h-[560px] border border-line">
+              <AlikeCard asks={card.alike} place={nowhere} onAnswered={() => {}} onApart={() => {}} />
+            </div>
+          </AnswerProvider>
+        ) : (
+          <OnDesk fake={fake.current} ask={card.ask} place={nowhere} />
+        )}
       </div>
     </section>
   );

@@ -1,12 +1,14 @@
 // Every card in every state, for the gallery and its screenshots.
 
-import type { Interaction, InteractionRequest, Receipt, Respond } from "../api/generated";
+import type { CallMark, Interaction, InteractionRequest, Receipt, Respond } from "../api/generated";
 import { Problem } from "../api/problem";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 
 export interface Shown {
   name: string;
   ask: Interaction;
+  /** Those that are alike, itself among them. */
+  alike?: Interaction[];
   /** What the gateway does with an answer. */
   respond?: (body: Respond) => Promise<Receipt>;
   /** Pressed once the card takes decisions, to bring it into its state. */
@@ -153,6 +155,20 @@ const DIFF = `--- a/src/auth.rs
  }
 `;
 
+const FORCED: CallMark[] = [{ risk: "forces", field: "/command", text: "git push --force origin main" }];
+const STEPS = Array.from({ length: 40 }, (_, line) => `psql -h shard${line + 1} -f orders.sql`);
+const SOON = new Date(Date.now() + 3_000_000).toISOString();
+const ALIKE = ["eu_central_1", "eu_north_1", "us_east_1", "ap_south_1"].map((name) =>
+  ask(
+    approvalRequest({
+      interactionId: `int_${name}`,
+      promptId: `prm_${name}`,
+      input: { command: `terraform apply -auto-approve -target=module.${name}` },
+      agentSays: "Apply the region module",
+    }),
+  ),
+);
+
 const OTHERS: Shown[] = [
   { name: "approval remember", ask: ask(approval), press: ["Remember…"] },
   { name: "approval edit", ask: ask(approval), press: ["Edit"] },
@@ -189,6 +205,77 @@ const OTHERS: Shown[] = [
       approvalRequest({ input: { command: Array.from({ length: 40 }, (_, line) => `step ${line + 1}`).join("\n") } }),
     ),
   },
+  {
+    name: "approval marked",
+    ask: ask(
+      approvalRequest({ input: { command: "git push --force origin main" }, marks: FORCED, agentSays: "Publish" }),
+    ),
+  },
+  {
+    name: "approval marked, sure",
+    ask: ask(
+      approvalRequest({ input: { command: "git push --force origin main" }, marks: FORCED, agentSays: "Publish" }),
+    ),
+    press: ["Approve once"],
+  },
+  {
+    name: "approval long, marked",
+    ask: ask(
+      approvalRequest({
+        input: { command: [...STEPS.slice(0, 30), 'rm -rf "$OLD"/data', ...STEPS.slice(30)].join("\n") },
+        marks: [{ risk: "deletes", field: "/command", text: 'rm -rf "$OLD"/data' }],
+      }),
+    ),
+  },
+  {
+    name: "approval edit of a file",
+    ask: ask(
+      approvalRequest({
+        toolName: "Edit",
+        input: { file_path: "src/auth.rs", old_string: "stored == token", new_string: "equal && !is_revoked(token)" },
+        preview: DIFF,
+        agentSays: "Compares in constant time",
+      }),
+    ),
+    press: ["Change it"],
+  },
+  {
+    name: "approval of a program",
+    ask: ask(
+      approvalRequest({
+        origin: "caller",
+        askedBy: { name: "cursor", surface: "api" },
+        toolName: "request_approval",
+        input: { action: "Delete the staging database", db: "staging" },
+        agentSays: "Delete the staging database",
+        decisionReason: null,
+      }),
+      state({ state: "open", agent: "caller" }),
+    ),
+  },
+  {
+    name: "approval parts",
+    ask: ask(
+      approvalRequest({
+        input: { command: "cargo fmt --check && cargo test -p auth" },
+        verdict: {
+          effect: "ask",
+          parts: [
+            {
+              effect: "allow",
+              text: "cargo fmt --check",
+              why: "a rule allows it",
+              rule: { text: "allow Bash(cargo fmt:*)", layer: "project" },
+            },
+            { effect: "ask", text: "cargo test -p auth", why: "no rule allows `cargo test`" },
+          ],
+        },
+      }),
+    ),
+  },
+  { name: "approvals alike", ask: ALIKE[0] as Interaction, alike: ALIKE },
+  { name: "approvals alike, sure", ask: ALIKE[0] as Interaction, alike: ALIKE, press: ["Approve all"] },
+  { name: "approval put off", ask: ask(approval, state({ state: "open", snoozedUntil: SOON, snoozedBy: "Ana" })) },
   { name: "approval without input", ask: ask(approvalRequest({ input: null })) },
   {
     name: "form asked again",

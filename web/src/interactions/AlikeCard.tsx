@@ -242,7 +242,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
           {panel === "sure" && (
             <div className="grid gap-3">
               <h3 className="font-semibold">Approve {chosen.length} at once?</h3>
-              <div className="flex flex-row-reverse justify-end gap-2 max-wide:grid">
+              <div className="flex flex-row-reverse justify-end gap-2 max-wide:grid max-wide:justify-stretch">
                 <Decide className="max-wide:min-h-13" onDecide={approve}>
                   Approve {chosen.length}
                 </Decide>

@@ -98,7 +98,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
           </section>
         )}
         {input !== null && input !== undefined && (
-          <div className={isStruck ? "text-ink-2 line-through" : ""}>
+          <div className={`empty:hidden ${isStruck ? "text-ink-2 line-through" : ""}`}>
             {preview && <h3 className="mb-1 text-xs text-ink-3">The input, as it would run</h3>}
             <InputView
               input={input}
@@ -203,12 +203,12 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
               <span className={isMarked ? "max-wide:hidden" : ""}>{approveWords}</span> <Key>A</Key>
             </Decide>
             {canRemember && (
-              <Button onClick={() => setPanel("remember")}>
+              <Button className={canEdit ? "" : "max-wide:col-span-2"} onClick={() => setPanel("remember")}>
                 Remember… <Key>R</Key>
               </Button>
             )}
             {canEdit && (
-              <Button onClick={() => setPanel("edit")}>
+              <Button className={canRemember ? "" : "max-wide:col-span-2"} onClick={() => setPanel("edit")}>
                 {preview || plan !== null ? "Change it" : "Edit"} <Key>E</Key>
               </Button>
             )}
@@ -284,7 +284,7 @@ function SurePanel({ marks, onApprove }: { marks: CallMark[]; onApprove: () => v
           </li>
         ))}
       </ul>
-      <div className="flex flex-row-reverse justify-end gap-2 max-wide:grid">
+      <div className="flex flex-row-reverse justify-end gap-2 max-wide:grid max-wide:justify-stretch">
         <Decide className="max-wide:min-h-13" onDecide={onApprove}>
           Approve all the same
         </Decide>

@@ -231,7 +231,8 @@ function Header({ ask, place, look }: { ask: Interaction; place: CardPlace; look
                   onClick={place.onSession}
                 >
                   {name}
-                </button>{" "}
+                </button>
+                {", "}
               </>
             )}
             <span>{origin(request, ask.agent, from)}</span>

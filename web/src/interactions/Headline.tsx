@@ -1,12 +1,24 @@
 import type { InteractionRequest } from "../api/generated";
+import { countDiff } from "../text/diff";
 import { rangesOf } from "../text/fold";
 import { Danger, withMarks } from "../text/Lines";
 import { Shown } from "../text/Shown";
-import { commandOf, ending, headline, isShort } from "./words";
+import { brief } from "../text/visible";
+import { commandOf, ending, fileOf, headline, isShort, planOf } from "./words";
 
 /** What will happen, first: a short command is its own headline, a long one says how it ends. */
 export function Headline({ request }: { request: InteractionRequest }) {
   const command = request.kind === "approval" ? commandOf(request.input) : null;
+  const file = request.kind === "approval" && request.preview ? fileOf(request.input) : null;
+  if (command === null && file !== null && request.kind === "approval" && planOf(request) === null) {
+    const [more, less] = countDiff(request.preview ?? "").split(" ");
+    return (
+      <h2 className="text-lg font-semibold wrap-anywhere">
+        Edit <code className="font-mono text-command font-medium">{brief(file)}</code>{" "}
+        <span className="text-approved">{more}</span> <span className="text-denied">{less}</span>
+      </h2>
+    );
+  }
   if (command === null) {
     return (
       <h2 className="line-clamp-6 max-w-[68ch] text-lg font-semibold wrap-anywhere whitespace-pre-wrap">
@@ -16,9 +28,15 @@ export function Headline({ request }: { request: InteractionRequest }) {
   }
   const marks = (request.marks ?? []).map((mark) => mark.text);
   if (isShort(command)) {
+    const ranges = rangesOf(command, marks);
     return (
       <h2 className="font-mono text-command font-medium wrap-anywhere whitespace-pre-wrap [direction:ltr] [unicode-bidi:isolate]">
-        {withMarks(command, 0, command.length, rangesOf(command, marks))}
+        {wordsOf(command).map(({ from, to, isSpace }) => (
+          // It breaks between words, never inside a flag.
+          <span key={from} className={isSpace ? "" : "inline-block max-w-full"}>
+            {withMarks(command, from, to, ranges)}
+          </span>
+        ))}
       </h2>
     );
   }
@@ -29,7 +47,7 @@ export function Headline({ request }: { request: InteractionRequest }) {
       {words.map((word, at) => (
         <span key={word}>
           {at > 0 && " and "}
-          <code className="font-mono text-[0.92em]">
+          <code className="inline-block max-w-full font-mono text-[0.92em]">
             {marks.length > 0 ? (
               <Danger>
                 <Shown text={word} where="payload" />
@@ -42,4 +60,13 @@ export function Headline({ request }: { request: InteractionRequest }) {
       ))}
     </h2>
   );
+}
+
+/** A command's words and what is between them. */
+function wordsOf(command: string): { from: number; to: number; isSpace: boolean }[] {
+  return [...command.matchAll(/\s+|\S+/g)].map(({ 0: word, index }) => ({
+    from: index,
+    to: index + word.length,
+    isSpace: word.trim() === "",
+  }));
 }

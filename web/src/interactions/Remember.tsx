@@ -42,7 +42,8 @@ export function RememberPanel({ offers, chosen, onChoose, onApprove }: Props) {
                 <RuleLine>{ruleWords(offer)}</RuleLine>
                 <span className="mt-0.5 block text-xs text-ink-2">
                   {SCOPE[offer.scope]}: {LIFETIME[offer.scope]}
-                  {offer.scope !== "session" && ", in all your sessions"}. Each command of a line is looked at alone.
+                  {offer.scope !== "session" && ", in all your sessions"}.
+                  {offer.rule === "lines" && " Each command of a line is looked at alone."}
                 </span>
               </span>
             </label>

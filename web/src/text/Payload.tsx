@@ -10,7 +10,7 @@ export function Payload({ text, lead = "", className = "" }: { text: string; lea
   const { head, middle, tail, between } = thirds(text);
   return (
     <div
-      className={`isolate bg-sunken px-3 py-2 font-mono text-mono [direction:ltr] [unicode-bidi:isolate] ${className}`}
+      className={`isolate bg-block px-3 py-2 font-mono text-mono [direction:ltr] [unicode-bidi:isolate] ${className}`}
     >
       <Pre text={head} lead={lead} />
       {middle !== null && (
