@@ -100,6 +100,10 @@ show-routes: _shows
 show-growth: _shows
     scripts/postgres with {{ proof }} growth
 
+# A decision found among 100,000 on each store, and what the index costs whoever writes. Takes minutes.
+show-search: _shows
+    scripts/postgres with {{ proof }} search
+
 # `kill -9` of the gateway at every step of an ask, 300 times: nothing lost, doubled, invented or run twice.
 show-kill *args: _shows
     scripts/postgres with {{ proof }} kill "$@"

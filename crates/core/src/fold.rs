@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::command::set_variables;
 use crate::policy::used_by;
+use crate::search::asked_text;
 use crate::state::{Action, PendingTurn, ResponseRecord};
 use crate::title::title_of;
 use crate::{Archived, Ask, AskSpec, Head, RuleUse, Session, Snoozed, State, UnconfirmedResult, shape};
@@ -50,7 +51,9 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::InteractionRequest(request) => session.request(request, seq, at),
         EventBody::InteractionResponse(response) => session.response(response, seq, at),
         EventBody::InteractionUpdate(update) => match &update.change {
-            AskChange::Settled { settlement, .. } => session.settle(update.interaction_id, *settlement, seq),
+            AskChange::Settled { settlement, .. } => {
+                session.settle(update.interaction_id, *settlement, seq, at)
+            }
             AskChange::Queued { .. } => {
                 session.change(update.interaction_id, seq, |ask| ask.state = AskState::Queued)
             }
@@ -61,6 +64,8 @@ pub fn fold(state: &mut State, event: &Event) {
         },
         EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
             ask.state = AskState::Closed { closing: closed.closing };
+            ask.decided_at = Some(at);
+            ask.closed_by.clone_from(&closed.by);
         }),
         EventBody::InteractionSnoozed(snoozed) => session.change(snoozed.interaction_id, seq, |ask| {
             ask.snoozed = Some(Snoozed { until: snoozed.until, by: snoozed.by.clone() });
@@ -118,6 +123,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         resumes_at_call: false,
         agent_ref: None,
         turn: None,
+        last_stop: None,
         stopped_by: None,
         pending: Vec::new(),
         grants: BTreeMap::new(),
@@ -163,6 +169,7 @@ impl Session {
                 tool_name: request.tool_name.clone(),
                 input_digest: request.input_digest.clone(),
                 asked,
+                asked_text: asked_text(request),
                 spec: AskSpec::of(&request.body),
                 bytes: shape::bytes(request),
                 state: AskState::Open,
@@ -179,6 +186,8 @@ impl Session {
                 seq,
                 responses,
                 late: None,
+                decided_at: None,
+                closed_by: None,
                 snoozed: None,
             },
         );
@@ -209,13 +218,14 @@ impl Session {
             ask.state = AskState::Submitted { prompt_id };
         });
         if let Some(settlement) = response.settlement {
-            self.settle(response.interaction_id, settlement, seq);
+            self.settle(response.interaction_id, settlement, seq, at);
         }
     }
 
-    fn settle(&mut self, id: InteractionId, settlement: Settlement, seq: Seq) {
+    fn settle(&mut self, id: InteractionId, settlement: Settlement, seq: Seq, at: Timestamp) {
         self.change(id, seq, |ask| {
             ask.state = AskState::Settled { settlement };
+            ask.decided_at = Some(at);
             ask.delivery = Some(Delivery::Accepted);
         });
         let Some(ask) = self.asks.get(&id) else { return };
@@ -315,6 +325,7 @@ impl Session {
         }
         if let Some(turn) = status.turn_id {
             self.head.turn = Some(turn);
+            self.head.last_stop = None;
             self.head.stop_attempts = 0;
             self.head.pending.retain(|pending| pending.turn_id != turn);
         }
@@ -338,6 +349,7 @@ impl Session {
     fn done(&mut self, done: &Done) {
         if self.head.turn == Some(done.turn_id) {
             self.head.turn = None;
+            self.head.last_stop = Some(done.reason);
             self.head.stopped_by = None;
             self.head.resumes_at_call = false;
         }

@@ -70,6 +70,8 @@ pub enum Rejection {
     StalePrompt { current: PromptId },
     #[error("this ask is closed: {}", closing_words(*closing))]
     Dead { closing: Closing },
+    #[error("this ask is closed: {by} stopped its turn or ended its session")]
+    Stopped { by: String },
     #[error("the answer does not fit the ask")]
     Invalid { errors: FieldErrors },
     #[error("{why}")]
@@ -124,7 +126,7 @@ impl Rejection {
 const fn closing_words(closing: Closing) -> &'static str {
     match closing {
         Closing::Expired => "nobody answered in time",
-        Closing::Cancelled => "its turn was stopped, its session ended, or its agent withdrew it",
+        Closing::Cancelled => "its agent withdrew it, or its turn or session is over",
         Closing::AnsweredLate => "its answer went to the agent as a message",
     }
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdstead_protocol::{
     AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
     Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq,
-    Settlement, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 13;
+pub const STATE_VERSION: u32 = 14;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,8 @@ pub struct Head {
     /// The agent's own name for the conversation.
     pub agent_ref: Option<String>,
     pub turn: Option<TurnId>,
+    /// How the last turn ended, while no other one began.
+    pub last_stop: Option<StopReason>,
     /// Who wants this turn to stop.
     pub stopped_by: Option<String>,
     /// Messages that the agent has not been given yet, in order.
@@ -144,6 +146,8 @@ pub struct Ask {
     pub input_digest: Digest,
     /// What was asked at the first showing: see [`crate::asked`].
     pub asked: Digest,
+    /// What it is found by once it is decided: a bounded part of what it shows.
+    pub asked_text: String,
     pub spec: AskSpec,
     /// What it shows, in bytes.
     pub bytes: u64,
@@ -167,6 +171,10 @@ pub struct Ask {
     pub responses: Vec<ResponseRecord>,
     /// An answer that came too late to settle it.
     pub late: Option<ResponseRecord>,
+    /// When it was settled or closed.
+    pub decided_at: Option<Timestamp>,
+    /// The person who stopped its turn or ended its session.
+    pub closed_by: Option<String>,
     /// Only while a person can answer it.
     pub snoozed: Option<Snoozed>,
 }

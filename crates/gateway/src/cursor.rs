@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use holdstead_protocol::api::{Resume, ResumeKind, Session};
 use holdstead_protocol::{Code, Refusal, Seq, Timestamp};
+use holdstead_store::FoundPlace;
 
 /// How many sessions or asks a page has where the client does not say, and at most.
 const PAGE: u32 = 50;
@@ -30,10 +31,28 @@ pub fn place(at: Timestamp, id: impl Display) -> String {
     format!("{}~{id}", at.micros())
 }
 
+/// `next` of a page of what was found.
+pub fn found(place: FoundPlace) -> String {
+    format!("{}~{}~{}", place.at.micros(), place.session, place.seq)
+}
+
+/// The place that it named.
+pub fn parse_found(text: &str) -> Result<FoundPlace, Refusal> {
+    let parsed = text.rsplit_once('~').and_then(|(place, seq)| {
+        let (at, session) = parse(place).ok()?;
+        Some(FoundPlace { at, session, seq: Seq(seq.parse().ok()?) })
+    });
+    parsed.ok_or_else(not_given)
+}
+
 /// The place that `next` named.
 pub fn parse<T: FromStr>(text: &str) -> Result<(Timestamp, T), Refusal> {
     let parsed = text
         .split_once('~')
         .and_then(|(micros, id)| Some((Timestamp::from_micros(micros.parse().ok()?), id.parse().ok()?)));
-    parsed.ok_or_else(|| Refusal::new(Code::BadRequest, "The cursor is not one that `next` gave."))
+    parsed.ok_or_else(not_given)
+}
+
+fn not_given() -> Refusal {
+    Refusal::new(Code::BadRequest, "The cursor is not one that `next` gave.")
 }

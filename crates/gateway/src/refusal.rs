@@ -70,7 +70,9 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
         }
-        Rejection::Dead { .. } | Rejection::SecretTooLate => Refusal::new(Code::Dead, words),
+        Rejection::Dead { .. } | Rejection::Stopped { .. } | Rejection::SecretTooLate => {
+            Refusal::new(Code::Dead, words)
+        }
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }

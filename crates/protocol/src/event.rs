@@ -291,6 +291,9 @@ pub struct ToolCallDelta {
 pub struct ToolCallEnd {
     pub turn_id: TurnId,
     pub tool_call_id: ToolCallId,
+    /// As its start has it. Missing in journals of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
     pub input: Value,
     /// Where nobody had to be asked: what was decided. It may come with a second event of the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ mod auth;
 mod body;
 mod browser_name;
 mod connections;
+mod csv;
 mod guard;
 mod limit;
 mod listen;

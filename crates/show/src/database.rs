@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -53,6 +53,20 @@ impl Database {
         match self {
             Self::Sqlite { folder } => format!("sqlite:{}", folder.path().join("holdstead.db").display()),
             Self::Postgres { server, schema } => format!("{server}?options[search_path]={schema}"),
+        }
+    }
+
+    /// Runs one of the two statements behind the journal's back.
+    pub(crate) async fn run(&self, [sqlite, postgres]: [&'static str; 2]) -> Result<()> {
+        match self {
+            Self::Sqlite { .. } => {
+                let mut connection = SqliteConnection::connect(&self.url()).await?;
+                sqlx::raw_sql(sqlite).execute(&mut connection).await?;
+                Ok(connection.close().await?)
+            }
+            Self::Postgres { schema, server } => {
+                run(server, format!("SET search_path = {schema}; {postgres}")).await
+            }
         }
     }
 

@@ -35,6 +35,7 @@ mod reconnect;
 mod reprompt;
 mod revoke;
 mod routes;
+mod search;
 mod stalls;
 mod terminal;
 
@@ -68,6 +69,7 @@ async fn main() -> ExitCode {
         "growth" => growth::show().await,
         // Not a show: what `web/shows/desk.mjs` looks for something in.
         "fill-decisions" => growth::fill().await,
+        "search" => search::show().await,
         "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use holdstead_core::{Session, State, fold, is_unfinished};
+use holdstead_core::{Session, State, findable, fold, is_unfinished};
 use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
 
 use crate::chain;
 use crate::db::{Param, Row, Snapshot};
 use crate::plan::StoredHead;
 use crate::rows::{self, AskRow};
+use crate::search::{self, FoundRow};
 use crate::walk::{Content, Walk};
 use crate::{ChainReport, Checkpoint, Fault, PublicKey, StoreError, decode, sql};
 
@@ -21,7 +22,12 @@ pub(crate) async fn verify(
     session: SessionId,
     keys: Option<&[PublicKey]>,
 ) -> Result<ChainReport, StoreError> {
-    let mut audit = Audit { walk: Walk::new(session, keys), state: State::Unopened, opened: None };
+    let mut audit = Audit {
+        walk: Walk::new(session, keys),
+        state: State::Unopened,
+        opened: None,
+        found: search::Sum::default(),
+    };
     let fault = audit.check(snapshot).await?;
     Ok(audit.walk.report(fault))
 }
@@ -58,6 +64,7 @@ struct Audit<'k> {
     walk: Walk<'k>,
     state: State,
     opened: Option<(SessionOpened, Timestamp)>,
+    found: search::Sum,
 }
 
 impl Audit<'_> {
@@ -83,7 +90,11 @@ impl Audit<'_> {
         }
         let asks = snapshot.query(sql::ASK_ROWS, asks).await?;
         let asks = asks.iter().map(decode::ask_row).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.check_asks(asks)?.err())
+        if let Err(fault) = self.check_asks(asks)? {
+            return Ok(Some(fault));
+        }
+        let found = std::mem::take(&mut self.found);
+        Ok((!found.holds(snapshot, self.walk.session).await?).then_some(Fault::Search))
     }
 
     /// Every event, and every checkpoint when the walk has come to its event.
@@ -143,7 +154,13 @@ impl Audit<'_> {
         if let (EventBody::SessionOpened(opened), None) = (&body, &self.opened) {
             self.opened = Some((opened.clone(), line.at));
         }
-        fold(&mut self.state, &Event { id: line.id, seq: line.seq, at: line.at, body });
+        let event = Event { id: line.id, seq: line.seq, at: line.at, body };
+        fold(&mut self.state, &event);
+        if let Some(session) = self.state.session()
+            && let Some(found) = findable(session, &event)
+        {
+            self.found.add(&FoundRow::of(line.session, &session.head.owner, &event, found));
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::backend::Backend;
+use crate::search::Language;
 use crate::{Claim, StoreError};
 
 /// A value that a query is given.
@@ -88,6 +89,12 @@ impl Row {
 #[async_trait]
 pub(crate) trait Db: Backend {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+
+    /// How it is asked for words.
+    fn language(&self) -> Language;
+
+    /// A query for words. How it is best run depends on which words they are.
+    async fn find(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
 
     /// A query that writes.
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;

@@ -13,7 +13,7 @@ use crate::chain::{Hash, Line};
 use crate::db::Row;
 use crate::plan::StoredHead;
 use crate::rows::{self, AskRow, HeadRow, OpeningRow};
-use crate::{AskRecord, Checkpoint, Erasure, PublicKey, SessionRecord, StoreError, erase};
+use crate::{AskRecord, Checkpoint, DecidedRecord, Erasure, PublicKey, SessionRecord, StoreError, erase};
 
 pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
     let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
@@ -171,6 +171,11 @@ pub(crate) fn ask(row: &Row) -> Result<AskRecord, StoreError> {
     Ok(AskRecord { id, session, ask, request, response, session_title, agent, agent_state })
 }
 
+pub(crate) fn decided(row: &Row) -> Result<DecidedRecord, StoreError> {
+    let opened: SessionOpened = json(&row.bytes("opened")?)?;
+    Ok(DecidedRecord { record: ask(row)?, decided_at: moment(row, "decided_at")?, cwd: opened.cwd })
+}
+
 pub(crate) fn ask_row(row: &Row) -> Result<AskRow, StoreError> {
     Ok(AskRow {
         id: InteractionId::from_uuid(row.id("id")?),
@@ -181,6 +186,7 @@ pub(crate) fn ask_row(row: &Row) -> Result<AskRow, StoreError> {
         due_at: maybe_moment(row, "due_at")?,
         request_seq: seq(row, "request_seq")?,
         response_seq: row.maybe_int("response_seq")?.map(to_seq).transpose()?,
+        decided_at: maybe_moment(row, "decided_at")?,
         doc: row.bytes("doc")?,
     })
 }
@@ -223,6 +229,6 @@ fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {
     serde_json::from_slice(bytes).map_err(|error| StoreError::corrupt(error.to_string()))
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, StoreError> {
+pub(crate) fn text(bytes: Vec<u8>) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|error| StoreError::corrupt(error.to_string()))
 }

@@ -109,6 +109,7 @@ async fn empty(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
     }
     let some = || vec![id(), Param::Int(STEP as i64)];
     while db.execute(sql::DROP_SOME_ASKS, some()).await?.len() == STEP {}
+    while db.execute(sql::DROP_SOME_FOUND, some()).await?.len() == STEP {}
     db.forget().await?;
     db.execute(sql::NOTHING_LEFT, vec![id()]).await.map(drop)
 }

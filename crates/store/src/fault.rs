@@ -151,6 +151,8 @@ pub enum Fault {
     Ask {
         id: InteractionId,
     },
+    /// What its events are found by is not what they say.
+    Search,
 }
 
 impl fmt::Display for Fault {
@@ -183,6 +185,7 @@ impl fmt::Display for Fault {
             Self::HeadChanged { seq } => write!(f, "the head is not that of event {seq}"),
             Self::State { seq } => write!(f, "the stored state is not what the events to {seq} come to"),
             Self::Opening => f.write_str("what is stored about its opening is not what event 1 says"),
+            Self::Search => f.write_str("what its events are found by is not what they say"),
             Self::Ask { id } => write!(f, "the stored ask {id} is not what the events come to"),
         }
     }

@@ -14,10 +14,7 @@ use holdstead_protocol::{
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DeviceRecord, DueList, EraseError,
-    Erasure, Fault, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule,
-    PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord, Unmarked,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord, Unmarked,
 };
 
 /// A call of the journal.
@@ -129,6 +126,27 @@ impl Journal for FaultyJournal {
 
     async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError> {
         self.may("asks")?.asks(query).await
+    }
+
+    async fn decisions(
+        &self,
+        owner: &OwnerId,
+        before: Option<(Timestamp, InteractionId)>,
+        limit: u32,
+    ) -> Result<Vec<DecidedRecord>, StoreError> {
+        self.may("decisions")?.decisions(owner, before, limit).await
+    }
+
+    async fn decision(
+        &self,
+        owner: &OwnerId,
+        id: InteractionId,
+    ) -> Result<Option<DecidedRecord>, StoreError> {
+        self.may("decision")?.decision(owner, id).await
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError> {
+        self.may("search")?.search(query).await
     }
 
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {

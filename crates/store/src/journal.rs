@@ -11,9 +11,10 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueList, EraseError, Erasure,
-    Fault, Heads, Notary, People, PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, SqliteJournal, StoreError,
+    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueList,
+    EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey, QueryPlan,
+    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SqliteJournal,
+    StoreError,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -47,6 +48,21 @@ pub trait Journal: People {
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError>;
 
     async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError>;
+
+    /// Asks that are over, behind this place, the newest first.
+    async fn decisions(
+        &self,
+        owner: &OwnerId,
+        before: Option<(Timestamp, InteractionId)>,
+        limit: u32,
+    ) -> Result<Vec<DecidedRecord>, StoreError>;
+
+    /// One of them; `None` while it is open, and where it is somebody else's.
+    async fn decision(&self, owner: &OwnerId, id: InteractionId)
+    -> Result<Option<DecidedRecord>, StoreError>;
+
+    /// Events of this owner that have all the words, the newest first.
+    async fn search(&self, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError>;
 
     /// How many asks of this owner are live.
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError>;

@@ -41,6 +41,7 @@ mod refold;
 mod round;
 mod rounds;
 mod rows;
+mod search;
 mod secrets;
 mod sql;
 mod sqlite;
@@ -63,11 +64,10 @@ pub use people::{People, Revision, token_hash};
 pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
 pub use record::{
-    Appended, AskFilter, AskQuery, AskRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
-    LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
+    Appended, AskFilter, AskQuery, AskRecord, DecidedRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf, SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
 };
 pub use round::Round;
+pub use search::{FoundPlace, FoundRecord, SearchQuery};
 pub use sqlite::SqliteJournal;
 
 /// The most that the data of one event may have, in bytes.

@@ -4,12 +4,13 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use holdstead_core::{Ask, Head, Rejection, Session, State, decide, fold};
+use holdstead_core::{Ask, Head, Rejection, Session, State, decide, findable, fold};
 use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::backend::Item;
 use crate::chain::{self, Hash, Salt};
 use crate::rows::{EventRow, SessionPlan, ask_row, head_row, opening_row};
+use crate::search::FoundRow;
 use crate::{AppendError, Appended, EVENT_LIMIT, StoreError};
 
 /// A journal's head as it is stored.
@@ -130,6 +131,7 @@ struct Draft {
     events: Vec<EventRow>,
     new_asks: BTreeSet<InteractionId>,
     changed_asks: BTreeSet<InteractionId>,
+    found: Vec<FoundRow>,
 }
 
 impl Draft {
@@ -152,6 +154,7 @@ impl Draft {
             events: Vec::new(),
             new_asks: BTreeSet::new(),
             changed_asks: BTreeSet::new(),
+            found: Vec::new(),
         }
     }
 
@@ -206,6 +209,11 @@ impl Draft {
                 self.changed_asks.insert(id);
             }
         }
+        if let Some((owner, found)) =
+            self.state.session().and_then(|now| Some((&now.head.owner, findable(now, event)?)))
+        {
+            self.found.push(FoundRow::of(session, owner, event, found));
+        }
         if let (None, EventBody::SessionOpened(opened)) = (self.last_at, &event.body) {
             self.opened = Some((opened.clone(), event.at));
         }
@@ -249,6 +257,7 @@ impl Draft {
             events: self.events,
             new_asks: rows(self.new_asks)?,
             changed_asks: rows(self.changed_asks)?,
+            found: self.found,
         }))
     }
 }

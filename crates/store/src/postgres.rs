@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::db::{Db, Param, Row, Snapshot};
+use crate::search::Language;
 use crate::store::Store;
 use crate::{Claim, StoreError, postgres_write, refold};
 
@@ -64,6 +65,11 @@ const SETTINGS: &str = "
     SET plan_cache_mode = force_generic_plan;
     SET jit = off";
 
+/// Rare words are looked up in their own index, which is read as a bitmap; those that are everywhere are met soon enough on
+/// the way back through time. Which it is, the server knows from the words.
+const FOR_WORDS: &str = "SET LOCAL enable_bitmapscan = on;
+    SET LOCAL plan_cache_mode = force_custom_plan";
+
 impl Postgres {
     async fn connect(url: &str) -> Result<Self, StoreError> {
         let mut options = PgConnectOptions::from_str(url)
@@ -115,6 +121,7 @@ fn migrations() -> Migrator {
     let seventh = include_str!("../migrations/postgres/0007_guard.sql").into_sql_str();
     let eighth = include_str!("../migrations/postgres/0008_sessions_by_state.sql").into_sql_str();
     let ninth = include_str!("../migrations/postgres/0009_archive.sql").into_sql_str();
+    let tenth = include_str!("../migrations/postgres/0010_search.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -126,6 +133,7 @@ fn migrations() -> Migrator {
         Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
         Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
         Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
+        Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
         Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
     ])
 }
@@ -192,6 +200,19 @@ impl Backend for Postgres {
 impl Db for Postgres {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
         Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?))
+    }
+
+    fn language(&self) -> Language {
+        postgres_write::LANGUAGE
+    }
+
+    async fn find(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        let mut transaction = self.transaction("BEGIN READ ONLY").await?;
+        sqlx::raw_sql(FOR_WORDS).execute(&mut *transaction).await?;
+        let query = sqlx::query_with(sql, arguments(params)?).persistent(false);
+        let found = query.fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(rows(found))
     }
 
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {

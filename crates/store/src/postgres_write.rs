@@ -11,6 +11,7 @@ use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
 use crate::plan::{self, Loaded};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow};
+use crate::search::{FoundRow, Language};
 use crate::{StoreError, decode, sql};
 
 pub(crate) const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -65,6 +66,7 @@ pub(crate) async fn write(
     insert_events(connection, plan.sessions.values().flat_map(|session| &session.events)).await?;
     insert_asks(connection, plan.sessions.values().flat_map(|session| &session.new_asks)).await?;
     update_asks(connection, plan.sessions.values().flat_map(|session| &session.changed_asks)).await?;
+    insert_found(connection, plan.sessions.values().flat_map(|session| &session.found)).await?;
 
     let mut written: Vec<_> = items.iter().map(|_| Written::Busy).collect();
     for (index, result) in indexes.into_iter().zip(plan.results) {
@@ -248,9 +250,9 @@ async fn insert_asks<'r>(
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc) \
+        "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc, decided_at) \
          SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::bool[], $5::bigint[], $6::bigint[], \
-         $7::bigint[], $8::bigint[], $9::bytea[])",
+         $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[])",
     )
     .bind(column(&rows, |ask| ask.id.uuid()))
     .bind(column(&rows, |ask| ask.session.uuid()))
@@ -261,6 +263,7 @@ async fn insert_asks<'r>(
     .bind(column(&rows, |ask| decode::number(ask.request_seq)))
     .bind(column(&rows, |ask| ask.response_seq.map(decode::number)))
     .bind(column(&rows, |ask| ask.doc.as_slice()))
+    .bind(column(&rows, |ask| ask.decided_at.map(Timestamp::micros)))
     .execute(connection)
     .await?;
     Ok(())
@@ -276,9 +279,9 @@ async fn update_asks<'r>(
     }
     sqlx::query(
         "UPDATE asks a SET live = new.live, due_at = new.due_at, request_seq = new.request_seq, \
-         response_seq = new.response_seq, doc = new.doc \
-         FROM UNNEST($1::uuid[], $2::bool[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[]) \
-         AS new (id, live, due_at, request_seq, response_seq, doc) WHERE a.id = new.id",
+         response_seq = new.response_seq, doc = new.doc, decided_at = new.decided_at \
+         FROM UNNEST($1::uuid[], $2::bool[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[]) \
+         AS new (id, live, due_at, request_seq, response_seq, doc, decided_at) WHERE a.id = new.id",
     )
     .bind(column(&rows, |ask| ask.id.uuid()))
     .bind(column(&rows, |ask| ask.live))
@@ -286,6 +289,46 @@ async fn update_asks<'r>(
     .bind(column(&rows, |ask| decode::number(ask.request_seq)))
     .bind(column(&rows, |ask| ask.response_seq.map(decode::number)))
     .bind(column(&rows, |ask| ask.doc.as_slice()))
+    .bind(column(&rows, |ask| ask.decided_at.map(Timestamp::micros)))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(crate) const LANGUAGE: Language = Language {
+    find: "SELECT f.session_id AS id, f.session_id, f.seq, f.kind, f.at, f.interaction_id, f.text, s.title, \
+           s.state_version FROM search f JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
+           WHERE f.owner = $1 AND array_to_tsvector(string_to_array(f.words, ' ')) @@ $2::text::tsquery \
+           AND (f.at, f.session_id, f.seq) < ($3, $4, $5) \
+           ORDER BY f.at DESC, f.session_id DESC, f.seq DESC LIMIT $6",
+    add: "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    beginning: ":*",
+    quote: '\'',
+    and: " & ",
+};
+
+async fn insert_found<'r>(
+    connection: &mut PgConnection,
+    rows: impl Iterator<Item = &'r FoundRow>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
+         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::text[], \
+         $8::text[]) ON CONFLICT (session_id, seq) DO NOTHING",
+    )
+    .bind(column(&rows, |row| row.session.uuid()))
+    .bind(column(&rows, |row| decode::number(row.seq)))
+    .bind(column(&rows, |row| row.kind))
+    .bind(column(&rows, |row| row.owner.as_str()))
+    .bind(column(&rows, |row| row.at.micros()))
+    .bind(column(&rows, |row| row.interaction.map(InteractionId::uuid)))
+    .bind(column(&rows, |row| row.text.as_str()))
+    .bind(column(&rows, |row| row.words.as_str()))
     .execute(connection)
     .await?;
     Ok(())

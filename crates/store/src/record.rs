@@ -80,6 +80,15 @@ pub struct AskRecord {
     pub agent_state: AgentState,
 }
 
+/// An ask that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecidedRecord {
+    pub record: AskRecord,
+    pub decided_at: Timestamp,
+    /// The session's folder.
+    pub cwd: Option<String>,
+}
+
 /// A page of asks, the oldest first.
 #[derive(Debug, Clone)]
 pub struct AskQuery {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use holdstead_core::{STATE_VERSION, State, fold};
+use holdstead_core::{STATE_VERSION, State, findable, fold};
 use holdstead_protocol::{Event, Seq, SessionId, Timestamp};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::plan::words_of;
 use crate::rows::{self, AskRow, HeadRow};
+use crate::search::FoundRow;
 use crate::{StoreError, decode, sql};
 
 /// How many events are read at a time.
@@ -29,9 +30,21 @@ pub(crate) async fn query(
     sql: &'static str,
     params: Vec<Param>,
 ) -> Result<Vec<Row>, StoreError> {
+    rows_of(db, || db.query(sql, params.clone())).await
+}
+
+/// The same for a query for words.
+pub(crate) async fn find(db: &dyn Db, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+    rows_of(db, || db.find(sql, params.clone())).await
+}
+
+async fn rows_of<F>(db: &dyn Db, look: impl Fn() -> F + Send) -> Result<Vec<Row>, StoreError>
+where
+    F: Future<Output = Result<Vec<Row>, StoreError>> + Send,
+{
     let mut tried = BTreeSet::new();
     loop {
-        let rows = db.query(sql, params.clone()).await?;
+        let rows = look().await?;
         let mut outdated = BTreeSet::new();
         for row in &rows {
             if decode::is_outdated(row)? {
@@ -77,16 +90,29 @@ pub(crate) async fn refold(db: &dyn Db, session: SessionId) -> Result<(), StoreE
     if !outdated(&db.query(sql::SESSION, id()).await?)? {
         return Ok(());
     }
-    let mut folded = Folded { session, state: State::Unopened, last: None };
-    // Most is read before the head is locked: nobody else waits for a long journal.
-    folded.read_on(&mut *db.snapshot().await?).await?;
+    let mut folded = Folded { session, state: State::Unopened, last: None, found: Vec::new() };
+    db.execute(sql::DROP_FOUND, id()).await?;
+    // Most is read before the head is locked for good: nobody else waits for a long journal.
+    loop {
+        let rows = db.query(sql::READ, folded.page()).await?;
+        if !folded.take(rows)? {
+            break;
+        }
+        folded.flush(db).await?;
+    }
     let mut locked = db.begin(Some(session)).await?;
     let rows = locked.query(sql::SESSION, id()).await?;
     let Some(row) = rows.first().filter(|_| matches!(outdated(&rows), Ok(true))) else { return Ok(()) };
     let (head, asks) = match decode::erasure(row)? {
         Some(_) => (decode::erased_head(session, row)?, Vec::new()),
         None => {
-            folded.read_on(&mut *locked).await?;
+            loop {
+                let rows = locked.query(sql::READ, folded.page()).await?;
+                if !folded.take(rows)? {
+                    break;
+                }
+            }
+            add_found(db, &mut *locked, std::mem::take(&mut folded.found)).await?;
             folded.rows(row)?
         }
     };
@@ -99,22 +125,47 @@ struct Folded {
     session: SessionId,
     state: State,
     last: Option<(Seq, Timestamp)>,
+    /// What was not written yet.
+    found: Vec<FoundRow>,
 }
 
 impl Folded {
-    async fn read_on(&mut self, snapshot: &mut dyn Snapshot) -> Result<(), StoreError> {
-        loop {
-            let after = self.last.map_or(Seq::START, |(seq, _)| seq);
-            let page =
-                vec![Param::Id(self.session.uuid()), Param::Int(decode::number(after)), Param::Int(PAGE)];
-            let events = snapshot.query(sql::READ, page).await?;
-            let events = events.iter().map(decode::event).collect::<Result<Vec<Event>, _>>()?;
-            let Some(last) = events.last() else { return Ok(()) };
-            self.last = Some((last.seq, last.at));
-            let state = &mut self.state;
-            catch_unwind(AssertUnwindSafe(|| events.iter().for_each(|event| fold(state, event))))
-                .map_err(|panic| StoreError::Panicked { what: words_of(&*panic) })?;
+    /// What comes behind that which was read.
+    fn page(&self) -> Vec<Param> {
+        let after = self.last.map_or(Seq::START, |(seq, _)| seq);
+        vec![Param::Id(self.session.uuid()), Param::Int(decode::number(after)), Param::Int(PAGE)]
+    }
+
+    /// Whether there may be more.
+    fn take(&mut self, rows: Vec<Row>) -> Result<bool, StoreError> {
+        let events = rows.iter().map(decode::event).collect::<Result<Vec<Event>, _>>()?;
+        let Some(last) = events.last() else { return Ok(false) };
+        self.last = Some((last.seq, last.at));
+        catch_unwind(AssertUnwindSafe(|| events.iter().for_each(|event| self.fold(event))))
+            .map_err(|panic| StoreError::Panicked { what: words_of(&*panic) })?;
+        Ok(true)
+    }
+
+    fn fold(&mut self, event: &Event) {
+        fold(&mut self.state, event);
+        if let Some(session) = self.state.session()
+            && let Some(found) = findable(session, event)
+        {
+            self.found.push(FoundRow::of(self.session, &session.head.owner, event, found));
         }
+    }
+
+    /// What events are found by never changes, so it can be written before the rest. With the head locked: nobody erases
+    /// the session meanwhile.
+    async fn flush(&mut self, db: &dyn Db) -> Result<(), StoreError> {
+        let mut locked = db.begin(Some(self.session)).await?;
+        let rows = locked.query(sql::SESSION, vec![Param::Id(self.session.uuid())]).await?;
+        let erased = rows.first().map(decode::erasure).transpose()?.flatten();
+        let found = std::mem::take(&mut self.found);
+        if erased.is_none() {
+            add_found(db, &mut *locked, found).await?;
+        }
+        locked.commit().await
     }
 
     fn rows(self, head: &Row) -> Result<(HeadRow, Vec<AskRow>), StoreError> {
@@ -126,6 +177,13 @@ impl Folded {
         let asks = asks.collect::<Result<_, _>>()?;
         Ok((rows::head_row(self.session, &session.head, seq, at, decode::hash(head, "head_hash")?)?, asks))
     }
+}
+
+async fn add_found(db: &dyn Db, locked: &mut dyn Snapshot, found: Vec<FoundRow>) -> Result<(), StoreError> {
+    for row in found {
+        locked.query(db.language().add, row.params()).await?;
+    }
+    Ok(())
 }
 
 /// Puts another state and other asks in the place of a session's own.
@@ -155,6 +213,7 @@ async fn replace(locked: &mut dyn Snapshot, head: HeadRow, asks: Vec<AskRow>) ->
             Param::MaybeInt(ask.due_at.map(Timestamp::micros)),
             Param::Int(decode::number(ask.request_seq)),
             Param::MaybeInt(ask.response_seq.map(decode::number)),
+            Param::MaybeInt(ask.decided_at.map(Timestamp::micros)),
             Param::Bytes(ask.doc),
         ];
         locked.query(sql::ADD_ASK, params).await?;

@@ -5,6 +5,7 @@ use holdstead_protocol::{InteractionId, OwnerId, Seq, SessionId, SessionOpened, 
 
 use crate::StoreError;
 use crate::chain::{self, Hash, Salt};
+use crate::search::FoundRow;
 
 /// The agent of an owner's own journal, which is no conversation and is not listed.
 const OWNER_JOURNAL: &str = "owner";
@@ -18,6 +19,7 @@ pub(crate) struct SessionPlan {
     pub(crate) events: Vec<EventRow>,
     pub(crate) new_asks: Vec<AskRow>,
     pub(crate) changed_asks: Vec<AskRow>,
+    pub(crate) found: Vec<FoundRow>,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,7 @@ pub(crate) struct AskRow {
     pub(crate) due_at: Option<Timestamp>,
     pub(crate) request_seq: Seq,
     pub(crate) response_seq: Option<Seq>,
+    pub(crate) decided_at: Option<Timestamp>,
     pub(crate) doc: Vec<u8>,
 }
 
@@ -112,6 +115,7 @@ pub(crate) fn ask_row(
         due_at: due_at(ask),
         request_seq: ask.request_seq,
         response_seq: ask.responses.last().map(|response| response.seq),
+        decided_at: ask.decided_at,
         doc: bytes(ask)?,
     })
 }

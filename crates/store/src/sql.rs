@@ -24,7 +24,8 @@ pub(crate) const REPLACE_HEAD: &str = "UPDATE sessions SET last_seq = $2, last_a
     archived_by = $10 WHERE id = $1";
 pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
 pub(crate) const ADD_ASK: &str = "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, \
-    response_seq, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    response_seq, decided_at, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+pub(crate) const DROP_FOUND: &str = "DELETE FROM search WHERE session_id = $1";
 
 macro_rules! sessions {
     ($rest:literal) => {
@@ -57,10 +58,14 @@ pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished AND id > $1 ORDE
 
 macro_rules! asks {
     ($rest:literal) => {
+        asks!("", $rest)
+    };
+    ($more:literal, $rest:literal) => {
         concat!(
             "SELECT a.id, a.session_id, a.opened_at, a.doc, q.data AS request, r.data AS response, \
-             s.title, s.agent, s.agent_state, s.state_version \
-             FROM asks a \
+             s.title, s.agent, s.agent_state, s.state_version",
+            $more,
+            " FROM asks a \
              JOIN events q ON q.session_id = a.session_id AND q.seq = a.request_seq \
              LEFT JOIN events r ON r.session_id = a.session_id AND r.seq = a.response_seq \
              JOIN sessions s ON s.id = a.session_id AND s.erased_at IS NULL ",
@@ -81,6 +86,14 @@ pub(crate) const LIVE_ASKS_IN_SESSION: &str = asks!(
 pub(crate) const ALL_ASKS_IN_SESSION: &str =
     asks!("WHERE a.session_id = $1 AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4");
 
+pub(crate) const DECISIONS: &str = asks!(
+    ", s.opened, a.decided_at",
+    "WHERE a.owner = $1 AND a.decided_at IS NOT NULL AND (a.decided_at, a.id) < ($2, $3) \
+     ORDER BY a.decided_at DESC, a.id DESC LIMIT $4"
+);
+pub(crate) const DECISION: &str =
+    asks!(", s.opened, a.decided_at", "WHERE a.id = $1 AND a.owner = $2 AND a.decided_at IS NOT NULL");
+
 pub(crate) const LIVE_COUNT: &str = "SELECT count(*) AS n FROM asks WHERE owner = $1 AND live = TRUE";
 pub(crate) const DUE: &str = "SELECT a.id, a.session_id, a.doc, s.state_version FROM asks a \
     JOIN sessions s ON s.id = a.session_id WHERE a.due_at <= $1 ORDER BY a.due_at LIMIT $2";
@@ -88,7 +101,11 @@ pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORD
 
 /// An ask's row as it is stored, to be compared with what it should be.
 pub(crate) const ASK_ROWS: &str = "SELECT id, session_id, owner, live, opened_at, due_at, request_seq, \
-    response_seq, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
+    response_seq, decided_at, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
+
+/// The same of what its events are found by.
+pub(crate) const FOUND_ROWS: &str = "SELECT session_id, seq, kind, owner, at, interaction_id, text, words FROM search \
+    WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
 /// What the lists of sessions are made from, to be compared with what it should be.
 pub(crate) const OPENING: &str = "SELECT owner, agent, title, opened, opened_at, listed, unfinished, \
@@ -140,6 +157,8 @@ pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = 
     agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7, unfinished = TRUE WHERE id = $1";
 pub(crate) const DROP_SOME_ASKS: &str = "DELETE FROM asks WHERE id IN \
     (SELECT id FROM asks WHERE session_id = $1 LIMIT $2) RETURNING id";
+pub(crate) const DROP_SOME_FOUND: &str = "DELETE FROM search WHERE session_id = $1 AND seq IN \
+    (SELECT seq FROM search WHERE session_id = $1 ORDER BY seq LIMIT $2) RETURNING seq";
 pub(crate) const NOTHING_LEFT: &str =
     "UPDATE sessions SET unfinished = FALSE WHERE id = $1 AND erased_at IS NOT NULL";
 
@@ -260,6 +279,9 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("live asks in session", LIVE_ASKS_IN_SESSION, page(id())),
         ("all asks in session", ALL_ASKS_IN_SESSION, page(id())),
         ("live count", LIVE_COUNT, vec![owner()]),
+        ("decisions", DECISIONS, page(owner())),
+        ("decision", DECISION, vec![id(), owner()]),
+        ("found rows", FOUND_ROWS, vec![id(), Param::Int(0), Param::Int(50)]),
         ("due", DUE, vec![Param::Int(0), Param::Int(50)]),
         ("next due", NEXT_DUE, vec![Param::Int(0)]),
         ("journals", JOURNALS, vec![id(), Param::Int(50)]),

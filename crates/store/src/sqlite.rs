@@ -19,6 +19,7 @@ use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::clock::{Clock, SystemClock, keep_runtime_busy};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
+use crate::search::Language;
 use crate::store::Store;
 use crate::{Claim, StoreError, owners_alone, refold, sqlite_write};
 
@@ -161,6 +162,7 @@ fn migrations() -> Migrator {
     let seventh = include_str!("../migrations/sqlite/0007_guard.sql").into_sql_str();
     let eighth = include_str!("../migrations/sqlite/0008_sessions_by_state.sql").into_sql_str();
     let ninth = include_str!("../migrations/sqlite/0009_archive.sql").into_sql_str();
+    let tenth = include_str!("../migrations/sqlite/0010_search.sql").into_sql_str();
     let twelfth = include_str!("../migrations/sqlite/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -172,6 +174,7 @@ fn migrations() -> Migrator {
         Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
         Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
         Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
+        Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
         Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
     ])
 }
@@ -230,6 +233,14 @@ impl Backend for Sqlite {
 impl Db for Sqlite {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
         self.run(&self.readers, sql, params).await
+    }
+
+    fn language(&self) -> Language {
+        sqlite_write::LANGUAGE
+    }
+
+    async fn find(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        self.query(sql, params).await
     }
 
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {

@@ -9,6 +9,7 @@ use crate::backend::{Item, Tried, WriteError, Written};
 use crate::db::Row;
 use crate::plan::{self, Loaded};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
+use crate::search::{FoundRow, Language};
 use crate::{StoreError, decode, sql};
 
 /// Statements for up to this many rows are kept prepared.
@@ -40,7 +41,7 @@ pub(crate) async fn write(
     }
     let plan = plan::plan(items, loaded, now, rand::random)?;
     insert_events(connection, plan.sessions.values().flat_map(|session| &session.events)).await?;
-    for SessionPlan { head, opening, new_asks, changed_asks, .. } in plan.sessions.values() {
+    for SessionPlan { head, opening, new_asks, changed_asks, found, .. } in plan.sessions.values() {
         match opening {
             Some(opening) => insert_head(connection, head, opening).await?,
             None => update_head(connection, head).await?,
@@ -50,6 +51,9 @@ pub(crate) async fn write(
         }
         for ask in changed_asks {
             update_ask(connection, ask).await?;
+        }
+        for row in found {
+            insert_found(connection, row).await?;
         }
     }
     let written = plan.results.into_iter().map(|result| Written::Done(Box::new(result)));
@@ -189,6 +193,7 @@ async fn insert_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(
         .bind(ask.due_at.map(Timestamp::micros))
         .bind(decode::number(ask.request_seq))
         .bind(ask.response_seq.map(decode::number))
+        .bind(ask.decided_at.map(Timestamp::micros))
         .bind(ask.doc.as_slice())
         .execute(connection)
         .await?;
@@ -197,7 +202,8 @@ async fn insert_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(
 
 async fn update_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6 WHERE id = $1",
+        "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6, decided_at = $7 \
+         WHERE id = $1",
     )
     .bind(ask.id.uuid())
     .bind(ask.live)
@@ -205,7 +211,40 @@ async fn update_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(
     .bind(decode::number(ask.request_seq))
     .bind(ask.response_seq.map(decode::number))
     .bind(ask.doc.as_slice())
+    .bind(ask.decided_at.map(Timestamp::micros))
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Its places are given by time, each millisecond having two million.
+pub(crate) const LANGUAGE: Language = Language {
+    find: "SELECT f.id, f.session_id, f.seq, f.kind, f.at, f.interaction_id, f.text, s.title, s.state_version \
+           FROM search_words w JOIN search f ON f.id = w.rowid \
+           JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
+           WHERE w.search_words MATCH $2 AND f.owner = $1 AND w.rowid < coalesce( \
+           (SELECT id FROM search WHERE session_id = $4 AND seq = $5), min($3 / 1000, 4398046511103) << 21) \
+           ORDER BY w.rowid DESC LIMIT $6",
+    add: "INSERT INTO search (id, session_id, seq, kind, owner, at, interaction_id, text, words) VALUES ( \
+          coalesce((SELECT max(id) + 1 FROM search \
+                    WHERE id BETWEEN ($5 / 1000) << 21 AND (($5 / 1000 + 1) << 21) - 1), ($5 / 1000) << 21), \
+          $1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    beginning: "*",
+    quote: '"',
+    and: " AND ",
+};
+
+async fn insert_found(connection: &mut SqliteConnection, row: &FoundRow) -> Result<(), StoreError> {
+    sqlx::query(LANGUAGE.add)
+        .bind(row.session.uuid())
+        .bind(decode::number(row.seq))
+        .bind(row.kind)
+        .bind(row.owner.as_str())
+        .bind(row.at.micros())
+        .bind(row.interaction.map(InteractionId::uuid))
+        .bind(row.text.as_str())
+        .bind(row.words.as_str())
+        .execute(connection)
+        .await?;
     Ok(())
 }

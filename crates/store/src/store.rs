@@ -15,10 +15,10 @@ use crate::db::{Db, Param, Row};
 use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
-    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DueAsk, DueList, EraseError, Erasure,
-    Fault, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret,
-    SecretsOf, SessionQuery, SessionRecord, SessionsOnly, StoreError, audit, decode, erase, export, refold,
-    rounds, rows, secrets, sql,
+    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueAsk, DueList,
+    EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan,
+    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SessionsOnly,
+    StoreError, audit, decode, erase, export, refold, rounds, rows, search, secrets, sql,
 };
 
 /// A journal on the database `D`.
@@ -121,6 +121,33 @@ impl<D: Db + 'static> Journal for Store<D> {
         let from = vec![within.clone(), Param::Int(at), Param::Id(id)];
         let behind = |row: &Row| Ok(vec![within.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
         page(&*self.db, sql, from, behind, query.limit, decode::ask).await
+    }
+
+    async fn decisions(
+        &self,
+        owner: &OwnerId,
+        before: Option<(Timestamp, InteractionId)>,
+        limit: u32,
+    ) -> Result<Vec<DecidedRecord>, StoreError> {
+        let owner = Param::Text(owner.to_string());
+        let (at, id) = before.map_or((i64::MAX, Uuid::max()), |(at, ask)| (at.micros(), ask.uuid()));
+        let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
+        let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("decided_at")?), row_id(row)?]);
+        page(&*self.db, sql::DECISIONS, from, behind, limit, decode::decided).await
+    }
+
+    async fn decision(
+        &self,
+        owner: &OwnerId,
+        id: InteractionId,
+    ) -> Result<Option<DecidedRecord>, StoreError> {
+        let params = vec![Param::Id(id.uuid()), Param::Text(owner.to_string())];
+        let rows = refold::query(&*self.db, sql::DECISION, params).await?;
+        rows.first().map(decode::decided).transpose()
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError> {
+        search::find(&*self.db, query).await
     }
 
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {

@@ -67,9 +67,10 @@ pub(crate) fn decide(
             late_answer::expired(session, ask, command, body_digest, now)
         }
         AskState::Closed { closing: Closing::AnsweredLate } => Err(lost(command.interaction_id, ask)),
-        AskState::Closed { closing: Closing::Cancelled } => {
-            Err(Rejection::Dead { closing: Closing::Cancelled })
-        }
+        AskState::Closed { closing: Closing::Cancelled } => Err(match &ask.closed_by {
+            Some(by) => Rejection::Stopped { by: by.clone() },
+            None => Rejection::Dead { closing: Closing::Cancelled },
+        }),
     }
 }
 

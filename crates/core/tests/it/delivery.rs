@@ -355,6 +355,7 @@ fn what_programs_fetch_is_not_held_by_the_session() {
 fn call_ended(call: &str, input: serde_json::Value) -> Command {
     let tool_call_id = ToolCallId::new(call).expect("a good id");
     Command::Record(vec![Output::ToolCallEnd(ToolCallEnd {
+        tool_name: None,
         decision: None,
         turn_id: turn(1),
         tool_call_id,

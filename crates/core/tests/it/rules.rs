@@ -286,10 +286,7 @@ fn an_interrupt_kills_the_asks_and_a_later_answer_is_refused() {
     for n in [1, 2] {
         assert_eq!(world.ask(n).state, AskState::Closed { closing: Closing::Cancelled });
     }
-    assert_eq!(
-        world.rejected(respond(1, 1, "k", approve())),
-        Rejection::Dead { closing: Closing::Cancelled }
-    );
+    assert_eq!(world.rejected(respond(1, 1, "k", approve())), Rejection::Stopped { by: "Ada".to_owned() });
 }
 
 #[test]
@@ -325,10 +322,8 @@ fn an_ended_session_refuses_everything_but_looking_back() {
     assert_eq!(world.rejected(ask(question(2))), Rejection::Ended);
     assert!(world.ok(ask(question(1))).is_empty(), "asking again finds what became of it");
     assert_eq!(world.rejected(resume(2)), Rejection::Ended);
-    assert_eq!(
-        world.rejected(respond(1, 1, "k", answer("SQLite"))),
-        Rejection::Dead { closing: Closing::Cancelled }
-    );
+    let stopped = Rejection::Stopped { by: "ana".to_owned() };
+    assert_eq!(world.rejected(respond(1, 1, "k", answer("SQLite"))), stopped);
     assert_eq!(world.rejected(open()), Rejection::AlreadyOpen);
 }
 

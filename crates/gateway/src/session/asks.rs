@@ -65,7 +65,7 @@ impl SessionTask {
     async fn open_ask(&mut self, ask: Ask, judged: &Judged) -> Result<InteractionId, GatewayError> {
         let Some(process) = &self.process else { return Err(GatewayError::Closing) };
         let (capabilities, turn_id) = (process.capabilities, process.turn);
-        let response_id = process.made_by.get(&ask.tool_call_id).copied();
+        let response_id = process.made_by.get(&ask.tool_call_id).map(|(message, _)| *message);
         let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
         let deadline = match ask.timeout_ms {
             Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),

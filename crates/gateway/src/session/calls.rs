@@ -64,7 +64,9 @@ impl SessionTask {
                 Some(end) => end.decision = decision,
                 None => {
                     let (tool_call_id, input) = (ask.tool_call_id.clone(), ask.input.clone());
-                    self.now(Output::ToolCallEnd(ToolCallEnd { turn_id, tool_call_id, input, decision }));
+                    let tool_name = Some(ask.tool_name.clone());
+                    let end = ToolCallEnd { turn_id, tool_call_id, tool_name, input, decision };
+                    self.now(Output::ToolCallEnd(end));
                 }
             }
             self.keep_words().await?;

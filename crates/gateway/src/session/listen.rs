@@ -66,7 +66,7 @@ impl SessionTask {
                 self.deltas.let_go();
             }
             AgentEvent::ToolCallStart { tool_call_id, tool_name, parents } => {
-                process.made_by.insert(tool_call_id.clone(), message_id);
+                process.made_by.insert(tool_call_id.clone(), (message_id, tool_name.clone()));
                 self.now(Output::ToolCallStart(ToolCallStart {
                     turn_id,
                     message_id,
@@ -76,9 +76,17 @@ impl SessionTask {
                 }))
             }
             AgentEvent::ToolCallEnd { tool_call_id, input } => {
+                let tool_name = process.made_by.get(&tool_call_id).map(|(_, tool)| tool.clone());
                 // What rules say about it may follow at once, and then rides with it.
                 self.deltas.let_go();
-                self.soon(Output::ToolCallEnd(ToolCallEnd { turn_id, tool_call_id, input, decision: None }));
+                let decision = None;
+                self.soon(Output::ToolCallEnd(ToolCallEnd {
+                    turn_id,
+                    tool_call_id,
+                    tool_name,
+                    input,
+                    decision,
+                }));
             }
             AgentEvent::ToolResult { tool_call_id, output, is_error } => {
                 self.now(Output::ToolResult(ToolResult { turn_id, tool_call_id, output, is_error }));

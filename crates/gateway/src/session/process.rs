@@ -34,8 +34,8 @@ pub(super) struct Process {
     pub(super) turn: Option<TurnId>,
     /// The message its words belong to.
     pub(super) message: MessageId,
-    /// Which message of this turn made each call.
-    pub(super) made_by: HashMap<ToolCallId, MessageId>,
+    /// Which message of this turn made each call, and of which tool.
+    pub(super) made_by: HashMap<ToolCallId, (MessageId, String)>,
     /// What this process asked and has no resolution for yet.
     pub(super) asked: HashMap<ToolCallId, InteractionId>,
     /// What was written to it and it has not acknowledged.

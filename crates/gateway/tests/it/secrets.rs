@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_agents::{AgentEvent, Resolution};
-use holdstead_core::Rejection;
+use holdstead_core::{Rejection, SearchWords};
 use holdstead_gateway::{
     CallerAsk, Gateway, GatewayConfig, GatewayError, Interaction, Person, Reprompt, ResponseHandler,
     ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
@@ -102,6 +102,13 @@ async fn the_agent_is_told_the_secret_and_the_journal_is_not() {
     nothing_is_kept(&talk.gateway).await;
     let written = written(&talk).await;
     assert!(written.contains(SECRET) && !written.contains("hunter2"), "{written}");
+    let find = async |word: &str| {
+        let words = SearchWords::of(word).unwrap();
+        talk.gateway.search(&owner("ada"), words, None, 10).await.unwrap().results
+    };
+    assert_eq!((find("pin").await.len(), find("hunter2").await.len(), find("secret").await.len()), (1, 0, 0));
+    let decided = talk.gateway.decisions(&owner("ada"), None, 10).await.unwrap().decisions;
+    assert_eq!(decided[0].words.as_deref(), Some(SECRET));
 }
 
 #[tokio::test(start_paused = true)]

@@ -23,9 +23,8 @@ async fn an_interrupt_cancels_the_asks_and_the_next_message_works() {
     assert_eq!(cancelled, asked);
     for (ask, draft) in [(&question, answer(json!({ "store": "a" }))), (&approval, approve())] {
         let refused = respond(&talk.gateway, ask, draft).await;
-        let Err(GatewayError::Rejected(Rejection::Dead { closing: Closing::Cancelled })) = refused else {
-            panic!("{refused:?}")
-        };
+        let Err(GatewayError::Rejected(Rejection::Stopped { by })) = refused else { panic!("{refused:?}") };
+        assert_eq!(by, "Ada");
     }
     let done = talk.done().await;
     assert_eq!((done.reason, done.by.as_deref()), (StopReason::Interrupted, Some("Ada")));
@@ -54,7 +53,7 @@ async fn an_interrupt_stops_a_parked_agent_without_starting_it() {
     assert_eq!((done.reason, done.by.as_deref()), (StopReason::Interrupted, Some("Ada")));
     assert_eq!(talk.pid(), pid);
     let refused = respond(&talk.gateway, &ask, answer(json!({ "store": "a" }))).await;
-    assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::Dead { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::Stopped { .. }))), "{refused:?}");
     talk.say("say And now?").await;
     talk.completed().await;
     assert_eq!(said(&talk), "And now?");

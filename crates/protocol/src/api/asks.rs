@@ -23,6 +23,9 @@ pub struct Interaction {
     pub opened_at: Timestamp,
     #[serde(flatten)]
     pub state: AskState,
+    /// The person who stopped its turn or ended its session, where that closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// Its call ran, and not with the input that was approved; the journal has the input that ran.

@@ -1,6 +1,7 @@
 //! Bodies of the HTTP API.
 
 mod asks;
+mod found;
 mod history;
 mod pairing;
 mod passkeys;
@@ -12,6 +13,9 @@ mod short;
 pub use asks::{
     AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse,
     ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany, SnoozeAsk,
+};
+pub use found::{
+    Decision, DecisionBy, DecisionOutcome, DecisionPage, ExportFormat, Found, FoundKind, SearchPage,
 };
 pub use history::{
     PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,

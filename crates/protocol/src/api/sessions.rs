@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentBox, AgentState, Event, InteractionId, MessageId, Opener, PermissionMode, Seq, SessionId, Timestamp,
-    TurnId, VariableValue, Variables,
+    AgentBox, AgentState, Event, InteractionId, MessageId, Opener, PermissionMode, Seq, SessionId,
+    StopReason, Timestamp, TurnId, VariableValue, Variables,
 };
 
 /// Open a session.
@@ -79,6 +79,9 @@ pub struct Session {
     /// The last event: where a client that reads on from here will be complete.
     pub seq: Seq,
     pub state: AgentState,
+    /// How its last turn ended. Left out before the first one and while one is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_stop: Option<StopReason>,
     /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
     #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
     pub boxed: Option<AgentBox>,

@@ -3,6 +3,7 @@
 mod aliases;
 mod devices;
 mod events;
+mod found;
 mod interactions;
 mod login;
 mod mcp;
@@ -107,6 +108,9 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(interactions::respond))
         .routes(routes!(interactions::snooze, interactions::unsnooze))
         .routes(routes!(interactions::respond_to_many))
+        .routes(routes!(found::decisions))
+        .routes(routes!(found::export))
+        .routes(routes!(found::search))
         .routes(routes!(rules::list, rules::add))
         .routes(routes!(rules::revoke))
         .routes(routes!(rules::explain))

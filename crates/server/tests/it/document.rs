@@ -71,3 +71,15 @@ fn every_operation_says_what_it_does() {
     }
     assert_eq!(silent, Vec::<String>::new());
 }
+
+#[test]
+fn every_operation_says_in_a_line_what_it_does() {
+    let document = holdstead_server::openapi();
+    let paths = document["paths"].as_object().expect("paths");
+    let operations = paths.values().filter_map(Value::as_object).flat_map(|methods| methods.values());
+    let silent: Vec<_> = operations
+        .filter(|one| !one["operationId"].is_null() && one["summary"].as_str().unwrap_or_default().is_empty())
+        .map(|one| &one["operationId"])
+        .collect();
+    assert_eq!(silent, Vec::<&Value>::new());
+}

@@ -7,6 +7,7 @@ mod devices;
 mod document;
 mod doors;
 mod erasing;
+mod found;
 mod gate;
 mod listening;
 mod login;

@@ -123,7 +123,7 @@ pub(crate) async fn a_rewritten_chain_is_found(fixture: &Fixture) {
     let office = Office::new(journal);
     let (session, _) = journal_of_seven(fixture).await;
     sign(journal).await;
-    for sql in ["DELETE FROM events", "DELETE FROM asks", "DELETE FROM sessions"] {
+    for sql in ["DELETE FROM events", "DELETE FROM asks", "DELETE FROM search", "DELETE FROM sessions"] {
         fixture.run(sql, sql).await;
     }
     journal

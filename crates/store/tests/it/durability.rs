@@ -252,6 +252,7 @@ pub(crate) async fn bytes_survive_as_they_were(fixture: &Fixture) {
     )
     .expect("JSON");
     let end = ToolCallEnd {
+        tool_name: None,
         decision: None,
         turn_id: TurnId::generate(),
         tool_call_id: ToolCallId::new("toolu_1").expect("an id"),

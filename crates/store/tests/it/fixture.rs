@@ -167,6 +167,14 @@ impl Fixture {
         }
     }
 
+    /// The index of what a session's events are found by.
+    pub(crate) fn found_by_session(&self) -> &'static str {
+        match &self.place {
+            Place::Memory { .. } | Place::File { .. } => "search_by_session",
+            Place::Postgres { .. } => "search_pkey",
+        }
+    }
+
     pub(crate) async fn end(self) {
         if let Place::Postgres { name, pool, .. } = &self.place
             && !pool.is_closed()

@@ -14,6 +14,7 @@ mod people;
 mod private;
 mod queries;
 mod rounds;
+mod searching;
 mod secrets;
 mod settle;
 mod unreadable;
@@ -123,6 +124,16 @@ conformance! {
         others_write_while_a_session_is_erased,
         an_erasure_that_was_cut_off_goes_on,
         a_mark_that_nobody_signed_is_found,
+    }
+    searching {
+        what_people_look_for_is_found,
+        the_newest_are_found_first_in_pages,
+        odd_queries_find_nothing_and_break_nothing,
+        what_is_odd_is_kept_and_found,
+        nothing_is_found_of_an_erased_session,
+        journals_of_before_are_found_once_they_are_folded,
+        what_was_changed_beside_the_journal_is_found_out,
+        decisions_come_in_pages_the_newest_first,
     }
     secrets {
         a_secret_is_kept_until_it_is_dropped,

@@ -238,15 +238,17 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
     fixture.run("ANALYZE", "ANALYZE sessions, events, asks").await;
     for plan in without.into_iter().chain(plans().await) {
         let index = match plan.name {
-            "read" | "session" | "ask" | "journals" | "signed journals" | "unsigned" | "checkpoint"
-            | "checkpoints" | "last checkpoint" | "secret" | "login link" | "ticket" | "person"
-            | "device" => "primary key",
+            "read" | "session" | "ask" | "decision" | "journals" | "signed journals" | "unsigned"
+            | "checkpoint" | "checkpoints" | "last checkpoint" | "secret" | "login link" | "ticket"
+            | "person" | "device" => "primary key",
             "person by handle" | "people" => "people_by_handle",
             "device by hash" => "devices_by_hash",
             "devices" => "devices_by_person",
             "changed devices" => "devices_by_change",
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",
+            "decisions" => "asks_by_decision",
+            "found rows" => fixture.found_by_session(),
             "unarchived sessions" => "sessions_unarchived",
             "archived sessions" => "sessions_archived",
             "sessions in state" => "sessions_by_state",

@@ -254,6 +254,7 @@ class _Interaction(TypedDict):
 
 
 class Interaction(_Interaction, total=False):
+    closedBy: str | None
     closing: Closing
     cut: Cut | None
     delivery: Delivery | None

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AddPasskeyData, AddPasskeyErrors, AddPasskeyResponses, AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ChallengePasskeyData, ChallengePasskeyErrors, ChallengePasskeyResponses, ConfirmWithPasskeyData, ConfirmWithPasskeyErrors, ConfirmWithPasskeyResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListPasskeysData, ListPasskeysErrors, ListPasskeysResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenNetworkData, OpenNetworkErrors, OpenNetworkResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PairData, PairErrors, PairResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RemovePasskeyData, RemovePasskeyErrors, RemovePasskeyResponses, RequirePasskeyData, RequirePasskeyErrors, RequirePasskeyResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowNetworkData, ShowNetworkErrors, ShowNetworkResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
+import type { AddPasskeyData, AddPasskeyErrors, AddPasskeyResponses, AddRuleData, AddRuleErrors, AddRuleResponses, ArchiveSessionData, ArchiveSessionErrors, ArchiveSessionResponses, AskData, AskErrors, AskResponses, ChallengePasskeyData, ChallengePasskeyErrors, ChallengePasskeyResponses, ConfirmWithPasskeyData, ConfirmWithPasskeyErrors, ConfirmWithPasskeyResponses, ConnectSocketData, ConnectSocketErrors, ConnectSocketResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EraseSessionData, EraseSessionErrors, EraseSessionResponses, ExplainCallData, ExplainCallErrors, ExplainCallResponses, ExportDecisionsData, ExportDecisionsErrors, ExportDecisionsResponses, HealthzData, HealthzErrors, HealthzResponses, InboxEventsData, InboxEventsErrors, InboxEventsResponse, InboxEventsResponses, InterruptSessionData, InterruptSessionErrors, InterruptSessionResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListDecisionsData, ListDecisionsErrors, ListDecisionsResponses, ListDevicesData, ListDevicesErrors, ListDevicesResponses, ListInteractionsData, ListInteractionsErrors, ListInteractionsResponses, ListPasskeysData, ListPasskeysErrors, ListPasskeysResponses, ListRulesData, ListRulesErrors, ListRulesResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListTrustsData, ListTrustsErrors, ListTrustsResponses, LogDeviceOutData, LogDeviceOutErrors, LogDeviceOutResponses, LoginData, LoginErrors, LoginResponses, LogOutEverywhereData, LogOutEverywhereErrors, LogOutEverywhereResponses, MakeLoginLinkData, MakeLoginLinkErrors, MakeLoginLinkResponses, MakeTicketData, MakeTicketErrors, MakeTicketResponses, McpData, McpErrors, McpResponses, MeData, MeErrors, MeResponses, OpenapiData, OpenapiErrors, OpenapiResponses, OpenNetworkData, OpenNetworkErrors, OpenNetworkResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PairData, PairErrors, PairResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RehearseRulesData, RehearseRulesErrors, RehearseRulesResponses, RemovePasskeyData, RemovePasskeyErrors, RemovePasskeyResponses, RequirePasskeyData, RequirePasskeyErrors, RequirePasskeyResponses, RespondData, RespondErrors, RespondResponses, RespondToManyData, RespondToManyErrors, RespondToManyResponses, RevokeRuleData, RevokeRuleErrors, RevokeRuleResponses, RevokeTrustData, RevokeTrustErrors, RevokeTrustResponses, SearchData, SearchErrors, SearchResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SessionEventsData, SessionEventsErrors, SessionEventsResponses, SetInteractionModeData, SetInteractionModeErrors, SetInteractionModeResponses, SetVariablesData, SetVariablesErrors, SetVariablesResponses, ShortApproveData, ShortApproveErrors, ShortApproveResponses, ShortDenyData, ShortDenyErrors, ShortDenyResponses, ShortEventsData, ShortEventsErrors, ShortEventsResponse, ShortEventsResponses, ShortSubmitAnswersData, ShortSubmitAnswersErrors, ShortSubmitAnswersResponses, ShowFolderFilesData, ShowFolderFilesErrors, ShowFolderFilesResponses, ShowInteractionData, ShowInteractionErrors, ShowInteractionResponses, ShowNetworkData, ShowNetworkErrors, ShowNetworkResponses, ShowSessionData, ShowSessionErrors, ShowSessionResponses, SnoozeInteractionData, SnoozeInteractionErrors, SnoozeInteractionResponses, SuggestRulesData, SuggestRulesErrors, SuggestRulesResponses, TrustFolderData, TrustFolderErrors, TrustFolderResponses, UnarchiveSessionData, UnarchiveSessionErrors, UnarchiveSessionResponses, UnsnoozeInteractionData, UnsnoozeInteractionErrors, UnsnoozeInteractionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -113,6 +113,24 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
 export const listAgents = <ThrowOnError extends boolean = false>(options?: Options<ListAgentsData, ThrowOnError>) => (options?.client ?? client).get<ListAgentsResponses, ListAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/agents',
+    ...options
+});
+
+/**
+ * The asks that are over, the newest first: what was asked, what became of it, by whom, how long it took.
+ */
+export const listDecisions = <ThrowOnError extends boolean = false>(options?: Options<ListDecisionsData, ThrowOnError>) => (options?.client ?? client).get<ListDecisionsResponses, ListDecisionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/decisions',
+    ...options
+});
+
+/**
+ * All decisions in one file. A field of CSV that a spreadsheet would take for a formula begins with an apostrophe.
+ */
+export const exportDecisions = <ThrowOnError extends boolean = false>(options: Options<ExportDecisionsData, ThrowOnError>) => (options.client ?? client).get<ExportDecisionsResponses, ExportDecisionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/decisions/export',
     ...options
 });
 
@@ -443,6 +461,15 @@ export const suggestRules = <ThrowOnError extends boolean = false>(options?: Opt
 export const revokeRule = <ThrowOnError extends boolean = false>(options: Options<RevokeRuleData, ThrowOnError>) => (options.client ?? client).delete<RevokeRuleResponses, RevokeRuleErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/rules/{id}',
+    ...options
+});
+
+/**
+ * Look for words in titles, people's messages, calls and decisions. What agents write and tools return is not searched.
+ */
+export const search = <ThrowOnError extends boolean = false>(options: Options<SearchData, ThrowOnError>) => (options.client ?? client).get<SearchResponses, SearchErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/search',
     ...options
 });
 

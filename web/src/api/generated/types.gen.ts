@@ -427,6 +427,84 @@ export type Decider = {
 };
 
 /**
+ * An ask that is over: what was asked, what became of it, by whom, and how long it took.
+ */
+export type Decision = {
+    agent: string;
+    by?: DecisionBy | null;
+    /**
+     * The session's folder.
+     */
+    cwd?: string | null;
+    decidedAt: Timestamp;
+    interactionId: InteractionId;
+    /**
+     * `approval`, `question` or `form`.
+     */
+    kind: string;
+    marks?: Array<CallMark>;
+    openedAt: Timestamp;
+    outcome: DecisionOutcome;
+    /**
+     * The rules that were saved with it.
+     */
+    remembered?: Array<string>;
+    sessionId: SessionId;
+    sessionTitle?: string | null;
+    surface?: Surface | null;
+    /**
+     * What was asked: the command, the path, the question. The beginning, where it is long.
+     */
+    text: string;
+    toolName: string;
+    /**
+     * From the one to the other.
+     */
+    waitedMs: number;
+    /**
+     * What the person said: a reason, or the answers. Never a secret. The beginning, where it is long.
+     */
+    words?: string | null;
+};
+
+/**
+ * Who or what ended an ask.
+ */
+export type DecisionBy = {
+    is: 'person';
+    name: string;
+} | {
+    is: 'rule';
+    layer?: Layer | null;
+    text: string;
+} | {
+    grantId: GrantId;
+    is: 'grant';
+} | {
+    interactionId: InteractionId;
+    is: 'earlier';
+};
+
+/**
+ * How an ask ended.
+ */
+export type DecisionOutcome = {
+    settlement: Settlement;
+    state: 'settled';
+} | {
+    closing: Closing;
+    state: 'closed';
+};
+
+export type DecisionPage = {
+    decisions: Array<Decision>;
+    /**
+     * Pass it as `before` to get the next page.
+     */
+    next?: string | null;
+};
+
+/**
  * How far a settlement has come on its way to the agent.
  */
 export type Delivery = {
@@ -724,6 +802,30 @@ export type FormCall = {
 };
 
 /**
+ * One place where all the words are.
+ */
+export type Found = {
+    at: Timestamp;
+    interactionId?: InteractionId | null;
+    kind: FoundKind;
+    /**
+     * The event that it stands in.
+     */
+    seq: Seq;
+    sessionId: SessionId;
+    sessionTitle?: string | null;
+    /**
+     * The part around the first hit.
+     */
+    text: string;
+};
+
+/**
+ * What was found.
+ */
+export type FoundKind = 'session' | 'message' | 'call' | 'decision';
+
+/**
  * A remembered approval.
  */
 export type Grant = Rule & {
@@ -804,6 +906,10 @@ export type Incarnation = number;
  */
 export type Interaction = AskState & {
     agent: string;
+    /**
+     * The person who stopped its turn or ended its session, where that closed it.
+     */
+    closedBy?: string | null;
     cut?: Cut | null;
     delivery?: Delivery | null;
     /**
@@ -1655,6 +1761,14 @@ export type SavedRule = {
  */
 export type Scope = 'once' | 'session' | 'hour' | 'always';
 
+export type SearchPage = {
+    /**
+     * Pass it as `before` to get the next page.
+     */
+    next?: string | null;
+    results: Array<Found>;
+};
+
 export type SendMessage = {
     text: string;
 };
@@ -1712,6 +1826,7 @@ export type Session = {
      * How many clients watch it now that can show asks, with a token that may answer.
      */
     interactiveClients: number;
+    lastStop?: StopReason | null;
     /**
      * How many asks wait for a person.
      */
@@ -2003,6 +2118,10 @@ export type ToolCallEnd = {
     decision?: CallDecision | null;
     input: unknown;
     toolCallId: ToolCallId;
+    /**
+     * As its start has it. Missing in journals of before.
+     */
+    toolName?: string | null;
     turnId: TurnId;
 };
 
@@ -2371,6 +2490,62 @@ export type ListAgentsResponses = {
 };
 
 export type ListAgentsResponse = ListAgentsResponses[keyof ListAgentsResponses];
+
+export type ListDecisionsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Only those that have all these words in what was asked or answered. The last word may be the beginning of one.
+         */
+        q?: string;
+        /**
+         * `next` of the page before.
+         */
+        before?: string;
+        limit?: number;
+    };
+    url: '/v1/decisions';
+};
+
+export type ListDecisionsErrors = {
+    default: Problem;
+};
+
+export type ListDecisionsError = ListDecisionsErrors[keyof ListDecisionsErrors];
+
+export type ListDecisionsResponses = {
+    200: DecisionPage;
+};
+
+export type ListDecisionsResponse = ListDecisionsResponses[keyof ListDecisionsResponses];
+
+export type ExportDecisionsData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * In what form all decisions are exported.
+         */
+        format: 'csv' | 'jsonl';
+    };
+    url: '/v1/decisions/export';
+};
+
+export type ExportDecisionsErrors = {
+    default: Problem;
+};
+
+export type ExportDecisionsError = ExportDecisionsErrors[keyof ExportDecisionsErrors];
+
+export type ExportDecisionsResponses = {
+    /**
+     * the newest first
+     */
+    200: string;
+};
+
+export type ExportDecisionsResponse = ExportDecisionsResponses[keyof ExportDecisionsResponses];
 
 export type LogOutEverywhereData = {
     body?: never;
@@ -3063,6 +3238,35 @@ export type RevokeRuleResponses = {
 };
 
 export type RevokeRuleResponse = RevokeRuleResponses[keyof RevokeRuleResponses];
+
+export type SearchData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * All these words. The last one may be the beginning of one.
+         */
+        q: string;
+        /**
+         * `next` of the page before.
+         */
+        before?: string;
+        limit?: number;
+    };
+    url: '/v1/search';
+};
+
+export type SearchErrors = {
+    default: Problem;
+};
+
+export type SearchError = SearchErrors[keyof SearchErrors];
+
+export type SearchResponses = {
+    200: SearchPage;
+};
+
+export type SearchResponse = SearchResponses[keyof SearchResponses];
 
 export type ListSessionsData = {
     body?: never;

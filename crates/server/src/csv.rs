@@ -1,0 +1,88 @@
+//! Decisions as rows of a table, by RFC 4180.
+//!
+//! What an agent or a person wrote may begin like a formula, and spreadsheets run those: such a field gets an apostrophe
+//! before it, which they take for "this is text".
+
+use holdstead_protocol::api::{Decision, DecisionBy, DecisionOutcome};
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) const HEADER: &str = "decidedAt,openedAt,waitedMs,outcome,by,decider,surface,kind,toolName,text,words,remembered,\
+marks,agent,cwd,sessionTitle,sessionId,interactionId\r\n";
+
+pub(crate) fn row(decision: &Decision) -> String {
+    let outcome = match decision.outcome {
+        DecisionOutcome::Settled { settlement } => word(&settlement),
+        DecisionOutcome::Closed { closing } => word(&closing),
+    };
+    let (by, decider) = match &decision.by {
+        Some(DecisionBy::Person { name }) => ("person", name.clone()),
+        Some(DecisionBy::Rule { text, .. }) => ("rule", text.clone()),
+        Some(DecisionBy::Grant { grant_id }) => ("grant", grant_id.to_string()),
+        Some(DecisionBy::Earlier { interaction_id }) => ("earlier", interaction_id.to_string()),
+        None => ("", String::new()),
+    };
+    let marks: Vec<_> =
+        decision.marks.iter().map(|mark| format!("{}: {}", word(&mark.risk), mark.text)).collect();
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    let fields = [
+        decision.decided_at.to_string(),
+        decision.opened_at.to_string(),
+        decision.waited_ms.to_string(),
+        outcome,
+        by.to_owned(),
+        decider,
+        decision.surface.map(|surface| word(&surface)).unwrap_or_default(),
+        decision.kind.clone(),
+        decision.tool_name.clone(),
+        decision.text.clone(),
+        optional(&decision.words),
+        decision.remembered.join("\n"),
+        marks.join("\n"),
+        decision.agent.clone(),
+        optional(&decision.cwd),
+        optional(&decision.session_title),
+        decision.session_id.to_string(),
+        decision.interaction_id.to_string(),
+    ];
+    fields.iter().map(|text| field(text)).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+/// As it is written in JSON.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+fn field(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_no_formulas() {
+        for (text, written) in [
+            ("ls -l", "ls -l"),
+            ("", ""),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("one\r\ntwo", "\"one\r\ntwo\""),
+            ("=1+1", "'=1+1"),
+            ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            ("+1", "'+1"),
+            ("-rf", "'-rf"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "\"'\r=1\""),
+        ] {
+            assert_eq!(field(text), written);
+        }
+    }
+}
