@@ -303,9 +303,11 @@ pub(crate) const LANGUAGE: Language = Language {
            ORDER BY f.at DESC, f.session_id DESC, f.seq DESC LIMIT $6",
     add: "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    vocabulary: None,
     beginning: ":*",
     quote: '\'',
     and: " & ",
+    or: " | ",
 };
 
 async fn insert_found<'r>(

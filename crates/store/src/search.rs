@@ -10,6 +10,9 @@ use sha2::{Digest as _, Sha256};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::{StoreError, decode, refold, sql};
 
+/// So many words that begin alike are looked for one by one. More of them are each in few events.
+const MOST_WORDS: i64 = 32;
+
 /// What to look for.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
@@ -45,10 +48,13 @@ pub struct FoundRecord {
 pub(crate) struct Language {
     pub(crate) find: &'static str,
     pub(crate) add: &'static str,
+    /// Lists words that begin so, where looking for all of them is faster than for their beginning.
+    pub(crate) vocabulary: Option<&'static str>,
     /// Between a word that may go on and the next one.
     pub(crate) beginning: &'static str,
     pub(crate) quote: char,
     pub(crate) and: &'static str,
+    pub(crate) or: &'static str,
 }
 
 /// What stands for one event.
@@ -124,12 +130,15 @@ fn kind_mark(kind: FoundKind) -> String {
 
 /// The newest first. Nothing is found of sessions that are erased, even while they are being emptied.
 pub(crate) async fn find(db: &dyn Db, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError> {
-    let Language { find, beginning, quote, and, .. } = db.language();
-    let word = |word: &str| format!("{quote}{word}{quote}");
+    let Language { find, quote, and, .. } = db.language();
     let marks = std::iter::once(owner_mark(&query.owner)).chain(query.kind.map(kind_mark));
-    let whole = marks.chain(query.words.whole.iter().cloned()).map(|one| word(&one));
-    let begins = query.words.beginning.iter().map(|one| format!("{}{beginning}", word(one)));
-    let words = whole.chain(begins).collect::<Vec<_>>().join(and);
+    let whole = marks.chain(query.words.whole.iter().cloned()).map(|word| format!("{quote}{word}{quote}"));
+    let mut words: Vec<_> = whole.collect();
+    if let Some(beginning) = &query.words.beginning {
+        let Some(begins) = beginning_with(db, beginning).await? else { return Ok(Vec::new()) };
+        words.push(begins);
+    }
+    let words = words.join(and);
     let before =
         query.before.map_or((i64::MAX, uuid::Uuid::max(), i64::MAX), |FoundPlace { at, session, seq }| {
             (at.micros(), session.uuid(), decode::number(seq))
@@ -156,6 +165,22 @@ pub(crate) async fn find(db: &dyn Db, query: SearchQuery) -> Result<Vec<FoundRec
             session_title: row.maybe_bytes("title")?.map(decode::text).transpose()?,
         })
     }))
+}
+
+/// Words that begin so, as a query; `None` where there are none.
+async fn beginning_with(db: &dyn Db, beginning: &str) -> Result<Option<String>, StoreError> {
+    let Language { vocabulary, beginning: goes_on, quote, or, .. } = db.language();
+    let any = Some(format!("{quote}{beginning}{quote}{goes_on}"));
+    let Some(sql) = vocabulary else { return Ok(any) };
+    let last = format!("{beginning}{}", char::MAX);
+    let params = vec![Param::Text(beginning.to_owned()), Param::Text(last), Param::Int(MOST_WORDS + 1)];
+    let rows = db.query(sql, params).await?;
+    if rows.len() as i64 > MOST_WORDS {
+        return Ok(any);
+    }
+    let word = |row: &Row| row.text("term").map(|word| format!("{quote}{word}{quote}"));
+    let words = rows.iter().map(word).collect::<Result<Vec<_>, _>>()?;
+    Ok((!words.is_empty()).then(|| format!("({})", words.join(or))))
 }
 
 fn kind(row: &Row) -> Result<FoundKind, StoreError> {

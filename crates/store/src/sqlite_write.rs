@@ -229,9 +229,11 @@ pub(crate) const LANGUAGE: Language = Language {
           coalesce((SELECT max(id) + 1 FROM search \
                     WHERE id BETWEEN ($5 / 1000) << 21 AND (($5 / 1000 + 1) << 21) - 1), ($5 / 1000) << 21), \
           $1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    vocabulary: Some("SELECT term FROM search_vocabulary WHERE term >= $1 AND term <= $2 LIMIT $3"),
     beginning: "*",
     quote: '"',
     and: " AND ",
+    or: " OR ",
 };
 
 async fn insert_found(connection: &mut SqliteConnection, row: &FoundRow) -> Result<(), StoreError> {

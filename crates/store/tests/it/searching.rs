@@ -34,13 +34,17 @@ async fn find(journal: &dyn Journal, words: &str) -> Vec<(FoundKind, Seq)> {
 }
 
 fn call(tool: &str, input: Value) -> Command {
+    Command::Record(outputs(tool, input))
+}
+
+fn outputs(tool: &str, input: Value) -> Vec<Output> {
     let turn_id = TurnId::generate();
     let tool_call_id = ToolCallId::new("toolu_1").expect("an id");
     let tool_name = Some(tool.to_owned());
     let end = ToolCallEnd { turn_id, tool_call_id: tool_call_id.clone(), tool_name, input, decision: None };
     let output = json!("printed by the tool");
     let result = ToolResult { turn_id, tool_call_id, output, is_error: false };
-    Command::Record(vec![Output::ToolCallEnd(end), Output::ToolResult(result)])
+    vec![Output::ToolCallEnd(end), Output::ToolResult(result)]
 }
 
 /// Title (1), message (2), words of the agent (3), a call and its result (4, 5), an ask (6), its answer (7).
@@ -101,11 +105,12 @@ pub(crate) async fn the_newest_are_found_first_in_pages(fixture: &Fixture) {
     let places: Vec<_> = found.iter().map(|one| (one.place.at, one.place.session, one.place.seq)).collect();
     assert_eq!(places, expected);
     // Many at one moment are all found, once each.
-    let calls = (0..50).map(|n| match call("Bash", json!({ "command": format!("together {n}") })) {
-        Command::Record(outputs) => outputs,
-        other => panic!("{other:?}"),
-    });
+    let calls = (0..50).map(|n| outputs("Bash", json!({ "command": format!("together {n}") })));
     journal.append(one, Command::Record(calls.flatten().collect())).await.expect("called");
+    // A beginning of many words, too.
+    let many = (0..50).map(|n| outputs("Bash", json!({ "command": format!("bulk{n} bulkhead") })));
+    journal.append(two, Command::Record(many.flatten().collect())).await.expect("called");
+    assert_eq!((find(journal, "bul").await.len(), find(journal, "bulk4").await.len()), (50, 11));
     let mut found: Vec<_> = find(journal, "together").await.into_iter().map(|(_, seq)| seq).collect();
     found.sort();
     found.dedup();
