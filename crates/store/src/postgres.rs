@@ -65,10 +65,13 @@ const SETTINGS: &str = "
     SET plan_cache_mode = force_generic_plan;
     SET jit = off";
 
-/// Rare words are looked up in their own index, which is read as a bitmap; those that are everywhere are met soon enough on
-/// the way back through time. Which it is, the server knows from the words.
+/// Words are looked up in their own index, which is read as a bitmap.
 const FOR_WORDS: &str = "SET LOCAL enable_bitmapscan = on;
     SET LOCAL plan_cache_mode = force_custom_plan";
+/// Words that are everywhere are met soon enough on the way back through time.
+const BACK_THROUGH_TIME: &str = "SET LOCAL enable_bitmapscan = off";
+/// Of words in more events than this, the newest are found by going back through time.
+const RARE: i64 = 20_000;
 
 impl Postgres {
     async fn connect(url: &str) -> Result<Self, StoreError> {
@@ -209,6 +212,16 @@ impl Db for Postgres {
     async fn find(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
         let mut transaction = self.transaction("BEGIN READ ONLY").await?;
         sqlx::raw_sql(FOR_WORDS).execute(&mut *transaction).await?;
+        // The server's guess at how many events have a word is too rough to choose by.
+        let Some(Param::Text(words)) = params.get(1) else { return Err(StoreError::corrupt("no words")) };
+        let few = sqlx::query_scalar(postgres_write::COUNT_FOUND).bind(words.as_str()).bind(RARE + 1);
+        let few: i64 = few.persistent(false).fetch_one(&mut *transaction).await?;
+        let sql = if few <= RARE {
+            sql
+        } else {
+            sqlx::raw_sql(BACK_THROUGH_TIME).execute(&mut *transaction).await?;
+            postgres_write::FIND_COMMON
+        };
         let query = sqlx::query_with(sql, arguments(params)?).persistent(false);
         let found = query.fetch_all(&mut *transaction).await?;
         transaction.commit().await?;

@@ -295,12 +295,27 @@ async fn update_asks<'r>(
     Ok(())
 }
 
+/// Where each is at its best: the order by time is either that of an index or, with `+ 0`, of none.
+macro_rules! find {
+    ($at:literal) => {
+        concat!(
+            "SELECT f.session_id AS id, f.session_id, f.seq, f.kind, f.at, f.interaction_id, f.text, s.title, \
+             s.state_version FROM search f JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
+             WHERE f.owner = $1 AND array_to_tsvector(string_to_array(f.words, ' ')) @@ $2::text::tsquery AND (",
+            $at,
+            ", f.session_id, f.seq) < ($3, $4, $5) ORDER BY ",
+            $at,
+            " DESC, f.session_id DESC, f.seq DESC LIMIT $6"
+        )
+    };
+}
+
+pub(crate) const FIND_COMMON: &str = find!("f.at");
+pub(crate) const COUNT_FOUND: &str = "SELECT count(*) FROM (SELECT 1 FROM search \
+    WHERE array_to_tsvector(string_to_array(words, ' ')) @@ $1::text::tsquery LIMIT $2) AS few";
+
 pub(crate) const LANGUAGE: Language = Language {
-    find: "SELECT f.session_id AS id, f.session_id, f.seq, f.kind, f.at, f.interaction_id, f.text, s.title, \
-           s.state_version FROM search f JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
-           WHERE f.owner = $1 AND array_to_tsvector(string_to_array(f.words, ' ')) @@ $2::text::tsquery \
-           AND (f.at, f.session_id, f.seq) < ($3, $4, $5) \
-           ORDER BY f.at DESC, f.session_id DESC, f.seq DESC LIMIT $6",
+    find: find!("f.at + 0"),
     add: "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
     vocabulary: None,
