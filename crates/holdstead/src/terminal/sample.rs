@@ -49,6 +49,7 @@ fn interaction(key: &str, input: Value, body: AskBody) -> Interaction {
         seq: Seq(1),
         opened_at: Timestamp::from_micros(1_000_000),
         state: AskState::Open,
+        closed_by: None,
         delivery: None,
         ran_other_than_approved: false,
         parked: false,
