@@ -14,7 +14,11 @@ use holdstead_protocol::{
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError, TicketRecord, Unmarked,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DeviceRecord, DueList,
+    EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary,
+    PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round,
+    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError,
+    TicketRecord, Unmarked,
 };
 
 /// A call of the journal.

@@ -64,7 +64,9 @@ pub use people::{People, Revision, token_hash};
 pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
 pub use record::{
-    Appended, AskFilter, AskQuery, AskRecord, DecidedRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf, SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
+    Appended, AskFilter, AskQuery, AskRecord, DecidedRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
+    LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf,
+    SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
 };
 pub use round::Round;
 pub use search::{FoundPlace, FoundRecord, SearchQuery};
