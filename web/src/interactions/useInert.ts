@@ -38,7 +38,8 @@ export function useInert(card: RefObject<HTMLElement | null>, showing: string): 
     until.current = performance.now() + INERT_MS;
     setInert(true);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setInert(false), INERT_MS);
+    // Never drawn as awake before it is: timers may be early by a moment.
+    timer.current = setTimeout(() => setInert(false), INERT_MS + 20);
   }, []);
   const isInert = useCallback(() => {
     if (pressedAt() >= until.current) return false;
