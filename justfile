@@ -239,6 +239,11 @@ show-web-phone: _web-shows
 show-web-passkey: _web-shows
     cd web && node shows/passkey.mjs
 
+# Pages around the inbox: a decision found among 100,000, CSV against the journal, erased, snoozed on two devices, palette,
+# first run.
+show-web-desk: _web-shows
+    cd web && node shows/desk.mjs
+
 # axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
 show-web-a11y: _web-shows
     cd web && node shows/a11y.mjs

@@ -40,6 +40,12 @@ await run(async ({ gateway, browser, open }) => {
     await page.goto(`${gateway.url}/rules`);
     await page.getByText("You have saved no rules").waitFor();
     await look_at("remembered approvals, none");
+    const explained = await gateway.session(`explains ${look.name}`);
+    await page.reload();
+    await page.getByLabel("What would happen with…").fill("ls && rm -rf dist");
+    await page.getByText("It would ask you").waitFor();
+    await look_at("a call explained");
+    await gateway.call("DELETE", `/v1/sessions/${explained}`);
     await remembered(gateway);
     await page.reload();
     await page.getByRole("button", { name: "Revoke" }).waitFor();
@@ -47,8 +53,11 @@ await run(async ({ gateway, browser, open }) => {
     await press("Revoke");
     await page.getByText("You have saved no rules").waitFor();
     await page.goto(`${gateway.url}/decided`);
-    await page.getByRole("heading", { name: "Decided" }).waitFor();
+    await page.getByRole("main").getByRole("listitem").first().waitFor();
     await look_at("decided");
+    await page.getByLabel("Find a decision").fill("zzz");
+    await page.getByText("No decision has").waitFor();
+    await look_at("decided, nothing found");
     await page.goto(`${gateway.url}/you`);
     await page.getByText("(this browser)").waitFor();
     await look_at("you");
@@ -63,9 +72,12 @@ await run(async ({ gateway, browser, open }) => {
     await page.getByRole("dialog").waitFor();
     await look_at("keys");
     await page.keyboard.press("Escape");
+    await page.goto(`${gateway.url}/sessions`);
+    await press("Show archived");
+    await page.getByRole("button", { name: "Hide archived" }).waitFor();
+    await look_at("sessions");
     await page.goto(`${gateway.url}${isPhone ? "/sessions" : "/"}`);
     await page.getByRole("button", { name: "New session", exact: true }).waitFor();
-    if (isPhone) await look_at("sessions");
     await press("New session");
     await page.getByRole("dialog").waitFor();
     await look_at("new session");
@@ -88,6 +100,13 @@ await run(async ({ gateway, browser, open }) => {
     if (isPhone) await page.getByRole("button", { name: "Answer" }).waitFor();
     else await card(page);
     await look_at("a session with an ask");
+    await press("Stop");
+    await page.getByRole("button", { name: "Stop and cancel 1 ask" }).waitFor();
+    await look_at("stopping a turn that asks");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^ls -la/ }).click();
+    await page.getByText("total 0").waitFor();
+    await look_at("a call opened");
     await goToAsk(session);
     await look_at("an approval");
     for (const name of ["Remember…", "Edit", "Deny…"]) {

@@ -9,6 +9,7 @@ import {
   type CallToExplain,
   challengePasskey,
   confirmWithPasskey,
+  type DecisionPage,
   type DevicePage,
   type EventPage,
   type ExplainedCall,
@@ -22,6 +23,7 @@ import {
   interruptSession,
   type LoggedIn,
   listAgents,
+  listDecisions,
   listDevices,
   listInteractions,
   listPasskeys,
@@ -53,10 +55,12 @@ import {
   respondToMany,
   revokeRule,
   type SavedRule,
+  type SearchPage,
   type Session,
   type SessionPage,
   type SnoozeAsk,
   type SuggestionPage,
+  search,
   sendMessage,
   sessionEvents,
   setInteractionMode,
@@ -76,7 +80,7 @@ import {
 import { client } from "./generated/client.gen";
 import { askPasskey, makePasskey } from "./passkey";
 import { Problem } from "./problem";
-import { token } from "./token";
+import { authorization, token } from "./token";
 
 const PATIENCE_MS = 20_000;
 
@@ -157,6 +161,18 @@ export const gateway = {
   snooze: (id: string, body: SnoozeAsk) => take<Interaction>(snoozeInteraction({ path: { id }, body })),
   unsnooze: (id: string) => take<Interaction>(unsnoozeInteraction({ path: { id } })),
   setMode: (client: string, mode: InteractionMode) => take<void>(setInteractionMode({ body: { client, mode } })),
+  decisions: ({ q, before }: { q: string; before: string | undefined }) =>
+    take<DecisionPage>(listDecisions({ query: { ...(q && { q }), ...(before && { before }), limit: 50 } })),
+  /** However long it takes: it may be a hundred thousand lines. */
+  exportDecisions: async (format: "csv" | "jsonl"): Promise<Blob> => {
+    const answer = await fetch(`/v1/decisions/export?format=${format}`, {
+      headers: authorization(),
+      cache: "no-store",
+    });
+    if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => ({})));
+    return answer.blob();
+  },
+  search: (q: string) => take<SearchPage>(search({ query: { q, limit: 12 } })),
   rules: () => take<RulePage>(listRules()),
   explain: (body: CallToExplain) => take<ExplainedCall>(explainCall({ body })),
   suggestions: () => take<SuggestionPage>(suggestRules()),

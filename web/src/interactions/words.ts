@@ -230,7 +230,7 @@ export function waiting(ask: Ask, age: string): string {
   return ask.parked ? `Parked, ${age}: your answer starts it again` : `Waiting for you, ${age}`;
 }
 
-const SURFACE: Record<Surface, string> = {
+export const SURFACE: Record<Surface, string> = {
   web: "in the browser",
   terminal: "in the terminal",
   push: "from a notification",

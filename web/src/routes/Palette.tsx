@@ -54,7 +54,8 @@ function Finder({ box }: { box: RefObject<HTMLInputElement | null> }) {
       MOST_OF_A_KIND,
     ),
   }));
-  if (found.entries.length > 0) groups.push({ group: "Found", entries: found.entries });
+  for (const group of new Set(found.entries.map((entry) => entry.group)))
+    groups.push({ group, entries: found.entries.filter((entry) => entry.group === group) });
   const shown = groups.flatMap(({ entries }) => entries);
   const chosen = Math.min(at, Math.max(0, shown.length - 1));
   const choose = (entry: Entry | undefined) => {

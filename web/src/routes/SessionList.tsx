@@ -63,7 +63,8 @@ export function SessionList() {
 export function about(session: Session, name: string): string {
   const last = session.cwd?.split("/").filter(Boolean).pop();
   const isNamedSo = last !== undefined && name === last;
-  return [isNamedSo ? null : last, hosted(session.agent), session.state === "parked" && "parked"]
+  const failed = session.state === "idle" && session.lastStop === "failed" && "its last turn failed";
+  return [isNamedSo ? null : last, hosted(session.agent), session.state === "parked" && "parked", failed]
     .filter(Boolean)
     .join(", ");
 }

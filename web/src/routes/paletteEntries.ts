@@ -1,6 +1,7 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { gateway } from "../api/gateway";
+import type { FoundKind } from "../api/generated";
 import { useDesk } from "../interactions/transport";
 import { commandOf, headline, namesApart, sessionName } from "../interactions/words";
 import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
@@ -8,7 +9,9 @@ import { change, type Theme, useSettings } from "../session/settings";
 import { useWaiting } from "../session/waiting";
 import { brief } from "../text/visible";
 import type { IconName } from "../ui/Icon";
+import { useSettled } from "../ui/useSettled";
 import { leave } from "./leave";
+import { eventHash } from "./places";
 import { about } from "./SessionList";
 import { show } from "./sheet";
 
@@ -30,6 +33,9 @@ const PLACES = [
   { to: "/rules", name: "Rules", icon: "rules" },
   { to: "/you", name: "You", icon: "me" },
 ] as const;
+
+/** A letter alone is in everything. */
+const SHORTEST = 2;
 
 const THEMES: Theme[] = ["system", "light", "dark"];
 
@@ -95,7 +101,42 @@ export interface Found {
   problem: string | null;
 }
 
+const FOUND: Record<FoundKind, { group: string; icon: IconName }> = {
+  session: { group: "Sessions found", icon: "sessions" },
+  message: { group: "Said", icon: "me" },
+  call: { group: "Called", icon: "shell" },
+  decision: { group: "Decided", icon: "tick" },
+};
+
 /** What the gateway finds in titles, messages, calls and decisions. */
-export function useFound(_typed: string): Found {
-  return { entries: [], isLooking: false, problem: null };
+export function useFound(typed: string): Found {
+  const navigate = useNavigate();
+  const words = useSettled(typed.trim());
+  const isWorthIt = words.length >= SHORTEST;
+  const found = useQuery({
+    queryKey: ["search", words],
+    queryFn: () => gateway.search(words),
+    enabled: isWorthIt,
+    placeholderData: (before) => (isWorthIt ? before : undefined),
+  });
+  const entries = (isWorthIt ? (found.data?.results ?? []) : []).map(
+    ({ kind, sessionId, sessionTitle, interactionId, seq, text }): Entry => ({
+      key: `${kind} ${sessionId} ${seq} ${interactionId ?? ""}`,
+      ...FOUND[kind],
+      name: brief(text),
+      isCode: kind === "call" || kind === "decision",
+      more: brief(sessionTitle ?? ""),
+      go: () =>
+        void navigate({
+          to: "/sessions/$sessionId",
+          params: { sessionId },
+          ...(interactionId ? { search: { ask: interactionId } } : { hash: eventHash(seq) }),
+        }),
+    }),
+  );
+  return {
+    entries,
+    isLooking: typed.trim() !== words || (isWorthIt && found.isFetching),
+    problem: found.error?.message ?? null,
+  };
 }
