@@ -309,9 +309,12 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
     place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("again", PROMPT).await?;
     place.tmux.line("again", "a").await?;
-    appears(&place.folder("shop")?.join("after-stop")).await?;
+    // Its process forgot the call, so the model is told that it may make it again.
+    told(place, "stopped", "is approved. Make the very same call again").await?;
     place.tmux.key("again", "C-c")?;
     place.holdstead("end", "shop", &["stop"])?;
     place.tmux.sees("end", "has ended").await?;
-    Ok(format!("process {pid} is gone; `attach` started another one, which asked the same and ran it"))
+    Ok(format!(
+        "process {pid} is gone; `attach` started another one, which asked the same; the model was told that it is approved"
+    ))
 }
