@@ -1,4 +1,4 @@
-// The pictures of the README: an approval, and the inbox on a phone. Usage: node scripts/pictures.mjs
+// The pictures of the README: the desk, and an ask on a phone. Usage: node scripts/pictures.mjs
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -15,42 +15,51 @@ try {
     await page.waitForURL(`${gateway.url}/`);
     return page;
   };
-  const session = async (name) => {
+  const session = async (name, title) => {
     const cwd = join(gateway.work, name);
-    mkdirSync(cwd);
-    return (await gateway.call("POST", "/v1/sessions", { agent: "scripted", cwd })).sessionId;
+    mkdirSync(cwd, { recursive: true });
+    return (await gateway.call("POST", "/v1/sessions", { agent: "scripted", cwd, title })).sessionId;
   };
-  const shop = await session("shop-api");
+  const shards = Array.from({ length: 36 }, (_, at) => `psql -h shard${String(at + 1).padStart(2, "0")} -f 0041_orders.sql`);
+  const script = ["set -euo pipefail", "OLD=/srv/orders-old", ...shards, 'rm -rf "$OLD"/data "$OLD"/wal', "echo moved"];
   await gateway.say(
-    shop,
-    'as tester\napprove Bash {"command":"rm -rf dist && npm run build"} because no rule covers rm says Cleans the build folder',
+    await session("shop-api", "Move orders to 36 shards"),
+    `as migrator\napprove Bash ${JSON.stringify({ command: script.join("\n") })} says Moves the orders and clears the old copy.`,
   );
-  const docs = await session("docs");
+  const regions = ["eu-north", "eu-south", "us-east", "us-west"];
+  const apply = (region) => `approve Bash ${JSON.stringify({ command: `terraform apply -target=module.${region}` })}`;
+  await gateway.say(await session("infra", "Roll out region modules"), ["together", ...regions.map(apply), "end"].join("\n"));
   await gateway.say(
-    docs,
-    "ask [hold=200ms:park]\nStore: Where do the orders go? | SQLite: one file, no server | PostgreSQL: for a team\nDeploy: Where shall it be deployed? | staging | production\nend",
+    await session("shop-api", "Replace the login stub"),
+    'approve Bash {"command":"cargo fmt --check && cargo test -p auth"} says Checks the new login',
   );
   await gateway.say(
-    await session("web-shop"),
+    await session("docs", "Sign-in on mobile"),
+    "ask\nSign-in: How do people sign in? | Passkeys: no passwords | Email link: one thing less to build\nStore: Where do tokens go? | Keychain | An encrypted file\nend",
+  );
+  await gateway.say(
+    await session("web-shop", "Release 1.4.0"),
     'form {"title":"Release 1.4.0","fields":[{"id":"version","label":"Version","type":"text"}]}',
   );
   await gateway.say(
-    await session("billing"),
+    await session("billing", "Read the invoices of October"),
     "say Reading the invoices.\nrepeat 600\nsay still reading\nwait 100ms\nend",
   );
 
-  const desk = await open({ viewport: { width: 1200, height: 760 } });
+  const desk = await open({ viewport: { width: 1440, height: 900 } });
   // A temporary folder has a name that nobody knows.
-  await desk.route(/\/v1\/sessions(\/ses_\w+)?(\?.*)?$/, async (route) => {
+  await desk.route(/\/v1\/(sessions|interactions)(\/\w+)?(\?.*)?$/, async (route) => {
     const answer = await route.fetch();
-    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.dir, "/Users/ana/code") });
+    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.work, "/home/ana/code") });
   });
-  await desk.goto(`${gateway.url}/sessions/${shop}`);
+  await desk.goto(gateway.url);
+  await desk.getByText("Release 1.4.0").first().waitFor();
   await desk.locator("[data-card]:not([data-inert])").waitFor();
-  await desk.getByText("~/code/shop-api").first().waitFor();
-  await desk.locator("[data-card]").screenshot({ path: join(folder, "approval.png") });
-  const phone = await open({ viewport: { width: 390, height: 700 }, isMobile: true, hasTouch: true });
-  await phone.getByText("Release 1.4.0").waitFor();
+  await desk.waitForTimeout(1_500);
+  await desk.screenshot({ path: join(folder, "desk.png") });
+  const phone = await open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  await phone.locator("[data-ask]").first().tap();
+  await phone.locator("[data-card]:not([data-inert])").waitFor();
   await phone.waitForTimeout(1_500);
   await phone.screenshot({ path: join(folder, "phone.png") });
 } finally {
