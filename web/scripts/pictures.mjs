@@ -20,7 +20,10 @@ try {
     mkdirSync(cwd, { recursive: true });
     return (await gateway.call("POST", "/v1/sessions", { agent: "scripted", cwd, title })).sessionId;
   };
-  const shards = Array.from({ length: 36 }, (_, at) => `psql -h shard${String(at + 1).padStart(2, "0")} -f 0041_orders.sql`);
+  const shards = Array.from(
+    { length: 36 },
+    (_, at) => `psql -h shard${String(at + 1).padStart(2, "0")} -f 0041_orders.sql`,
+  );
   const script = ["set -euo pipefail", "OLD=/srv/orders-old", ...shards, 'rm -rf "$OLD"/data "$OLD"/wal', "echo moved"];
   await gateway.say(
     await session("shop-api", "Move orders to 36 shards"),
@@ -28,7 +31,10 @@ try {
   );
   const regions = ["eu-north", "eu-south", "us-east", "us-west"];
   const apply = (region) => `approve Bash ${JSON.stringify({ command: `terraform apply -target=module.${region}` })}`;
-  await gateway.say(await session("infra", "Roll out region modules"), ["together", ...regions.map(apply), "end"].join("\n"));
+  await gateway.say(
+    await session("infra", "Roll out region modules"),
+    ["together", ...regions.map(apply), "end"].join("\n"),
+  );
   await gateway.say(
     await session("shop-api", "Replace the login stub"),
     'approve Bash {"command":"cargo fmt --check && cargo test -p auth"} says Checks the new login',
