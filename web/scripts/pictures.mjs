@@ -56,7 +56,7 @@ try {
   // A temporary folder has a name that nobody knows.
   await desk.route(/\/v1\/(sessions|interactions)(\/\w+)?(\?.*)?$/, async (route) => {
     const answer = await route.fetch();
-    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.work, "/home/ana/code") });
+    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.work, "/Users/ana/code") });
   });
   await desk.goto(gateway.url);
   await desk.getByText("Release 1.4.0").first().waitFor();
