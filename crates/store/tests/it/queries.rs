@@ -244,6 +244,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "person by handle" | "people" => "people_by_handle",
             "device by hash" => "devices_by_hash",
             "devices" => "devices_by_person",
+            "passkeys" => "passkeys_by_person",
             "changed devices" => "devices_by_change",
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",

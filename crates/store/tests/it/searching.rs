@@ -220,7 +220,7 @@ pub(crate) async fn decisions_come_in_pages_the_newest_first(fixture: &Fixture) 
     let journal = &**fixture.journal();
     let session = SessionId::generate(&owner());
     let opened =
-        SessionOpened { cwd: Some("/work/shop".to_owned()), ..SessionOpened::new(owner(), "scripted") };
+        SessionOpened { cwd: Some("/srv/shop".to_owned()), ..SessionOpened::new(owner(), "scripted") };
     journal.append(session, Command::Open(Box::new(opened))).await.expect("opened");
     let mut expected = Vec::new();
     for number in 0..7 {
@@ -246,7 +246,7 @@ pub(crate) async fn decisions_come_in_pages_the_newest_first(fixture: &Fixture) 
     }
     let answered: Vec<_> = found[2..].iter().map(|one| (one.decided_at, one.record.id)).collect();
     assert_eq!(answered, expected);
-    assert!(found.iter().all(|one| one.cwd.as_deref() == Some("/work/shop")));
+    assert!(found.iter().all(|one| one.cwd.as_deref() == Some("/srv/shop")));
     let stranger = OwnerId::new("eve").expect("an owner");
     assert!(journal.decisions(&stranger, None, 9).await.expect("nothing").is_empty());
     assert_eq!(journal.decision(&stranger, found[0].record.id).await.expect("nothing"), None);
