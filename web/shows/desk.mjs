@@ -353,17 +353,15 @@ async function found({ browser }) {
   heading(`${DECISIONS.toLocaleString("en")} decisions:`);
   // Whose decisions the filler writes.
   const gateway = new Gateway('owner = "everybody"');
+  const begin = Date.now();
+  execFileSync(
+    join(dirname(binary()), "holdstead-show"),
+    ["fill-decisions", `sqlite:${join(gateway.dir, "holdstead.db")}`, String(DECISIONS), `terraform destroy ${RARE}`],
+    { stdio: ["ignore", "ignore", "inherit"] },
+  );
+  console.log(`  filled in ${Math.round((Date.now() - begin) / 1000)} s`);
+  await gateway.start();
   try {
-    const begin = Date.now();
-    execFileSync(
-      join(dirname(binary()), "holdstead-show"),
-      ["fill-decisions", `sqlite:${join(gateway.dir, "holdstead.db")}`, String(DECISIONS), `terraform destroy ${RARE}`],
-      {
-        stdio: ["ignore", "ignore", "inherit"],
-      },
-    );
-    console.log(`  filled in ${Math.round((Date.now() - begin) / 1000)} s`);
-    await gateway.start();
     const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
     await page.goto(await gateway.newLink());
     await page.waitForURL(`${gateway.url}/`);
