@@ -109,7 +109,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
             />
           </div>
         )}
-        <span data-must-see="end" className="-mt-4 block h-px" />
+        <span data-must-see="end" className="-mb-4 block h-px" />
         {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} />}
         <Facts>
           {request.agentSays && (
