@@ -105,7 +105,7 @@ await run(async ({ gateway, browser, open }) => {
     await look_at("stopping a turn that asks");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: /^ls -la/ }).click();
-    await page.getByText("total 0").waitFor();
+    await page.getByText("total 0", { exact: true }).waitFor();
     await look_at("a call opened");
     await goToAsk(session);
     await look_at("an approval");

@@ -37,7 +37,10 @@ await run(async ({ gateway, open }) => {
       (unseen) => ({
         pwned: globalThis.pwned,
         pictures: [...document.images].map((one) => one.getAttribute("src")).filter((src) => src !== "/icon.svg"),
-        scripts: [...document.scripts].filter((one) => !one.src.includes("/assets/")).length,
+        // The page's own: its bundle, and the theme before the first paint.
+        scripts: [...document.scripts].filter(
+          (one) => !one.src.startsWith(`${location.origin}/assets/`) && one.src !== `${location.origin}/theme.js`,
+        ).length,
         links: [...document.links].map((one) => one.href).filter((href) => !/^https?:/.test(href)),
         raw: new RegExp(unseen, "u").test(document.body.textContent),
       }),
