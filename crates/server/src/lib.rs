@@ -66,8 +66,13 @@ pub fn openapi() -> serde_json::Value {
     routes::document(&routes::api().split_for_parts().1)
 }
 
+/// Every route, for an address it will be reached under. Nothing is opened besides.
+pub fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> Router {
+    routed(gateway, config, address).0
+}
+
 /// Every route, for an address it will be reached under, and the sockets that are opened by one of them.
-fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Router, network::Opened) {
+fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Router, network::Opened) {
     let (api, document) = routes::api().split_for_parts();
     let (doors, opened) = network::Doors::new(address);
     let app = App {
@@ -92,6 +97,6 @@ fn router(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
 /// Serves until the gateway goes away. Open streams end then; work under way does not.
 pub async fn serve(listener: Listener, gateway: Gateway, config: &ServerConfig) {
     let shutdown = gateway.shutdown_token();
-    let (router, opened) = router(gateway, config, listener.address());
+    let (router, opened) = routed(gateway, config, listener.address());
     connections::serve(listener, opened, router, config.connections, shutdown).await;
 }
