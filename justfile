@@ -267,11 +267,9 @@ gallery: _web-packages
 # The short ones, which CI runs on the build that its tests use. None of them measures time but show-revoke, whose limit is
 # twice what it takes.
 short-shows:
-    @echo show-new-kind show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
+    @echo show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
-        show-forms \
-        show-revoke show-attention show-web-cards show-web-flow show-web-claude show-web-login show-web-phone show-web-a11y \
-        show-web-passkey show-web-spoofing
+        show-forms show-revoke show-attention show-web-flow show-web-claude show-web-phone show-web-passkey show-web-spoofing
 
 # Run those.
 show-ci:
