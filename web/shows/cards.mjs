@@ -73,6 +73,8 @@ async function states(stage, kind) {
   await until("the agent's receipt", async () => (await received(gateway, session)).length === 1);
   const got = await received(gateway, session);
   check(`${kind.name}: the agent received what was chosen, once`, got.length === 1 && kind.isRight(got[0]), got);
+  await holds("a receipt that blocks nothing", page.locator("[data-receipts]").getByText("agent has it").waitFor());
+  check(`${kind.name}: what is answered is out of the way`, (await page.locator("[data-card]").count()) === 0);
   // A call is one line until it is opened.
   const call = page.getByLabel("Transcript").getByRole("button", { expanded: false, name: "npm run build" });
   if (kind.name === "approval") await call.first().click();
@@ -92,7 +94,7 @@ async function states(stage, kind) {
     },
     body: JSON.stringify({ promptId: other.request.promptId, idempotencyKey: crypto.randomUUID(), ...kind.api }),
   });
-  await holds("answered on another device, says where", page.getByText("in the terminal").first().waitFor());
+  await holds("answered on another device, says where", says("in the terminal"));
   check(
     `${kind.name}: it can no longer be answered here`,
     (await page.getByRole("button", { name: kind.send, exact: true }).count()) === 0,
@@ -102,9 +104,6 @@ async function states(stage, kind) {
   session = await asked(stage, page, kind, "[timeout=2s]");
   await card(page);
   await kind.type(page);
-  await page.goto(
-    `${page.url()}?ask=${(await gateway.call("GET", `/v1/interactions?session=${session}`)).interactions[0].request.interactionId}`,
-  );
   await holds("timed out", says("Nobody answered"));
   if (kind.canBeLate) {
     check(`${kind.name}: what was typed is kept`, (await kind.typed(page)) === "a flat file");
@@ -127,13 +126,10 @@ async function states(stage, kind) {
   await card(page);
   await press("Stop");
   await press("Stop and cancel 1 ask");
-  await holds(
-    "cancelled",
-    page
-      .getByText(/Cancelled: .+ stopped it/)
-      .first()
-      .waitFor(),
-  );
+  await until("the end of the turn", async () => (await gateway.events(session)).some(({ type }) => type === "done"));
+  await holds("cancelled under one's eyes, says who stopped it", says(/Cancelled: .+ stopped it/));
+  await press("Close");
+  await holds("and goes when it is closed", page.locator("[data-card]").waitFor({ state: "detached" }));
 
   // Parked: no process, and the answer starts it again.
   session = await asked(stage, page, kind, "[hold=300ms:park]");
@@ -171,16 +167,14 @@ async function states(stage, kind) {
   await card(page);
   await kind.fill(page);
   await press(kind.send);
-  await holds("delivered, not confirmed", says("sent, not confirmed"));
+  await holds("sent, not confirmed", page.locator("[data-receipts]").getByText("sent, not confirmed").waitFor());
   process.kill(-data.pid, "SIGKILL");
   await until("the agent's death", async () =>
     (await gateway.events(session)).some((event) => event.data.delivery === "unknown"),
   );
   // What may have run is left to the person; an answer is given again to the agent's next life.
-  await holds(
-    "unknown",
-    says(kind.canBeLate ? /may or may not have acted|agent has it/ : "it may or may not have acted"),
-  );
+  const words = kind.canBeLate ? /may or may not have acted|agent has it/ : "it may or may not have acted";
+  await holds("unknown, in the transcript", page.getByLabel("Transcript").getByText(words).first().waitFor());
   await page.context().close();
 }
 

@@ -3,13 +3,15 @@ import { useEffect, useRef, useState } from "react";
 import type { Interaction } from "../api/generated";
 import { Problem } from "../api/problem";
 import { AskCard, type CardPlace } from "../interactions/AskCard";
-import { headline, MARK, TONE_CLASS, tone } from "../interactions/words";
-import { isOpen } from "../session/ask";
+import { headline, MARK, receipt, TONE_CLASS, tone } from "../interactions/words";
+import { isOpen, isOver } from "../session/ask";
 import { useInbox, useLive } from "../session/live";
 import { askIn, type Transcript } from "../session/transcript";
 import { useWaiting } from "../session/waiting";
 import { Button } from "../ui/Button";
 import { useKeepFocus } from "../ui/useKeepFocus";
+import { useIsPhone } from "./places";
+import { type Given, Receipts } from "./Receipts";
 import { useSnooze } from "./useSnooze";
 
 interface Props {
@@ -33,18 +35,21 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   const here = useWaiting(sessionId).now;
   const all = useWaiting().now;
   const navigate = useNavigate();
-  const [closed, setClosed] = useState<string | null>(null);
+  const isPhone = useIsPhone();
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [held, setHeld] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const [given, setGiven] = useState<Given | null>(null);
   const { putOff, takeUp } = useSnooze();
 
-  // What a person named; what still has something to say; the oldest.
-  const heldHere = held !== null && asks.get(held)?.sessionId === sessionId ? held : null;
-  const next = here.find((ask) => ask.request.promptId !== closed)?.request.interactionId ?? null;
-  const isHeldOpen = heldHere !== null && here.some((ask) => ask.request.interactionId === heldHere);
-  const docked =
-    heldHere !== null && (busy || (isHeldOpen && asks.get(heldHere)?.request.promptId !== closed)) ? heldHere : next;
-  const id = askId ?? docked;
+  const next = here.find((ask) => !left.has(ask.request.promptId))?.request.interactionId ?? null;
+  const inSight = held === null ? undefined : asks.get(held);
+  // What is in sight stays until the person leaves it, also where it ended by itself: it says how. An ended one gives way
+  // to one that waits.
+  const stays =
+    inSight?.sessionId === sessionId &&
+    (busy || (!left.has(inSight.request.promptId) && (here.includes(inSight) || next === null)));
+  const id = askId ?? (stays ? held : next);
   useEffect(() => setHeld(id), [id]);
 
   // The next card takes the focus over from the one that was answered. After the last one nobody has it: a letter that
@@ -61,10 +66,17 @@ export function Dock({ sessionId, askId, transcript }: Props) {
       if (error instanceof Problem && error.status === 404) void navigate({ to: ".", search: {}, replace: true });
     });
   }, [missing, id, inbox, navigate, connected]);
-  if (!known) return <div ref={box} />;
+  const fills = isPhone && askId !== null;
+  const receipts = given && (
+    <div className={fills ? "fixed inset-x-0 top-0 z-20" : "relative"}>
+      <Receipts given={given} at={fills ? "top" : "dock"} onGone={() => setGiven(null)} />
+    </div>
+  );
+  if (!known) return <div ref={box}>{receipts}</div>;
   if (known.cut)
     return (
       <div ref={box}>
+        {receipts}
         <p role="status" className="px-4 py-2 text-ink-2">
           Loading the whole ask, {Math.ceil(known.cut.bytes / 1024)} KB…
         </p>
@@ -73,9 +85,10 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   const ask = newest(known, transcript);
   const { promptId, interactionId } = ask.request;
 
+  const putAside = () => setLeft((before) => new Set([...before, promptId]));
   const leave = () => {
     if (askId) void navigate({ to: ".", search: {} });
-    setClosed(promptId);
+    putAside();
   };
   const go = (other: Interaction | undefined) => {
     if (!other) return leave();
@@ -92,9 +105,17 @@ export function Dock({ sessionId, askId, transcript }: Props) {
     of: all.length,
     onLeave: leave,
     onMove: (by) => go(all[at < 0 ? 0 : (at + by + all.length) % all.length]),
+    onAnswered: () => {
+      setGiven({ ids: [interactionId], at: Date.now() });
+      putAside();
+      if (askId !== interactionId) return;
+      // On a phone the card is the screen: the next one of this session takes it.
+      const waits = here.find((one) => one.request.interactionId !== interactionId);
+      void navigate({ to: ".", search: { ask: waits?.request.interactionId }, replace: true });
+    },
     onNotNow: (until) => {
       putOff([ask], until);
-      setClosed(promptId);
+      putAside();
       const others = all.filter((one) => one.request.interactionId !== interactionId);
       if (askId && others.length > 0) go(others[0]);
       else if (askId) void navigate({ to: ".", search: {} });
@@ -102,6 +123,7 @@ export function Dock({ sessionId, askId, transcript }: Props) {
   };
   return (
     <>
+      {receipts}
       <div
         ref={box}
         className={
@@ -124,7 +146,7 @@ function Strip({ ask, onOpen }: { ask: Interaction; onOpen: () => void }) {
     <div className={`railed ${TONE_CLASS[kind]} flex items-center gap-2 bg-surface py-1 pr-1 pl-3 wide:hidden`}>
       <p className="min-w-0 flex-1 truncate">
         <span className="text-tone">{MARK[kind]}</span>{" "}
-        <span className="font-medium">{headline(ask.request, "row")}</span>
+        <span className="font-medium">{isOver(ask) ? receipt(ask) : headline(ask.request, "row")}</span>
       </p>
       <Button look="solid" onClick={onOpen}>
         {isOpen(ask) ? "Answer" : "Show"}

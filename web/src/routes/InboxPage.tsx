@@ -125,7 +125,7 @@ export function InboxPage() {
           problem={snooze.problem}
           onSelect={(id) => select(id, isPhone ? "open" : "move")}
         />
-        {!fills && given && <Receipts given={given} onGone={() => setGiven(null)} />}
+        {!fills && given && <Receipts given={given} at="list" onGone={() => setGiven(null)} />}
       </div>
       <div
         ref={pane}
@@ -160,7 +160,7 @@ export function InboxPage() {
             </div>
           )
         )}
-        {fills && given && <Receipts given={given} atTop onGone={() => setGiven(null)} />}
+        {fills && given && <Receipts given={given} at="top" onGone={() => setGiven(null)} />}
       </div>
     </main>
   );

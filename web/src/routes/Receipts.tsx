@@ -15,12 +15,18 @@ const SHOWN_MS = 6_000;
 interface Props {
   given: Given;
   onGone: () => void;
-  /** Over the head of a card that has the whole screen: it covers navigation, never the payload or the answers. */
-  atTop?: boolean;
+  at: keyof typeof PLACE;
 }
 
+/** It covers the foot of a list, the head of a card that has the whole screen, or old words: never a payload or answers. */
+const PLACE = {
+  list: "inset-x-3 bottom-12",
+  top: "inset-x-2 top-1 wide:right-auto wide:w-96",
+  dock: "inset-x-0 bottom-2 wide:left-auto wide:w-96",
+} as const;
+
 /** What became of the last answer: a line that blocks nothing and takes nothing back. */
-export function Receipts({ given, onGone, atTop = false }: Props) {
+export function Receipts({ given, onGone, at }: Props) {
   const { asks } = useInbox();
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each answer
   useEffect(() => {
@@ -44,7 +50,7 @@ export function Receipts({ given, onGone, atTop = false }: Props) {
     <div
       role="status"
       data-receipts={told.length}
-      className={`enter pointer-events-none absolute z-10 grid grid-cols-[16px_minmax(0,1fr)_auto] gap-x-2.5 border-l-3 bg-ink px-2.5 py-2 text-on-ink tag ${atTop ? "inset-x-2 top-1 wide:right-auto wide:w-96" : "inset-x-3 bottom-12"} ${isNo ? "border-denied-rail" : "border-approved-rail"}`}
+      className={`enter pointer-events-none absolute z-10 grid grid-cols-[16px_minmax(0,1fr)_auto] gap-x-2.5 border-l-3 bg-ink px-2.5 py-2 text-on-ink tag ${PLACE[at]} ${isNo ? "border-denied-rail" : "border-approved-rail"}`}
     >
       <Icon name={isNo ? "x" : "tick"} className="mt-0.5 size-4" />
       <b className="min-w-0 truncate font-medium">
