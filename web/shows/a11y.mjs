@@ -2,7 +2,7 @@
 
 import { violations } from "../scripts/axe.mjs";
 import { LOOKS } from "../scripts/browser.mjs";
-import { card, check, heading, run, stateLine, until } from "./harness.mjs";
+import { authenticator, card, check, heading, run, stateLine, until } from "./harness.mjs";
 import { KINDS } from "./kinds.mjs";
 
 const TALK = `say # A heading\\n\\nSome **words**, \`code\`, [a link](https://example.org/).\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |
@@ -18,11 +18,11 @@ await run(async ({ gateway, browser, open }) => {
     heading(`${look.name}:`);
     const page = await open(look);
     const isPhone = look.viewport.width < 900;
-    const look_at = async (what) => {
+    const look_at = async (what, at = page) => {
       screens += 1;
       // What is still coming in is not what people read.
-      await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
-      const found = await violations(page);
+      await at.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
+      const found = await violations(at);
       check(`${look.name}: ${what}`, found.length === 0, found.join("; "));
     };
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
@@ -33,10 +33,13 @@ await run(async ({ gateway, browser, open }) => {
       });
       await page.goto(`${gateway.url}/sessions/${session}?ask=${asks[0].request.interactionId}`);
       await card(page);
+      return page.url();
     };
 
-    await page.getByText("Nothing waits for you").waitFor();
-    await look_at("empty inbox");
+    // The first look finds a gateway that nobody used.
+    const isFresh = (await gateway.call("GET", "/v1/sessions?state=all")).sessions.length === 0;
+    await page.getByText(isFresh ? "Agents stop here and wait for you." : "Nothing waits for you.").waitFor();
+    await look_at(isFresh ? "first run" : "a clear inbox");
     await page.goto(`${gateway.url}/rules`);
     await page.getByText("You have saved no rules").waitFor();
     await look_at("remembered approvals, none");
@@ -61,6 +64,10 @@ await run(async ({ gateway, browser, open }) => {
     await page.goto(`${gateway.url}/you`);
     await page.getByText("(this browser)").waitFor();
     await look_at("you");
+    await press("Log out everywhere…");
+    await look_at("you: logging out everywhere");
+    await pairing({ gateway, page, look_at, press });
+    await passkeys({ gateway, open, look, look_at });
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("s");
     await look_at("the palette");
@@ -72,10 +79,12 @@ await run(async ({ gateway, browser, open }) => {
     await page.getByRole("dialog").waitFor();
     await look_at("keys");
     await page.keyboard.press("Escape");
+    const away = await gateway.session(`away ${look.name}`);
+    await gateway.call("POST", `/v1/sessions/${away}/archive`);
     await page.goto(`${gateway.url}/sessions`);
     await press("Show archived");
-    await page.getByRole("button", { name: "Hide archived" }).waitFor();
-    await look_at("sessions");
+    await page.getByLabel("Archived").getByText(`away ${look.name}`).waitFor();
+    await look_at("sessions, with the archived ones");
     await page.goto(`${gateway.url}${isPhone ? "/sessions" : "/"}`);
     await page.getByRole("button", { name: "New session", exact: true }).waitFor();
     await press("New session");
@@ -115,8 +124,11 @@ await run(async ({ gateway, browser, open }) => {
       await press("Back");
     }
     await triage({ gateway, page, look_at, press, isPhone });
-    await goToAsk(session);
+    const address = await goToAsk(session);
     await press("Approve once");
+    await page.locator("[data-receipts]").getByText("agent has it").waitFor();
+    await look_at("a session with a receipt");
+    await page.goto(address);
     await stateLine(page).filter({ hasText: "agent has it" }).waitFor();
     await look_at("a settled approval");
 
@@ -237,6 +249,39 @@ async function triage({ gateway, page, look_at, press, isPhone }) {
       idempotencyKey: crypto.randomUUID(),
       action: "deny",
     });
+}
+
+/** A phone is let in: closed to the network, without one, and the code itself. */
+async function pairing({ gateway, page, look_at, press }) {
+  const networks = {
+    "closed to the network": { open: [], closed: ["http://192.168.0.7:4780"] },
+    "no network": { open: [], closed: [] },
+    // Another machine reaches this one as little; the code is the gateway's own.
+    "the code": { open: [gateway.url], closed: [] },
+  };
+  for (const [name, network] of Object.entries(networks)) {
+    await page.route("**/v1/network", (route) => route.fulfill({ json: network }));
+    await page.reload();
+    await press("Pair a phone…");
+    await page.getByText(/Only the gateway's own machine|no address in a private|Scan it with/).waitFor();
+    await look_at(`you: pairing a phone, ${name}`);
+    await page.unroute("**/v1/network");
+  }
+}
+
+/** Browsers make passkeys at localhost. */
+async function passkeys({ gateway, open, look, look_at }) {
+  const base = `http://localhost:${new URL(gateway.url).port}`;
+  const page = await open(look, base);
+  await authenticator(page);
+  await page.goto(`${base}/you`);
+  const add = page.getByRole("button", { name: "Add a passkey…" });
+  await add.click();
+  await page.getByText("For localhost").waitFor();
+  await look_at("you: a passkey", page);
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByText("For localhost").waitFor({ state: "detached" });
+  await page.context().close();
 }
 
 /** An approval that holds for its session. */

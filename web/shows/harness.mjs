@@ -74,6 +74,25 @@ export async function until(what, look, patienceMs = 10_000) {
   }
 }
 
+/** A passkey of the browser, and a finger that is there at once. */
+export async function authenticator(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    knows: (isUserVerified) => session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
+  };
+}
+
 /** What the agent was given, call by call, as its own results say. */
 export async function received(gateway, session) {
   const events = await gateway.events(session);

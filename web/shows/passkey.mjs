@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { binary } from "../scripts/gateway.mjs";
-import { card, check, heading, run, until } from "./harness.mjs";
+import { authenticator, card, check, heading, run, until } from "./harness.mjs";
 
 const pictures = join(import.meta.dirname, "../../target/passkey");
 mkdirSync(pictures, { recursive: true });
@@ -52,24 +52,6 @@ await run(async (stage) => {
   await off({ ...stage, base, page, finger });
   return "Every marked approval had its own passkey's confirmation.";
 });
-
-async function authenticator(page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return {
-    knows: (isUserVerified) => session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
-  };
-}
 
 /** Has the passkey answer for a purpose; what to send, not sent yet. */
 async function signed(page, purpose) {
