@@ -42,6 +42,11 @@ pub(super) async fn start(common: &Common, places: &Places) -> Result<Http, Fail
         if let Ok(client) = connect(common)
             && client.ready().await.is_ok()
         {
+            // Ours may still wait for the lock, and would take it when the other gateway is stopped.
+            if places.lock_holder() != child.id() {
+                // It may have gone already.
+                drop(child.kill().await);
+            }
             return Ok(client);
         }
         let gone = child.try_wait().map_err(io("see whether the gateway runs"))?.is_some();
