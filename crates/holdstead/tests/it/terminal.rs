@@ -125,6 +125,19 @@ impl Folder {
     fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.run(&[args, &["--json"]].concat())).expect("JSON")
     }
+
+    /// How many processes serve this folder, or mean to.
+    fn gateways(&self) -> usize {
+        let dir = self.dir.path().to_str().expect("UTF-8");
+        let serves = |process: &std::path::Path| {
+            let [words, variables] = ["cmdline", "environ"].map(|file| {
+                std::fs::read(process.join(file)).map(|read| text(&read)).unwrap_or_default()
+            });
+            words.split('\0').any(|word| word == "serve") && (words.contains(dir) || variables.contains(dir))
+        };
+        let processes = std::fs::read_dir("/proc").expect("processes");
+        processes.flatten().filter(|process| serves(&process.path())).count()
+    }
 }
 
 impl Drop for Folder {
@@ -303,6 +316,8 @@ fn commands_at_once_start_one_gateway() {
     assert!(urls.iter().all(|url| *url == urls[0]), "{urls:?}");
     let sessions = folder.json(&["sessions"]);
     assert_eq!(sessions.as_array().map(Vec::len), Some(3), "{sessions}");
+    // None of those that lost the race waits to take the folder once the first is stopped.
+    assert_eq!(folder.gateways(), 1);
 }
 
 #[test]
