@@ -20,6 +20,10 @@ use crate::{Gateway, GatewayError};
 const LOOK: Duration = Duration::from_millis(500);
 /// How often it is written down that a device was used.
 const USE: Duration = Duration::from_secs(60);
+/// How long it is believed what was read of a device. Whoever is put out is forgotten at once.
+const BELIEVED: Duration = Duration::from_secs(1);
+/// When so many are believed, those of more than that time ago are forgotten.
+const SWEEP_BELIEVED: usize = 1_000;
 /// When so many devices were seen, those of more than that time ago are forgotten.
 const SWEEP: usize = 10_000;
 /// How long a browser stays logged in that is not used.
@@ -78,7 +82,23 @@ struct Inner {
     /// How often anybody was put out.
     times: u64,
     held: HashMap<DeviceId, Entry>,
+    /// What was read a moment ago, by the hash of the secret.
+    believed: HashMap<[u8; 32], Believed>,
     used: HashMap<DeviceId, Instant>,
+}
+
+#[derive(Debug, Clone)]
+struct Believed {
+    device: DeviceRecord,
+    person: PersonRecord,
+    read: Instant,
+    expires: Option<Instant>,
+}
+
+impl Believed {
+    fn is_fresh(&self, now: Instant) -> bool {
+        now.duration_since(self.read) < BELIEVED && self.expires.is_none_or(|expires| now < expires)
+    }
 }
 
 #[derive(Debug)]
@@ -92,8 +112,7 @@ impl Access {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(self: &Arc<Self>, device: DeviceId, left: Option<Duration>) -> Lease {
-        let expires = left.map(|left| Instant::now() + left);
+    fn enter(self: &Arc<Self>, device: DeviceId, expires: Option<Instant>) -> Lease {
         let mut inner = self.lock();
         if let Some(entry) = inner.held.get_mut(&device)
             && let Some(held) = entry.held.upgrade()
@@ -119,6 +138,7 @@ impl Access {
         let mut inner = self.lock();
         inner.times += 1;
         inner.seen = inner.seen.max(seen);
+        inner.believed.clear();
         let gone: Vec<Entry> = devices.iter().filter_map(|device| inner.held.remove(device)).collect();
         drop(inner);
         for entry in gone {
@@ -126,6 +146,18 @@ impl Access {
                 held.out.cancel();
             }
         }
+    }
+
+    /// Unless somebody was put out since it was read: it may be this one.
+    fn believe(&self, hash: [u8; 32], believed: Believed, times: u64) {
+        let mut inner = self.lock();
+        if inner.times != times {
+            return;
+        }
+        if inner.believed.len() >= SWEEP_BELIEVED {
+            inner.believed.retain(|_, one| one.is_fresh(believed.read));
+        }
+        inner.believed.insert(hash, believed);
     }
 
     /// Whether it is time to write down that this device was used.
@@ -173,17 +205,27 @@ impl Gateway {
     pub async fn admit(&self, hash: &[u8; 32]) -> Result<Option<Admitted>, GatewayError> {
         let (journal, access) = (&self.inner.journal, &self.inner.access);
         loop {
-            let (seen, times) = {
+            let (seen, times, believed) = {
                 let inner = access.lock();
-                (inner.seen, inner.times)
+                (inner.seen, inner.times, inner.believed.get(hash).cloned())
             };
             if seen.is_none() {
                 let revision = journal.revision().await?;
                 access.lock().seen.get_or_insert(revision);
             }
-            let Some((device, person)) = journal.device_by_hash(hash).await? else { return Ok(None) };
-            let Some(left) = self.is_good(&device, &person).await? else { return Ok(None) };
-            let lease = access.enter(device.id, left);
+            let believed = match believed.filter(|believed| believed.is_fresh(Instant::now())) {
+                Some(believed) => believed,
+                None => {
+                    let read = Instant::now();
+                    let Some((device, person)) = journal.device_by_hash(hash).await? else { return Ok(None) };
+                    let Some(left) = self.is_good(&device, &person).await? else { return Ok(None) };
+                    let believed = Believed { device, person, read, expires: left.map(|left| read + left) };
+                    access.believe(*hash, believed.clone(), times);
+                    believed
+                }
+            };
+            let Believed { device, person, expires, .. } = believed;
+            let lease = access.enter(device.id, expires);
             // Somebody was put out since the device was read: it may have been this one, before it was in.
             if access.lock().times != times {
                 continue;
@@ -222,7 +264,7 @@ impl Gateway {
             };
             match left {
                 // It was used, and so has more time.
-                Some(left) => drop(access.enter(device, left)),
+                Some(left) => drop(access.enter(device, left.map(|left| Instant::now() + left))),
                 None => access.put_out(&[device], None),
             }
         }

@@ -4,15 +4,19 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holdstead_core::{CALLER, Command, Rejection, Request, asking, digest, form_from_schema, offered_scopes};
+use holdstead_core::{
+    CALLER, Command, Rejection, Request, Session, asking, digest, form_from_schema, is_concealed,
+    offered_scopes,
+};
 use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
 use holdstead_protocol::{
-    AskBody, Asker, Capabilities, Delivery, Form, InteractionId, InteractionRequest, Origin, Presentation,
+    AskBody, Asker, Capabilities, Delivery, Event, EventBody, Form, InteractionId, InteractionRequest, Origin, Presentation,
     PromptId, Scope, SessionId, SessionOpened,
 };
+use holdstead_store::{Appended, AskRecord};
 use serde_json::Value;
 
-use crate::{Gateway, GatewayError, Person};
+use crate::{Gateway, GatewayError, Person, view};
 
 /// Which session the ask goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +54,9 @@ impl Gateway {
         place: CallerAsk,
         call: AskCall,
     ) -> Result<Interaction, GatewayError> {
-        let session = match place {
-            CallerAsk::In(session) => {
-                self.record(&caller.owner, session).await?;
-                session
-            }
-            CallerAsk::Own => self.own_session(caller).await?,
+        let (session, agent) = match place {
+            CallerAsk::In(session) => (session, self.record(&caller.owner, session).await?.agent),
+            CallerAsk::Own => (callers_session(caller), CALLER.to_owned()),
         };
         let deadline = match call.timeout_ms {
             Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
@@ -85,11 +86,24 @@ impl Gateway {
                 capabilities,
             )
         };
-        let id = request.interaction_id;
-        let command =
-            Request { request, owner_grants: Vec::new(), allowed_by: None, quota: self.inner.config.quota };
-        self.append(session, Command::Request(Box::new(command))).await?;
-        self.interaction(&caller.owner, id).await
+        let quota = self.inner.config.quota;
+        let command = || {
+            let request = request.clone();
+            Command::Request(Box::new(Request { request, owner_grants: Vec::new(), allowed_by: None, quota }))
+        };
+        let appended = match (self.append(session, command()).await, place) {
+            // It is opened on first use.
+            (Err(GatewayError::Rejected(Rejection::NotOpened)), CallerAsk::Own) => {
+                self.own_session(caller).await?;
+                self.append(session, command()).await?
+            }
+            (appended, CallerAsk::Own | CallerAsk::In(_)) => appended?,
+        };
+        match opened(appended, interaction_id, session, agent) {
+            Some(record) => Ok(view::interaction(record)),
+            // It was asked before, and may have been answered.
+            None => self.interaction(&caller.owner, interaction_id).await,
+        }
     }
 
     /// Hands the interaction to somebody who reads it. Whoever asked has what was decided by that: once, with its secrets.
@@ -120,11 +134,16 @@ impl Gateway {
             // Nothing to fetch, or only the agent or the tool itself can show that it has it.
             Origin::Caller | Origin::Agent | Origin::Tool => return Ok(interaction),
         }
-        if let Some(response) = &mut interaction.response {
-            // What is gone was fetched before: it stays concealed.
-            self.reveal(interaction.session_id, &interaction.request.body, response).await?;
-        }
         let acknowledge = Command::Acknowledge { interaction_id: interaction.request.interaction_id };
+        let response = interaction.response.as_mut();
+        let Some(secret) = response.filter(|given| is_concealed(&interaction.request.body, &given.response))
+        else {
+            self.append_later(interaction.session_id, acknowledge);
+            return Ok(interaction);
+        };
+        // What is gone was fetched before: it stays concealed.
+        self.reveal(interaction.session_id, &interaction.request.body, secret).await?;
+        // A secret is handed out once, so that is durable first.
         match self.append(interaction.session_id, acknowledge).await {
             Ok(_) | Err(GatewayError::Rejected(Rejection::NotDeliverable)) => Ok(interaction),
             Err(error) => Err(error),
@@ -169,6 +188,29 @@ impl Gateway {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The ask, if this append opened it and did nothing else.
+fn opened(
+    appended: Appended,
+    id: InteractionId,
+    session: SessionId,
+    agent: String,
+) -> Option<AskRecord> {
+    let [event] = <[Event; 1]>::try_from(appended.events).ok()?;
+    let EventBody::InteractionRequest(request) = event.body else { return None };
+    let Session { head, mut asks } = appended.session;
+    Some(AskRecord {
+        id,
+        session,
+        owner: head.owner,
+        ask: asks.remove(&id)?,
+        request: *request,
+        response: None,
+        session_title: head.title,
+        agent,
+        agent_state: head.agent,
+    })
 }
 
 /// What a caller's ask shows, and what it can be given back.

@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use holdstead_protocol::{Event, InteractionId, SessionId};
+use holdstead_protocol::{InteractionId, SessionId};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Gateway, GatewayError};
+use crate::{Gateway, GatewayError, Told};
 
 /// What happens in one session from now on.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    live: broadcast::Receiver<Arc<Event>>,
+    live: broadcast::Receiver<Arc<Told>>,
     shutdown: CancellationToken,
 }
 
@@ -29,8 +29,8 @@ impl Gateway {
 impl Changes {
     /// Returns when something may have happened to this ask.
     pub(crate) async fn of_ask(&mut self, id: InteractionId) -> Result<(), GatewayError> {
-        while let Some(event) = self.next().await? {
-            if event.body.ask() == Some(id) {
+        while let Some(told) = self.next().await? {
+            if told.event.body.ask() == Some(id) {
                 break;
             }
         }
@@ -43,14 +43,14 @@ impl Changes {
     }
 
     /// `None`: so much happened that nobody knows what.
-    async fn next(&mut self) -> Result<Option<Arc<Event>>, GatewayError> {
+    async fn next(&mut self) -> Result<Option<Arc<Told>>, GatewayError> {
         let live = tokio::select! {
             biased;
             live = self.live.recv() => live,
             () = self.shutdown.cancelled() => return Err(GatewayError::Closing),
         };
         match live {
-            Ok(event) => Ok(Some(event)),
+            Ok(told) => Ok(Some(told)),
             Err(RecvError::Lagged(_)) => Ok(None),
             Err(RecvError::Closed) => Err(GatewayError::Closing),
         }

@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::hub::Hub;
+use crate::later::{self, Later};
 use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
@@ -102,6 +103,7 @@ pub(crate) struct Inner {
     pub(crate) access: Arc<Access>,
     pub(crate) challenges: Challenges,
     pub(crate) hub: Hub,
+    pub(crate) later: Later,
     pub(crate) presence: Arc<Presence>,
     pub(crate) last_written: LastWritten,
     pub(crate) followed: Followed,
@@ -138,6 +140,7 @@ impl Gateway {
             access: Arc::default(),
             challenges: Challenges::default(),
             hub: Hub::default(),
+            later: Later::default(),
             presence: Arc::default(),
             last_written: LastWritten::now(),
             followed: Followed::default(),
@@ -151,6 +154,7 @@ impl Gateway {
         gateway.recover().await?;
         gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
         gateway.inner.tasks.spawn(access::run(gateway.clone()));
+        gateway.inner.tasks.spawn(later::run(gateway.clone()));
         Ok(gateway)
     }
 
@@ -159,6 +163,8 @@ impl Gateway {
         self.inner.shutdown.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
+        // What the last of them left for later.
+        self.write_all_earlier().await;
     }
 
     pub fn journal(&self) -> &Arc<dyn Journal> {
@@ -418,11 +424,7 @@ impl Gateway {
 
     /// An ask of this owner. Somebody else's ask does not exist.
     pub(crate) async fn ask_of(&self, owner: &OwnerId, id: InteractionId) -> Result<AskRecord, GatewayError> {
-        let ask = self.inner.journal.ask(id).await?.ok_or(GatewayError::NoAsk)?;
-        match self.record(owner, ask.session).await {
-            Ok(_) => Ok(ask),
-            Err(GatewayError::NoSession) => Err(GatewayError::NoAsk),
-            Err(error) => Err(error),
-        }
+        let ask = self.inner.journal.ask(id).await?;
+        ask.filter(|ask| ask.owner == *owner).ok_or(GatewayError::NoAsk)
     }
 }

@@ -7,9 +7,11 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_protocol::api::InboxUpsert;
-use holdstead_protocol::{Event, OwnerId, SessionId};
+use holdstead_protocol::{OwnerId, SessionId};
 use holdstead_store::Appended;
 use tokio::sync::broadcast;
+
+use crate::Told;
 
 /// How many events a reader may lag behind before it reads from the journal instead.
 const EVENTS: usize = 64;
@@ -21,7 +23,7 @@ const FIRST_SWEEP: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Hub {
-    sessions: Channels<SessionId, Arc<Event>>,
+    sessions: Channels<SessionId, Arc<Told>>,
     owners: Channels<OwnerId, InboxUpsert>,
 }
 
@@ -32,7 +34,7 @@ impl Default for Hub {
 }
 
 impl Hub {
-    pub(crate) fn watch_session(&self, session: SessionId) -> broadcast::Receiver<Arc<Event>> {
+    pub(crate) fn watch_session(&self, session: SessionId) -> broadcast::Receiver<Arc<Told>> {
         self.sessions.subscribe(session)
     }
 
@@ -42,7 +44,7 @@ impl Hub {
 
     pub(crate) fn publish(&self, session: SessionId, appended: &Appended) {
         for event in &appended.events {
-            self.sessions.send(&session, || Arc::new(event.clone()));
+            self.sessions.send(&session, || Arc::new(event.clone().into()));
             if let Some(interaction_id) = event.body.ask()
                 && let Some(ask) = appended.session.asks.get(&interaction_id)
                 && ask.seq == event.seq

@@ -19,6 +19,7 @@ mod found;
 mod gateway;
 mod hub;
 mod inbox;
+mod later;
 mod mask;
 mod needles;
 mod owner_journal;
@@ -39,6 +40,7 @@ mod secrets;
 mod session;
 mod stream;
 mod summary;
+mod told;
 mod tools;
 mod trusts;
 mod view;
@@ -56,6 +58,7 @@ pub use policy::PolicyConfig;
 pub use presence::{Answering, Watch, Watching};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stream::EventStream;
+pub use told::Told;
 pub use tools::{
     Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
     ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,

@@ -6,6 +6,8 @@ use holdstead_core::{Command, Said, Session, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
 use holdstead_store::{AppendError, Appended, StoreError};
 
+use tokio::task::JoinHandle;
+
 use crate::session::SessionHandle;
 use crate::{Gateway, GatewayError};
 
@@ -27,17 +29,27 @@ impl Gateway {
             shape::check(request)?;
         }
         self.inner.masks().command(session, &mut command)?;
+        Ok(self.begin_append(session, command).await.unwrap_or(Err(AppendError::Closed))?)
+    }
+
+    /// Queues it by this call, behind what waits of its session; the result comes after everybody was told.
+    pub(crate) fn begin_append(
+        &self,
+        session: SessionId,
+        command: Command,
+    ) -> JoinHandle<Result<Appended, AppendError>> {
+        let earlier = self.queue_earlier(session);
         let pending = self.inner.journal.append(session, command);
         let gateway = self.clone();
-        let told = self.inner.tasks.spawn(async move {
+        self.inner.tasks.spawn(async move {
+            gateway.written_earlier(session, earlier).await;
             let appended = pending.await;
             match &appended {
                 Ok(appended) => gateway.published(session, appended),
                 Err(error) => gateway.publish_if_written(session, error),
             }
-            Ok(appended?)
-        });
-        told.await.unwrap_or(Err(GatewayError::Closing))
+            appended
+        })
     }
 
     /// Tells screens, the timer of deadlines, tools and the session's task what is durable now.

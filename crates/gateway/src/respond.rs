@@ -6,7 +6,7 @@ use holdstead_protocol::api::{
     RespondMany,
 };
 use holdstead_protocol::{
-    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
+    Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
     SessionId, Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
@@ -140,12 +140,16 @@ impl Gateway {
         id: InteractionId,
         patience: std::time::Duration,
     ) -> Result<Interaction, GatewayError> {
-        let session = self.ask_of(&person.owner, id).await?.session;
-        let mut changes = self.changes(session);
+        let first = self.interaction(&person.owner, id).await?;
+        if first.state.is_over() {
+            return Ok(first);
+        }
+        let mut changes = self.changes(first.session_id);
         let over = async {
             loop {
+                // Again: it may have been answered between the first look and the subscription.
                 let now = self.interaction(&person.owner, id).await?;
-                if is_over(&now.state) {
+                if now.state.is_over() {
                     return Ok(now);
                 }
                 match changes.of_ask(id).await {
@@ -159,13 +163,6 @@ impl Gateway {
             Ok(result) => result,
             Err(_) => self.interaction(&person.owner, id).await,
         }
-    }
-}
-
-pub(crate) const fn is_over(state: &AskState) -> bool {
-    match state {
-        AskState::Settled { .. } | AskState::Closed { .. } => true,
-        AskState::Open | AskState::Submitted { .. } | AskState::Queued => false,
     }
 }
 

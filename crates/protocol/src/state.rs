@@ -27,6 +27,16 @@ pub enum AskState {
     },
 }
 
+impl AskState {
+    /// Nothing more will happen to it.
+    pub const fn is_over(&self) -> bool {
+        match self {
+            Self::Settled { .. } | Self::Closed { .. } => true,
+            Self::Open | Self::Submitted { .. } | Self::Queued => false,
+        }
+    }
+}
+
 /// How an ask was settled. There is no default: only a person, a grant or a rule brings one about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -70,6 +70,7 @@ pub enum SessionsOnly {
 pub struct AskRecord {
     pub id: InteractionId,
     pub session: SessionId,
+    pub owner: OwnerId,
     pub ask: Ask,
     /// The prompt that was shown last.
     pub request: InteractionRequest,

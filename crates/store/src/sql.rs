@@ -62,7 +62,7 @@ macro_rules! asks {
     };
     ($more:literal, $rest:literal) => {
         concat!(
-            "SELECT a.id, a.session_id, a.opened_at, a.doc, q.data AS request, r.data AS response, \
+            "SELECT a.id, a.session_id, a.owner, a.opened_at, a.doc, q.data AS request, r.data AS response, \
              s.title, s.agent, s.agent_state, s.state_version",
             $more,
             " FROM asks a \

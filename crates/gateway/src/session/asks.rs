@@ -227,16 +227,14 @@ impl SessionTask {
     }
 
     /// Something was handed over to the agent. If it was not, the agent's end is on its way.
-    pub(super) async fn written(&mut self, written: &Written) -> Result<(), GatewayError> {
-        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
-            return Ok(());
-        };
+    pub(super) fn written(&mut self, written: &Written) {
+        let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else { return };
         if written.result.is_ok() {
             for interaction_id in written.settlements.iter().copied() {
-                self.unless_refused(Command::Delivered { interaction_id, incarnation }).await?;
+                let delivered = Command::Delivered { interaction_id, incarnation };
+                self.gateway.append_later(self.session, delivered);
             }
         }
-        Ok(())
     }
 
     fn resolved(&mut self, tool_call_id: &ToolCallId, interaction_id: InteractionId) {

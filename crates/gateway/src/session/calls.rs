@@ -40,6 +40,8 @@ impl SessionTask {
     pub(super) async fn route(&mut self, ask: &Ask, judgement: &Judgement) -> Result<Route, GatewayError> {
         let Judgement::Decided(decision) = judgement else { return Ok(Route::Ask) };
         let id = InteractionId::derive(self.session, ask.tool_call_id.as_str());
+        // That the last answer arrived may not be written yet.
+        self.gateway.write_earlier(self.session).await;
         let Some(record) = self.gateway.inner.journal.session(self.session).await? else {
             return Err(GatewayError::NoSession);
         };

@@ -48,7 +48,7 @@ impl SessionTask {
     }
 
     async fn in_turn(&mut self, turn_id: TurnId, event: &AgentEvent) -> Result<(), GatewayError> {
-        self.heard_what_it_was_told(event).await?;
+        self.heard_what_it_was_told(event);
         let Some(process) = self.process.as_mut() else { return Ok(()) };
         let message_id = process.message;
         match event.clone() {
@@ -106,11 +106,16 @@ impl SessionTask {
             }
             AgentEvent::AskWithdrawn { tool_call_id } => self.withdrawn(&tool_call_id).await?,
             AgentEvent::Acknowledged { tool_call_id } => {
-                self.shown(&tool_call_id, |interaction_id| Command::Acknowledge { interaction_id }).await?;
+                if let Some(interaction_id) = self.shown(&tool_call_id) {
+                    self.gateway.append_later(self.session, Command::Acknowledge { interaction_id });
+                    self.no_longer_written(&tool_call_id);
+                }
             }
             AgentEvent::NotRun { tool_call_id, because } => {
-                self.shown(&tool_call_id, |interaction_id| Command::NotRun { interaction_id, because })
-                    .await?;
+                if let Some(interaction_id) = self.shown(&tool_call_id) {
+                    self.unless_refused(Command::NotRun { interaction_id, because }).await?;
+                    self.no_longer_written(&tool_call_id);
+                }
             }
             AgentEvent::RanOther { tool_call_id, input } => {
                 if let Some(interaction_id) = process.last_ask.get(&tool_call_id).copied() {
@@ -144,19 +149,16 @@ impl SessionTask {
     }
 
     /// The agent showed what became of something that was written to it.
-    async fn shown(
-        &mut self,
-        tool_call_id: &ToolCallId,
-        command: impl FnOnce(InteractionId) -> Command,
-    ) -> Result<(), GatewayError> {
-        let written = self.process.as_ref().and_then(|process| process.written.get(tool_call_id));
-        let Some(interaction_id) = written.copied() else { return Ok(()) };
+    fn shown(&mut self, tool_call_id: &ToolCallId) -> Option<InteractionId> {
+        let written = self.process.as_ref()?.written.get(tool_call_id).copied()?;
         self.fruitless_starts = 0;
-        self.unless_refused(command(interaction_id)).await?;
+        Some(written)
+    }
+
+    fn no_longer_written(&mut self, tool_call_id: &ToolCallId) {
         if let Some(process) = self.process.as_mut() {
             process.written.remove(tool_call_id);
         }
-        Ok(())
     }
 
     /// Words that may wait a moment for others.

@@ -79,7 +79,7 @@ impl SessionTask {
     }
 
     /// An agent that goes on after words has read them.
-    pub(super) async fn heard_what_it_was_told(&mut self, event: &AgentEvent) -> Result<(), GatewayError> {
+    pub(super) fn heard_what_it_was_told(&mut self, event: &AgentEvent) {
         let goes_on = matches!(
             event,
             AgentEvent::Text { .. }
@@ -91,11 +91,10 @@ impl SessionTask {
             && let Some(interaction_id) = process.told.last().copied()
         {
             self.fruitless_starts = 0;
-            self.unless_refused(Command::Acknowledge { interaction_id }).await?;
+            self.gateway.append_later(self.session, Command::Acknowledge { interaction_id });
             if let Some(process) = self.process.as_mut() {
                 process.told.pop();
             }
         }
-        Ok(())
     }
 }

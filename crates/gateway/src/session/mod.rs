@@ -260,7 +260,10 @@ impl SessionTask {
     async fn take_in(&mut self, heard: &Heard) -> Result<(), GatewayError> {
         match heard {
             Heard::Said(event) => self.agent_said(event).await,
-            Heard::Written(written) => self.written(written).await,
+            Heard::Written(written) => {
+                self.written(written);
+                Ok(())
+            }
         }
     }
 

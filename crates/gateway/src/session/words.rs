@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use holdstead_core::{Command, Output};
 use holdstead_protocol::{EventBody, Seq, SessionError};
-use holdstead_store::{AppendError, Appended, PendingAppend, StoreError};
+use holdstead_store::{AppendError, Appended, StoreError};
+use tokio::task::JoinHandle;
 
 use super::SessionTask;
 use crate::GatewayError;
@@ -29,7 +30,7 @@ pub(super) struct Words {
 #[derive(Debug)]
 struct Flight {
     outputs: Vec<Output>,
-    append: PendingAppend,
+    append: JoinHandle<Result<Appended, AppendError>>,
 }
 
 impl Words {
@@ -44,7 +45,7 @@ impl Words {
     /// What became of the append on its way. Never, without one.
     pub(super) async fn written(&mut self) -> Result<Appended, AppendError> {
         match self.in_flight.as_mut() {
-            Some(flight) => (&mut flight.append).await,
+            Some(flight) => (&mut flight.append).await.unwrap_or(Err(AppendError::Closed)),
             None => std::future::pending().await,
         }
     }
@@ -80,7 +81,7 @@ impl SessionTask {
         let count = if words.alone > 0 { 1 } else { words.waiting.len().min(MOST_WAITING) };
         words.alone = words.alone.saturating_sub(1);
         let outputs: Vec<_> = words.waiting.drain(..count).collect();
-        let append = self.gateway.inner.journal.append(self.session, Command::Record(outputs.clone()));
+        let append = self.gateway.begin_append(self.session, Command::Record(outputs.clone()));
         self.words.in_flight = Some(Flight { outputs, append });
     }
 
@@ -93,7 +94,6 @@ impl SessionTask {
         match appended {
             Ok(appended) => {
                 self.words.durable = appended.head;
-                self.gateway.published(self.session, &appended);
                 Ok(())
             }
             Err(AppendError::TooLarge { bytes, limit }) => {
@@ -114,7 +114,6 @@ impl SessionTask {
                 Ok(())
             }
             Err(error @ (AppendError::Closed | AppendError::Store(_))) => {
-                self.gateway.publish_if_written(self.session, &error);
                 if let AppendError::Store(StoreError::Unknown { .. }) = error {
                     self.words.unsure = outputs.len();
                 }

@@ -70,10 +70,28 @@ async fn whoever_waits_is_woken_by_the_answer_and_fetching_acknowledges_it() {
     assert_eq!(settled.delivery, Some(Delivery::Accepted));
     world.gateway.fetched(settled.clone()).await.unwrap();
     world.gateway.fetched(settled.clone()).await.unwrap();
+    // It is written with whatever comes next in that session.
+    let next = ask(&world.gateway, approval("next", json!({ "to": "staging" }))).await.unwrap();
     let fetched = world.gateway.interaction(&owner("ada"), id).await.unwrap();
     assert_eq!(fetched.delivery, Some(Delivery::Acknowledged));
+    assert_eq!(fetched.seq.next(), next.seq);
     let replayed = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
     assert_eq!(replayed.state, settled.state);
+}
+
+#[tokio::test]
+async fn that_an_answer_was_fetched_is_written_soon_where_nothing_else_is() {
+    let world = World::new().await;
+    let asked = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
+    let id = asked.request.interaction_id;
+    respond(&world.gateway, &asked.request, approve()).await.unwrap();
+    let settled = world.gateway.wait_settled(&program(), id, PATIENCE).await.unwrap();
+    let mut events = world.gateway.stream(&owner("ada"), settled.session_id, settled.seq).await.unwrap();
+    world.gateway.fetched(settled).await.unwrap();
+    let event = tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap().unwrap();
+    assert_eq!(event.body.ask(), Some(id));
+    let fetched = world.gateway.interaction(&owner("ada"), id).await.unwrap();
+    assert_eq!(fetched.delivery, Some(Delivery::Acknowledged));
 }
 
 #[tokio::test]

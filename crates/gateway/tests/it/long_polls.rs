@@ -108,19 +108,18 @@ async fn whoever_comes_back_for_a_tools_answer_reads_no_events_before_there_is_o
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_is_not_missed_between_any_two_reads() {
-    // An ask is read before its session is: it was found open when the answer comes.
     for answered_at in 0..2 {
         is_not_missed_at(answered_at).await;
     }
 }
 
-/// The answer comes at this read of a session, counted from when somebody begins to wait.
+/// The answer comes before this read of the ask, counted from when somebody begins to wait.
 async fn is_not_missed_at(answered_at: usize) {
     let (at_read, mut read) = mpsc::unbounded_channel::<std::sync::mpsc::Sender<()>>();
     let left = Arc::new(AtomicUsize::new(usize::MAX));
     let counted = Arc::clone(&left);
     let gateway = gateway(move |name| {
-        if name == "session" && counted.fetch_sub(1, Ordering::SeqCst) == 0 {
+        if name == "ask" && counted.fetch_sub(1, Ordering::SeqCst) == 0 {
             let (go_on, answered) = std::sync::mpsc::channel();
             at_read.send(go_on).unwrap();
             tokio::task::block_in_place(|| answered.recv_timeout(PATIENCE)).unwrap();

@@ -1,18 +1,20 @@
 //! The journal of a session and the changes of an inbox, as they happen.
 
+use std::sync::Arc;
+
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
-use axum::response::sse::Event as Frame;
 use axum::response::{IntoResponse, Response};
 use holdstead_gateway::cursor as place;
-use holdstead_gateway::{EventStream, InboxFrame, InboxStream, Watch, Watching};
+use holdstead_gateway::{EventStream, InboxFrame, InboxStream, Told, Watch, Watching};
 use holdstead_protocol::api::{EventPage, Resume};
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{Event, Problem, Seq, SessionId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::presence::watching;
@@ -76,7 +78,7 @@ pub(super) async fn session(
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let events = app.gateway.stream(owner, id, after).await?;
     let tail = Tail { resume: Some(resume), events, _watching: watching };
-    Ok(sse::stream(tail, app.gateway.shutdown_token(), reader.0.lease.clone(), next_event).into_response())
+    Ok(sse::stream(tail, app.gateway.shutdown_token(), reader.0.lease.clone(), next_event))
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {
@@ -92,18 +94,18 @@ struct Tail {
     _watching: Watching,
 }
 
-async fn next_event(mut tail: Tail) -> Option<(Frame, Tail)> {
+async fn next_event(mut tail: Tail) -> Option<(Bytes, Tail)> {
     if let Some(resume) = tail.resume.take() {
         return Some((sse::frame("resume", &resume), tail));
     }
-    let event = read(&mut tail.events).await?;
-    Some((event_frame(&event, event.body.event_type().as_str(), &event), tail))
+    let told = read(&mut tail.events).await?;
+    Some((shared_frame(&told), tail))
 }
 
 /// The next event. A stream that cannot go on ends: the client comes back with its cursor.
-pub(super) async fn read(events: &mut EventStream) -> Option<Event> {
-    match events.next().await {
-        Ok(event) => event,
+pub(super) async fn read(events: &mut EventStream) -> Option<Arc<Told>> {
+    match events.next_told().await {
+        Ok(told) => told,
         Err(error) => {
             tracing::error!(%error, "a stream ended");
             None
@@ -111,8 +113,11 @@ pub(super) async fn read(events: &mut EventStream) -> Option<Event> {
     }
 }
 
-pub(super) fn event_frame(event: &Event, name: &str, data: &impl Serialize) -> Frame {
-    sse::frame(name, data).id(event.seq.to_string())
+/// The event as it is, in one frame for all who watch.
+pub(super) fn shared_frame(told: &Told) -> Bytes {
+    let event = &told.event;
+    let write = || sse::placed(event.seq, event.body.event_type().as_str(), event);
+    told.stream_frame.get_or_init(write).clone()
 }
 
 /// What waits for a person, as a stream.
@@ -130,10 +135,10 @@ pub(super) async fn inbox(
     let owner = reader.owner()?;
     let watching = watching(&app, &reader, &cursor, Watch::Inbox);
     let inbox = (app.gateway.inbox(owner), watching);
-    Ok(sse::stream(inbox, app.gateway.shutdown_token(), reader.0.lease.clone(), next_change).into_response())
+    Ok(sse::stream(inbox, app.gateway.shutdown_token(), reader.0.lease.clone(), next_change))
 }
 
-async fn next_change(watched: (InboxStream, Watching)) -> Option<(Frame, (InboxStream, Watching))> {
+async fn next_change(watched: (InboxStream, Watching)) -> Option<(Bytes, (InboxStream, Watching))> {
     let (mut inbox, watching) = watched;
     let frame = match inbox.next().await {
         Ok(frame) => frame?,

@@ -113,10 +113,11 @@ pub(super) async fn show(
     let (Path(id), Asked(waiting)) = (id?, query?);
     let first = app.gateway.interaction(&reader.now()?.owner, id).await?;
     reader.owner_for(first.session_id)?;
-    let interaction = match waiting.wait.as_deref() {
+    let wait = waiting.wait.as_deref().map(seconds).transpose()?;
+    let interaction = match wait.filter(|_| !first.state.is_over()) {
         None => first,
-        Some(text) => {
-            let wait = seconds(text)?.min(LONGEST_WAIT);
+        Some(wait) => {
+            let wait = wait.min(LONGEST_WAIT);
             reader.0.while_good(app.gateway.wait_settled(reader.now()?, id, wait)).await??
         }
     };

@@ -4,17 +4,17 @@
 //! `interaction_end`. Whoever reads this never learns the ids of such an ask, so no event brings them up; and an ask that
 //! a rule or a grant decided is none of theirs.
 
+use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
-use axum::response::sse::Event as Frame;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use holdstead_gateway::{EventStream, Gateway, Watch, Watching};
 use holdstead_protocol::api::{Interaction, ShortError};
 use holdstead_protocol::{AskBody, AskChange, Decider, Event, EventBody, OwnerId, SessionId};
 use serde_json::{Value, json};
 
-use super::events::{Cursor, event_frame, read};
+use super::events::{Cursor, read, shared_frame};
 use super::presence::watching;
 use crate::App;
 use crate::auth::Reader;
@@ -44,7 +44,7 @@ pub(super) async fn events(
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let shutdown = app.gateway.shutdown_token();
     let tail = Tail { gateway: app.gateway, owner, events, _watching: watching };
-    Ok(sse::stream(tail, shutdown, reader.0.lease.clone(), next).into_response())
+    Ok(sse::stream(tail, shutdown, reader.0.lease.clone(), next))
 }
 
 struct Tail {
@@ -54,9 +54,10 @@ struct Tail {
     _watching: Watching,
 }
 
-async fn next(mut tail: Tail) -> Option<(Frame, Tail)> {
+async fn next(mut tail: Tail) -> Option<(Bytes, Tail)> {
     loop {
-        let event = read(&mut tail.events).await?;
+        let shared = read(&mut tail.events).await?;
+        let event = &shared.event;
         let ask = match event.body.ask() {
             Some(id) => match tail.gateway.ask_now(&tail.owner, id).await {
                 Ok(ask) => ask,
@@ -69,11 +70,10 @@ async fn next(mut tail: Tail) -> Option<(Frame, Tail)> {
         };
         match ask.map_or(Told::AsItIs, |ask| told(&event.body, &ask)) {
             Told::AsItIs => {
-                let frame = event_frame(&event, event.body.event_type().as_str(), &event);
-                return Some((frame, tail));
+                return Some((shared_frame(&shared), tail));
             }
             Told::As(name, data) => {
-                let frame = event_frame(&event, name, &json!({ "type": name, "data": data }));
+                let frame = sse::placed(event.seq, name, &json!({ "type": name, "data": data }));
                 return Some((frame, tail));
             }
             Told::Not => {}

@@ -6,18 +6,19 @@
 mod frames;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdstead_gateway::{Answering, Direct, Lease, cursor};
+use holdstead_gateway::{Answering, Direct, Lease, Told, cursor};
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::socket::{ClientFrame, ServerFrame};
 use holdstead_protocol::transport::{InteractionMode, Transport as _, TransportError};
-use holdstead_protocol::{Code, OwnerId, Problem, Refusal, ResponseDraft, Seq, SessionId};
+use holdstead_protocol::{Code, Event, OwnerId, Problem, Refusal, ResponseDraft, Seq, SessionId};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -258,10 +259,10 @@ impl Connection {
         tokio::spawn(async move {
             let _watching = watching;
             let feed = async {
-                let mut frame = ServerFrame::Resume { session, resume };
-                while frames.send(Outgoing::frame(frame)).await.is_ok() {
-                    frame = match events.next().await {
-                        Ok(Some(event)) => ServerFrame::Event { session, event },
+                let mut frame = Outgoing::frame(ServerFrame::Resume { session, resume });
+                while frames.send(frame).await.is_ok() {
+                    frame = match events.next_told().await {
+                        Ok(Some(told)) => Outgoing::Event { session, told },
                         Ok(None) | Err(_) => break,
                     };
                 }
@@ -283,6 +284,8 @@ struct Gone;
 /// What waits for a client.
 enum Outgoing {
     Frame(Box<ServerFrame>),
+    /// In a frame that it shares with all who watch the session over a socket.
+    Event { session: SessionId, told: Arc<Told> },
     /// The last thing it hears.
     Close(u16, String),
 }
@@ -322,6 +325,20 @@ fn value(result: &impl Serialize) -> Result<Value, TransportError> {
     serde_json::to_value(result).map_err(|error| TransportError::Unreachable(error.to_string()))
 }
 
+/// [`ServerFrame::Event`], without a copy of the event.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum EventFrame<'a> {
+    Event { session: SessionId, event: &'a Event },
+}
+
+/// Nothing, where it cannot be written as JSON.
+fn shared_frame(session: SessionId, told: &Told) -> Option<Utf8Bytes> {
+    let write = || serde_json::to_vec(&EventFrame::Event { session, event: &told.event }).unwrap_or_default();
+    let frame = told.socket_frame.get_or_init(|| write().into()).clone();
+    Utf8Bytes::try_from(frame).ok().filter(|frame| !frame.is_empty())
+}
+
 /// Writes what waits; lets the client go when it does not read, or its device is revoked.
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
@@ -350,6 +367,10 @@ async fn write_all(sink: &mut SplitSink<WebSocket, Message>, queue: &mut mpsc::R
             Ok(Some(Outgoing::Frame(frame))) => match serde_json::to_string(&frame) {
                 Ok(text) => Message::text(text),
                 Err(_) => break,
+            },
+            Ok(Some(Outgoing::Event { session, told })) => match shared_frame(session, &told) {
+                Some(text) => Message::Text(text),
+                None => break,
             },
             Ok(Some(Outgoing::Close(code, words))) => {
                 Message::Close(Some(CloseFrame { code, reason: words.into() }))

@@ -26,6 +26,9 @@ async fn a_program_asks_waits_and_gets_the_answer() {
     assert_eq!(answered.0, 200);
     assert_eq!((status, &settled["settlement"]), (200, &json!("denied")), "{settled}");
     assert_eq!(settled["response"]["reason"], "not on Friday");
+    // It is written with what comes next.
+    let next = json!({"key": "next", "kind": "approval", "toolName": "deploy", "input": {}});
+    assert_eq!(ci.post("/v1/interactions", &next).await.0, 201);
     let (_, after) = ci.get(&path).await;
     assert_eq!(after["delivery"]["delivery"], "acknowledged", "{after}");
 }
