@@ -10,8 +10,8 @@ use holdstead_core::{
 };
 use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
 use holdstead_protocol::{
-    AskBody, Asker, Capabilities, Delivery, Event, EventBody, Form, InteractionId, InteractionRequest, Origin, Presentation,
-    PromptId, Scope, SessionId, SessionOpened,
+    AskBody, Asker, Capabilities, Delivery, Event, EventBody, Form, InteractionId, InteractionRequest,
+    Origin, Presentation, PromptId, Scope, SessionId, SessionOpened,
 };
 use holdstead_store::{Appended, AskRecord};
 use serde_json::Value;
@@ -191,12 +191,7 @@ impl Gateway {
 }
 
 /// The ask, if this append opened it and did nothing else.
-fn opened(
-    appended: Appended,
-    id: InteractionId,
-    session: SessionId,
-    agent: String,
-) -> Option<AskRecord> {
+fn opened(appended: Appended, id: InteractionId, session: SessionId, agent: String) -> Option<AskRecord> {
     let [event] = <[Event; 1]>::try_from(appended.events).ok()?;
     let EventBody::InteractionRequest(request) = event.body else { return None };
     let Session { head, mut asks } = appended.session;

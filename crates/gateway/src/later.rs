@@ -93,7 +93,9 @@ impl Gateway {
                     self.publish_if_written(session, &error);
                     self.append_later(session, command);
                 }
-                Err(error) => tracing::debug!(%session, %error, "it was over before its answer was seen to arrive"),
+                Err(error) => {
+                    tracing::debug!(%session, %error, "it was over before its answer was seen to arrive")
+                }
             }
             self.inner.later.land(session);
         }

@@ -6,8 +6,8 @@ use holdstead_protocol::api::{
     RespondMany,
 };
 use holdstead_protocol::{
-    Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
-    SessionId, Timestamp, TurnId,
+    Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq, SessionId,
+    Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 

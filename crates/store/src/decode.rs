@@ -168,7 +168,17 @@ pub(crate) fn ask(row: &Row) -> Result<AskRecord, StoreError> {
     let agent_state: AgentState = json(&row.bytes("agent_state")?)?;
     let session_title = row.maybe_bytes("title")?.map(text).transpose()?;
     let agent = text(row.bytes("agent")?)?;
-    Ok(AskRecord { id, session, owner: owner(row)?, ask, request, response, session_title, agent, agent_state })
+    Ok(AskRecord {
+        id,
+        session,
+        owner: owner(row)?,
+        ask,
+        request,
+        response,
+        session_title,
+        agent,
+        agent_state,
+    })
 }
 
 pub(crate) fn decided(row: &Row) -> Result<DecidedRecord, StoreError> {

@@ -130,9 +130,8 @@ impl Folder {
     fn gateways(&self) -> usize {
         let dir = self.dir.path().to_str().expect("UTF-8");
         let serves = |process: &std::path::Path| {
-            let [words, variables] = ["cmdline", "environ"].map(|file| {
-                std::fs::read(process.join(file)).map(|read| text(&read)).unwrap_or_default()
-            });
+            let [words, variables] = ["cmdline", "environ"]
+                .map(|file| std::fs::read(process.join(file)).map(|read| text(&read)).unwrap_or_default());
             words.split('\0').any(|word| word == "serve") && (words.contains(dir) || variables.contains(dir))
         };
         let processes = std::fs::read_dir("/proc").expect("processes");

@@ -285,7 +285,10 @@ struct Gone;
 enum Outgoing {
     Frame(Box<ServerFrame>),
     /// In a frame that it shares with all who watch the session over a socket.
-    Event { session: SessionId, told: Arc<Told> },
+    Event {
+        session: SessionId,
+        told: Arc<Told>,
+    },
     /// The last thing it hears.
     Close(u16, String),
 }
