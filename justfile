@@ -240,7 +240,7 @@ show-web-passkey: _web-shows
     cd web && node shows/passkey.mjs
 
 # Pages around the inbox: a decision found among 100,000, CSV against the journal, erased, snoozed on two devices, palette,
-# first run.
+# first run. A passkey that is asked for and refused is in show-web-passkey.
 show-web-desk: _web-shows
     cd web && node shows/desk.mjs
 
@@ -269,7 +269,8 @@ gallery: _web-packages
 short-shows:
     @echo show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
-        show-forms show-revoke show-attention show-web-flow show-web-claude show-web-phone show-web-passkey show-web-spoofing
+        show-forms show-revoke show-attention show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
+        show-web-phone show-web-passkey show-web-spoofing
 
 # Run those.
 show-ci:

@@ -322,7 +322,7 @@ async function interactionOff({ gateway, open }) {
   await page.goto(`${gateway.url}/you`);
   await page.getByRole("switch", { name: "Answers here" }).click();
   const session = await asked({ gateway }, page, KINDS[0]);
-  await page.getByText("Interactive mode is off: switch it on to answer.").waitFor();
+  await page.getByText("This browser shows asks and does not answer them.").waitFor();
   check(
     "the card is read-only",
     (await page.getByRole("button", { name: "Send answer" }).count()) === 0 &&
@@ -343,7 +343,7 @@ async function interactionOff({ gateway, open }) {
     [ask.interactionId, ask.promptId],
   );
   check("the gateway refuses it, too (403)", status === 403, String(status));
-  await page.getByRole("button", { name: "Switch on" }).click();
+  await page.getByRole("button", { name: "Answer here" }).click();
   await card(page);
   await KINDS[0].fill(page);
   await page.getByRole("button", { name: "Send answer" }).click();

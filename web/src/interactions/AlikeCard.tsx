@@ -85,22 +85,11 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
     root,
     inert,
     keys,
-    panel: panel !== null,
+    place,
+    panel,
+    setPanel,
     answerable,
-    moves: {
-      j: () => place.onMove(1),
-      k: () => place.onMove(-1),
-      "]": () => place.onMove(1),
-      "[": () => place.onMove(-1),
-      n: () => place.onNotNow(),
-      o: place.onSession,
-      w: place.onWide,
-    },
-    onEscape: () => {
-      if (panel !== null) setPanel(null);
-      else if (document.activeElement !== root.current) root.current?.focus({ preventScroll: true });
-      else place.onLeave();
-    },
+    notNow: () => place.onNotNow(),
   });
   if (!first) return null;
   const at = differsAt(asks) ?? 0;

@@ -130,23 +130,11 @@ export function AskCard({ ask, place, focus = false, onBusy, look = "card", befo
     root,
     inert,
     keys,
-    panel: panel !== null,
+    place,
+    panel,
+    setPanel,
     answerable,
-    moves: {
-      j: () => place.onMove(1),
-      k: () => place.onMove(-1),
-      "]": () => place.onMove(1),
-      "[": () => place.onMove(-1),
-      n: isOpen(ask) && desk.mayAnswer ? () => place.onNotNow() : undefined,
-      o: place.onSession,
-      w: place.onWide,
-    },
-    // Goes back by one step, and never decides.
-    onEscape: () => {
-      if (panel !== null) setPanel(null);
-      else if (document.activeElement !== root.current) root.current?.focus({ preventScroll: true });
-      else place.onLeave();
-    },
+    notNow: isOpen(ask) && desk.mayAnswer ? () => place.onNotNow() : undefined,
   });
 
   const kind = tone(ask);

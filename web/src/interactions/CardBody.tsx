@@ -107,8 +107,8 @@ export function CardActions({ children, kept = "", hint }: ActionsProps) {
       {isOpen(ask) && !mayAnswer && <p className="text-ink-2">You may look at this, not answer it.</p>}
       {isOpen(ask) && mayAnswer && mode === "off" && (
         <p className="flex flex-wrap items-center gap-2">
-          <span className="min-w-0 flex-1">Interactive mode is off: switch it on to answer.</span>
-          <Button onClick={() => setMode("on")}>Switch on</Button>
+          <span className="min-w-0 flex-1">This browser shows asks and does not answer them.</span>
+          <Button onClick={() => setMode("on")}>Answer here</Button>
         </p>
       )}
       {!answerable && !isOpen(ask) && answering.phase.at !== "late" && kept && (

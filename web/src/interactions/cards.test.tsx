@@ -271,7 +271,7 @@ describe("every card", () => {
     const fake = fakeDesk({ mode: "off" });
     await show(ask(questionRequest()), fake);
     expect(screen.getByRole("radio", { name: /SQLite/ }).matches(":disabled")).toBe(true);
-    expect(screen.getByText(/Interactive mode is off/)).toBeTruthy();
+    expect(screen.getByText(/This browser shows asks and does not answer them/)).toBeTruthy();
     expect(screen.queryByRole("button", { name: "Send answer" })).toBeNull();
     const person = user();
     await person.click(button("Switch on"));

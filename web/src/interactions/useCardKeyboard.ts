@@ -1,6 +1,7 @@
 // The keys of a card, and the guards around them: nothing is decided by a key that was meant for something else.
 
 import type { KeyboardEvent, RefObject } from "react";
+import type { CardPlace } from "./AskCard";
 import type { CardKeys } from "./card";
 import type { Inert } from "./useInert";
 
@@ -9,18 +10,41 @@ interface Board {
   inert: Inert;
   /** What the card's kind does with keys. */
   keys: RefObject<CardKeys>;
-  /** Something is open in place of the actions: whoever opened it is about to type. */
-  panel: boolean;
-  /** Letters that decide nothing, and work whatever the state of the ask. */
-  moves: Record<string, (() => void) | undefined>;
+  place: CardPlace;
+  /** What is open in place of the actions: whoever opened it is about to type. */
+  panel: string | null;
+  setPanel: (panel: string | null) => void;
   answerable: boolean;
-  onEscape: () => void;
+  /** Puts off what is asked, where that can be. */
+  notNow?: () => void;
 }
 
 const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox])";
+/** The inbox, and the box for a message. */
+const PLACES = ["i", "c"];
 const MODIFIERS = ["Control", "Meta", "Shift", "Alt", "AltGraph"];
 
-export function useCardKeyboard({ root, inert, keys, panel, moves, answerable, onEscape }: Board) {
+export function useCardKeyboard({ root, inert, keys, place, panel, setPanel, answerable, notNow }: Board) {
+  const next = () => place.onMove(1);
+  const previous = () => place.onMove(-1);
+  /** Letters that decide nothing, and work whatever the state of the ask. */
+  const moves: Record<string, (() => void) | undefined> = {
+    j: next,
+    k: previous,
+    "]": next,
+    "[": previous,
+    n: notNow,
+    o: place.onSession,
+    w: place.onWide,
+  };
+
+  /** Goes back by one step, and never decides. */
+  const goBack = () => {
+    if (panel !== null) setPanel(null);
+    else if (document.activeElement !== root.current) root.current?.focus({ preventScroll: true });
+    else place.onLeave();
+  };
+
   /** Takes the focus from the button that Enter would press. */
   const disarm = () => {
     root.current?.focus({ preventScroll: true });
@@ -37,7 +61,7 @@ export function useCardKeyboard({ root, inert, keys, panel, moves, answerable, o
       return true;
     }
     if (event.key === "Escape") {
-      onEscape();
+      goBack();
       return true;
     }
     if (isTyping || chord || event.altKey) return false;
@@ -49,13 +73,13 @@ export function useCardKeyboard({ root, inert, keys, panel, moves, answerable, o
       return true;
     }
     const move = moves[letter];
-    if (move && (!panel || letter === "[" || letter === "]")) {
+    if (move && (panel === null || letter === "[" || letter === "]")) {
       move();
       // Also where nothing moved: whoever types `ja` and Enter means no button.
       inert.rest();
       return true;
     }
-    if (panel || event.key.length !== 1) return false;
+    if (panel !== null || event.key.length !== 1) return false;
     if (answerable && /^[1-9]$/.test(event.key) && keys.current.digit) {
       keys.current.digit(Number(event.key));
       return true;
@@ -66,9 +90,9 @@ export function useCardKeyboard({ root, inert, keys, panel, moves, answerable, o
     }
     // Others have it: the list of keys, and what finds things.
     if (event.key === "?" || event.key === "/") return false;
-    // A letter that means nothing: somebody types, and means another window.
+    // A letter that means nothing here: somebody types, and means another window, or a place that the page knows.
     disarm();
-    return true;
+    return !PLACES.includes(letter);
   };
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {

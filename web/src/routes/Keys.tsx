@@ -25,10 +25,10 @@ const KEYS: { where: string; keys: [string[], string][] }[] = [
     where: "Anywhere",
     keys: [
       [["J"], "the next ask"],
-      [["K"], "the ask before"],
+      [["K"], "the previous ask"],
       [["I"], "the inbox"],
       [["C"], "write to the agent"],
-      [["/"], "find"],
+      [["Ctrl", "K"], "find anything, go anywhere; so does /"],
       [["?"], "this list"],
     ],
   },

@@ -62,7 +62,7 @@ function ThisBrowser() {
         <Toggle
           on={mode === "on"}
           onChange={(on) => setMode(on ? "on" : "off")}
-          hint="Off: this browser shows asks and cannot answer them."
+          hint="Off: this browser shows asks and does not answer them."
         >
           Answers here
         </Toggle>

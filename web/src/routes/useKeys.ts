@@ -5,19 +5,19 @@ import { isTyping } from "./Keys";
 /** Told to the desk: select the next row, or the one before. */
 export const MOVE = "holdstead:move";
 
-/** Keys that work anywhere but in a box or on a card. */
+/** Keys that work anywhere but in a box. A card has its own way to move. */
 export function useKeys(): void {
   const navigate = useNavigate();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const onCard = event.target instanceof HTMLElement && event.target.closest("[data-card]") !== null;
-      if (isTyping(event.target) || onCard || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented)
-        return;
+      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (event.repeat) return;
-      if (event.key === "i") void navigate({ to: "/" });
+      // Who is there already keeps what is selected.
+      if (event.key === "i" && location.pathname !== "/") void navigate({ to: "/" });
       else if (event.key === "c")
         document.querySelector<HTMLElement>("textarea[aria-label='Message to the agent']")?.focus();
-      else if (event.key === "j" || event.key === "k")
+      else if (!onCard && (event.key === "j" || event.key === "k"))
         document.dispatchEvent(new CustomEvent(MOVE, { detail: event.key === "j" ? 1 : -1 }));
       else return;
       event.preventDefault();

@@ -6,7 +6,8 @@ import { settings, subscribe } from "./settings";
 export function wearTheme(): void {
   const wear = () => {
     const { theme } = settings();
-    document.documentElement.style.colorScheme = theme === "system" ? "" : theme;
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
   };
   wear();
   subscribe(wear);
