@@ -54,7 +54,7 @@ try {
 
   const desk = await open({ viewport: { width: 1440, height: 900 } });
   // A temporary folder has a name that nobody knows.
-  await desk.route(/\/v1\/(sessions|interactions)(\/\w+)?(\?.*)?$/, async (route) => {
+  await desk.route(/\/v1\/(sessions|interactions)(\/(?!events)\w+)?(\?.*)?$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.work, "/Users/ana/code") });
   });

@@ -274,7 +274,7 @@ describe("every card", () => {
     expect(screen.getByText(/This browser shows asks and does not answer them/)).toBeTruthy();
     expect(screen.queryByRole("button", { name: "Send answer" })).toBeNull();
     const person = user();
-    await person.click(button("Switch on"));
+    await person.click(button("Answer here"));
     await settle();
     await person.click(screen.getByRole("radio", { name: /SQLite/ }));
     await person.click(button("Send answer"));

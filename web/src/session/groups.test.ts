@@ -38,13 +38,15 @@ describe("what a session needs", () => {
   });
 });
 
-it("groups by that, the last change first, and shows a session once", () => {
+it("groups by that, what waits longest or else changed last first, and shows a session once", () => {
   const old = session({ openAsks: 1, changedAt: before(9) });
   const fresh = session({ openAsks: 1, changedAt: before(1) });
-  const works = session({ state: "running" });
-  const groups = grouped([old, works, fresh, old], NOW);
+  const works = session({ state: "running", changedAt: before(4) });
+  const acts = session({ state: "running", changedAt: before(2) });
+  const groups = grouped([fresh, works, acts, old, fresh], NOW);
   expect(groups.map((one) => one.need)).toEqual(["waiting", "working"]);
-  expect(groups[0]?.sessions).toEqual([fresh, old]);
+  expect(groups[0]?.sessions).toEqual([old, fresh]);
+  expect(groups[1]?.sessions).toEqual([acts, works]);
 });
 
 it("ends a row with what matters there", () => {

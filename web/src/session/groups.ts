@@ -39,7 +39,7 @@ export interface Group {
   sessions: Session[];
 }
 
-/** The groups that have something in them; in each, what changed last comes first. */
+/** The groups that have something in them; in each, what changed last comes first, and of what waits, what waits longest. */
 export function grouped(sessions: Session[], now: number): Group[] {
   const by = new Map<Need, Session[]>(ORDER.map((one) => [one, []]));
   for (const session of new Map(sessions.map((one) => [one.sessionId, one])).values())
@@ -47,7 +47,14 @@ export function grouped(sessions: Session[], now: number): Group[] {
   return [...by].flatMap(([need, found]) =>
     found.length === 0
       ? []
-      : [{ need, sessions: found.sort((a, b) => Date.parse(b.changedAt) - Date.parse(a.changedAt)) }],
+      : [
+          {
+            need,
+            sessions: found.sort(
+              (a, b) => (Date.parse(b.changedAt) - Date.parse(a.changedAt)) * (need === "waiting" ? -1 : 1),
+            ),
+          },
+        ],
   );
 }
 
