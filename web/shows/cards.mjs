@@ -196,7 +196,7 @@ async function edits({ gateway, open }) {
   await gateway.say(session, kind.script());
   await card(page);
   await press("Remember…");
-  const rule = page.getByRole("radio", { name: /Bash with exactly this input.*for this session/ });
+  const rule = page.getByRole("radio", { name: /Bash with exactly this input.*until this session ends/ });
   check("the literal rule is shown before it is saved", await rule.isVisible());
   await rule.check();
   await card(page);

@@ -106,10 +106,10 @@ async function digits({ open }) {
   heading("At an address in digits:");
   const page = await open();
   await page.goto(new URL("/you", page.url()).href);
-  await text(page, "Browsers make no passkeys for an address in digits");
+  await text(page, "Browsers make passkeys for names");
   const { status, body } = await call(page, "POST", "/v1/passkeys/challenges", { purpose: "register" });
   check("the gateway says why, too", status === 422 && body.detail.includes("http://localhost"), body);
-  await page.getByRole("button", { name: "Go on at localhost" }).click();
+  await page.getByRole("button", { name: "Open at localhost" }).click();
   await page.waitForURL(/^http:\/\/localhost:\d+\/$/);
   check("the page leads to localhost, logged in", true);
   await page.context().close();
@@ -126,7 +126,7 @@ async function added({ gateway, page, base }) {
   await page.getByRole("button", { name: "Add a passkey…" }).click();
   await text(page, "For localhost");
   check("it is added on the page", true);
-  await page.getByRole("switch", { name: /only with a passkey/ }).click();
+  await page.getByRole("switch", { name: /Ask for a passkey before marked/ }).click();
   await until("the requirement", async () => (await call(page, "GET", "/v1/passkeys")).body.required);
   await picture(page, "you");
   check("and required from now on", true);
@@ -249,7 +249,7 @@ async function off({ gateway, page, base, finger }) {
     attempts,
   );
   await page.goto(`${base}/you`);
-  const toggle = page.getByRole("switch", { name: /only with a passkey/ });
+  const toggle = page.getByRole("switch", { name: /Ask for a passkey before marked/ });
   await finger.knows(false);
   await toggle.click();
   await text(page, "passkey did not confirm it");

@@ -5,12 +5,12 @@ import { Shown } from "../text/Shown";
 import { age } from "../text/time";
 import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
-import { Icon } from "../ui/Icon";
 import { Kbd, Key } from "../ui/Kbd";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import type { CardPlace } from "./AskCard";
 import { cutAt, differsAt } from "./alike";
 import { CardActions } from "./CardBody";
+import { CardHead } from "./CardHead";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { Decide } from "./Decide";
 import { Fact, Facts } from "./Facts";
@@ -20,7 +20,7 @@ import { useAnswerMany } from "./useAnswerMany";
 import { useCardKeyboard } from "./useCardKeyboard";
 import { useInert } from "./useInert";
 import { useSight } from "./useSight";
-import { commandOf, origin, speaker, TONE_CLASS, tone, waiting } from "./words";
+import { commandOf, speaker, TONE_CLASS, tone } from "./words";
 
 interface Props {
   asks: Interaction[];
@@ -128,35 +128,15 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
         {...board}
         className={`enter ${TONE_CLASS[tone(first)]} flex h-full min-h-0 w-full min-w-0 flex-col bg-surface focus-visible:shadow-[inset_3px_0_0_var(--focus)] focus-visible:outline-none`}
       >
-        <header className="shrink-0 px-6 pb-1 max-wide:px-4">
-          <div className="flex min-h-14 items-center gap-2 py-2 text-xs text-ink-3 max-wide:flex-wrap">
-            <Button look="quiet" size="small" className="-ml-3 wide:hidden" onClick={place.onLeave}>
-              <Icon name="left" /> Inbox
-            </Button>
-            <p role="status" className="shrink-0 bg-tone-bg px-2 py-0.5 font-semibold text-tone railed">
-              {waiting(first, age(first.openedAt, now))}
-            </p>
-            <p className="min-w-0 flex-1 truncate text-ink-2">
-              {origin(first.request, first.agent, desk.session(first.sessionId))}
-            </p>
-            <span className="tabular-nums">{place.at > 0 && `${place.at} of ${place.of}`}</span>
-            <Button
-              look="quiet"
-              size="small"
-              onClick={() => place.onNotNow()}
-              title="Put them off for an hour. Nothing is decided."
-            >
-              Not now <Key>N</Key>
-            </Button>
-          </div>
+        <CardHead ask={first} place={place} look="pane">
           <h2 className="font-mono text-command font-medium wrap-anywhere">
             <b className="font-semibold">{asks.length} ×</b> {visible(`${before}…${after}`)}
           </h2>
-          <p className="max-w-[72ch] text-ink-2">
+          <p className="max-w-[72ch] pb-2 text-ink-2">
             Alike: one argument differs. Each is one ask, with an answer of its own in the log. Untick what you want to
             look at alone.
           </p>
-        </header>
+        </CardHead>
         <div className="min-h-0 flex-auto overflow-y-auto px-6 pb-4 max-wide:px-4">
           <ul className="mb-4 border-t border-line">
             {asks.map((ask, index) => {
@@ -174,7 +154,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
                       checked={!left.has(idOf(ask))}
                       onChange={() => toggle(ask)}
                     />
-                    <span className="text-ink-3 tabular-nums">{index + 1}</span>
+                    <span className="text-xs text-ink-3 tabular-nums">{index + 1}</span>
                     <code data-must-see={idOf(ask)} className="font-mono text-mono wrap-anywhere">
                       <Shown text={begin} where="payload" />
                       <b className="rounded-[2px] bg-sunken px-0.5 font-semibold">

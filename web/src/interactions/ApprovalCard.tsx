@@ -1,6 +1,7 @@
 import { type ReactNode, useRef, useState } from "react";
 import { isRounded } from "../api/exact";
 import type { CallMark, InteractionRequest, Scope } from "../api/generated";
+import { isOpen } from "../session/ask";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
 import { Danger } from "../text/Lines";
@@ -110,7 +111,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
           </div>
         )}
         <span data-must-see="end" className="-mb-4 block h-px" />
-        {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} />}
+        {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} isOpen={isOpen(ask)} />}
         <Facts>
           {request.agentSays && (
             <Fact name={speaker(request, ask.agent)}>
@@ -134,13 +135,13 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
               </code>
             </Fact>
           )}
-          {canRemember && offers[0] && (
+          {isOpen(ask) && canRemember && offers[0] && (
             <Fact name="Remember saves">
               <RuleLine>{ruleWords(offers[0])}</RuleLine> {LIFETIME[offers[0].scope]}
               {offers.length > 1 && ", or longer"}
             </Fact>
           )}
-          {!canRemember && isMarked && (
+          {isOpen(ask) && !canRemember && isMarked && (
             <Fact name="Remember">
               <span className="text-ink-2">Not offered: it is marked.</span>
             </Fact>

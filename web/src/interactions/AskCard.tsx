@@ -2,18 +2,15 @@ import { type ReactElement, type ReactNode, useEffect, useMemo, useRef, useState
 import type { Interaction, InteractionRequest } from "../api/generated";
 import { isOpen, isOver } from "../session/ask";
 import { carryDraft } from "../session/drafts";
-import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
-import { age } from "../text/time";
 import { Button } from "../ui/Button";
-import { Icon } from "../ui/Icon";
 import { Key } from "../ui/Kbd";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import { ApprovalCard } from "./ApprovalCard";
+import { CardHead } from "./CardHead";
 import { type Card, type CardKeys, CardProvider } from "./card";
 import { FormCard } from "./FormCard";
 import { Headline } from "./Headline";
-import { NotNow } from "./NotNow";
 import { QuestionCard } from "./QuestionCard";
 import { SentValues } from "./SentValues";
 import { useDesk } from "./transport";
@@ -21,7 +18,7 @@ import { draftName, useAnswer } from "./useAnswer";
 import { useCardKeyboard } from "./useCardKeyboard";
 import { useInert } from "./useInert";
 import { useSight } from "./useSight";
-import { boxMeans, headline, MARK, origin, receipt, sessionName, TONE_CLASS, tone, waiting } from "./words";
+import { headline, TONE_CLASS, tone } from "./words";
 
 export interface CardPlace {
   /** Which of those that wait it is; 0: it waits no more. */
@@ -157,7 +154,9 @@ export function AskCard({ ask, place, focus = false, onBusy, look = "card", befo
         {...board}
         className={`enter group/card ${TONE_CLASS[kind]} flex min-h-0 w-full min-w-0 flex-col bg-surface ${frame}`}
       >
-        <Header ask={ask} place={place} look={look} />
+        <CardHead ask={ask} place={place} look={look}>
+          <Headline request={request} />
+        </CardHead>
         {isFolded ? (
           <div className="px-6 pb-1 max-wide:px-4">
             <SentValues ask={ask} />
@@ -184,76 +183,6 @@ function KindCard({ request, before }: { request: InteractionRequest; before: Re
     case "form":
       return <FormCard request={request} />;
   }
-}
-
-function Header({ ask, place, look }: { ask: Interaction; place: CardPlace; look: "card" | "pane" }) {
-  const now = useNow();
-  const { session, mayAnswer } = useDesk();
-  const { request } = ask;
-  const from = session(ask.sessionId);
-  const line = isOver(ask) ? receipt(ask) : waiting(ask, age(ask.openedAt, now));
-  const name = sessionName(from ?? { title: ask.sessionTitle, agent: ask.agent });
-  const where = place.at > 0 ? `${place.at} of ${place.of}` : place.of > 0 ? `${place.of} more` : "";
-  return (
-    <header className="shrink-0 px-6 pb-1 max-wide:px-4">
-      <div className="flex min-h-14 items-center gap-2 py-2 text-xs text-ink-3 max-wide:flex-wrap">
-        {look === "pane" && (
-          <Button look="quiet" size="small" className="-ml-3 wide:hidden" onClick={place.onLeave}>
-            <Icon name="left" /> Inbox
-          </Button>
-        )}
-        <div className="flex min-w-0 flex-1 items-center gap-2 max-wide:order-last max-wide:basis-full">
-          <p
-            role="status"
-            className="min-w-0 shrink-0 border-l-3 bg-tone-bg px-2 py-0.5 font-semibold wrap-anywhere text-tone railed max-w-full"
-          >
-            <span className={ask.state === "submitted" ? "inline-block animate-pulse" : ""}>{MARK[tone(ask)]}</span>{" "}
-            {line}
-          </p>
-          <p className="min-w-0 flex-1 truncate text-ink-2" title={boxMeans(from?.box)}>
-            {place.onSession && (
-              <>
-                <button
-                  type="button"
-                  className="underline decoration-line-2 underline-offset-2 hover:decoration-current"
-                  onClick={place.onSession}
-                >
-                  {name}
-                </button>
-                {", "}
-              </>
-            )}
-            <span>{origin(request, ask.agent, from)}</span>
-          </p>
-        </div>
-        <div className="ml-auto flex shrink-0 items-center max-wide:flex-1 max-wide:justify-end">
-          {place.onWide && (
-            <Button look="quiet" size="small" className="max-wide:hidden" onClick={place.onWide}>
-              Wide <Key>W</Key>
-            </Button>
-          )}
-          {where && <span className="px-2 tabular-nums max-wide:mx-auto">{where}</span>}
-          {look === "card" && place.of > 1 && (
-            <>
-              <Button look="quiet" size="small" aria-label="Previous ask" onClick={() => place.onMove(-1)}>
-                ‹
-              </Button>
-              <Button look="quiet" size="small" aria-label="Next ask" onClick={() => place.onMove(1)}>
-                ›
-              </Button>
-            </>
-          )}
-          {isOpen(ask) && mayAnswer && <NotNow ask={ask} onNotNow={place.onNotNow} onTakeUp={place.onTakeUp} />}
-          {look === "card" && (
-            <Button look="quiet" size="small" aria-label="Close, deciding nothing" onClick={place.onLeave}>
-              ✕
-            </Button>
-          )}
-        </div>
-      </div>
-      <Headline request={request} />
-    </header>
-  );
 }
 
 /** What one can do with an ask that is over, and its short name as the terminal writes it. */

@@ -5,7 +5,7 @@ import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
 import { RuleLine } from "./Facts";
-import { LIFETIME, ruleWords, SCOPE } from "./words";
+import { commandOf, LIFETIME, ruleWords } from "./words";
 
 interface Props {
   offers: OfferedScope[];
@@ -16,7 +16,8 @@ interface Props {
 
 /** How far an approval may reach, each with the literal rules it would save: those, and no others, are saved. */
 export function RememberPanel({ offers, chosen, onChoose, onApprove }: Props) {
-  const { setPanel } = useCard();
+  const { ask, setPanel } = useCard();
+  const isShell = ask.request.kind === "approval" && commandOf(ask.request.input) !== null;
   const name = useId();
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
@@ -41,16 +42,18 @@ export function RememberPanel({ offers, chosen, onChoose, onApprove }: Props) {
               <span className="min-w-0">
                 <RuleLine>{ruleWords(offer)}</RuleLine>
                 <span className="mt-0.5 block text-xs text-ink-2">
-                  {SCOPE[offer.scope]}: {LIFETIME[offer.scope]}
-                  {offer.scope !== "session" && ", in all your sessions"}.
-                  {offer.rule === "lines" && " Each command of a line is looked at alone."}
+                  {LIFETIME[offer.scope]}
+                  {offer.scope !== "session" && ", in all your sessions"}
                 </span>
               </span>
             </label>
           ))}
         </div>
       </fieldset>
-      <p className="text-xs text-ink-3">The next call that it covers is approved without you. Revoke it under Rules.</p>
+      <p className="text-xs text-ink-3">
+        The next call that it covers is approved without you.
+        {isShell && " In a line of several commands each is looked at alone."} Revoke it under Rules.
+      </p>
       <div className="flex flex-wrap gap-2">
         <Decide onDecide={onApprove}>
           Approve and remember <Key>Ctrl Enter</Key>

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { CallPart, CallVerdict, Effect } from "../api/generated";
 import { Shown } from "../text/Shown";
 import { Button } from "../ui/Button";
+import { Ticked } from "../ui/Calm";
 import { useDesk } from "./transport";
 import { count, EFFECT } from "./words";
 
@@ -12,10 +13,10 @@ const LOOK: Record<Effect, string> = {
 };
 
 /** What rules say about a call, part by part. One part that no rule speaks of says nothing new. */
-export function Verdict({ verdict, sessionId }: { verdict: CallVerdict; sessionId: string }) {
+export function Verdict({ verdict, sessionId, isOpen }: { verdict: CallVerdict; sessionId: string; isOpen: boolean }) {
   const { parts } = verdict;
   const speaks = parts.length > 1 || parts.some((part) => part.rule);
-  const needsTrust = verdict.requirements?.includes("folder_trust") === true;
+  const needsTrust = isOpen && verdict.requirements?.includes("folder_trust") === true;
   const asking = parts.filter((part) => part.effect === "ask").length;
   return (
     <>
@@ -60,7 +61,7 @@ function Part({ part }: { part: CallPart }) {
             ({part.rule.layer.replace("_", " ")})
           </>
         ) : (
-          <Shown text={part.why} />
+          <Ticked text={part.why} />
         )}
       </span>
     </li>

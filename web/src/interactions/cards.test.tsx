@@ -488,7 +488,7 @@ describe("an approval", () => {
     const { fake } = await show(ask(approvalRequest({})));
     const person = user();
     await person.click(button("Remember…"));
-    expect(screen.getByRole("radio", { name: /Bash with exactly this input.*for this session/ })).toBeTruthy();
+    expect(screen.getByRole("radio", { name: /Bash with exactly this input.*until this session ends/ })).toBeTruthy();
     await settle();
     await person.click(button("Approve and remember"));
     expect(fake.sent).toMatchObject([{ action: "approve", scope: "session" }]);
@@ -506,7 +506,7 @@ describe("an approval", () => {
     const person = user();
     await person.click(button("Remember…"));
     await settle();
-    await person.click(screen.getByRole("radio", { name: /allow Bash\(cargo test:\*\).*for this session/ }));
+    await person.click(screen.getByRole("radio", { name: /allow Bash\(cargo test:\*\).*until this session ends/ }));
     await person.click(button("Approve and remember"));
     expect(fake.sent).toMatchObject([{ action: "approve", scope: "session", lines: ["allow Bash(cargo test:*)"] }]);
   });
@@ -534,7 +534,7 @@ describe("an approval", () => {
     expect(screen.getByText("Marked because").nextElementSibling?.textContent).toContain("it deletes: rm -rf dist");
     const said = screen.getByRole("region", { name: "What rules say" }).textContent;
     expect(said).toContain("allow Bash(npm run build) (person)");
-    expect(said).toContain("no rule allows `rm`");
+    expect(said).toContain("no rule allows rm");
   });
 
   it("offers nothing that the agent's wire cannot carry", async () => {

@@ -278,7 +278,7 @@ export function delivery(ask: Ask): string | null {
   }
 }
 
-export const SCOPE: Record<Scope, string> = {
+const SCOPE: Record<Scope, string> = {
   once: "once",
   session: "for this session",
   hour: "for an hour",

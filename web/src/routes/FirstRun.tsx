@@ -11,7 +11,7 @@ import { show } from "./sheet";
 
 const COMMANDS = [
   { line: "holdstead run claude", does: "starts Claude Code in this folder" },
-  { line: "holdstead mcp", does: "what Cursor or any MCP client starts" },
+  { line: "holdstead mcp", does: "for Cursor or any other MCP client to start" },
 ];
 
 /** The agent that plays a script: no keys, no account. */
@@ -22,6 +22,7 @@ export function FirstRun() {
   const { me } = useLive();
   const agents = useQuery({ queryKey: ["agents"], queryFn: gateway.agents }).data?.agents ?? [];
   const hasDemo = agents.some((agent) => agent.name === DEMO_AGENT && agent.installed);
+  const hasOther = agents.some((agent) => agent.name !== DEMO_AGENT && agent.installed);
   return (
     <section aria-labelledby="first-run" className="max-w-[760px] px-10 pt-8 pb-10 max-wide:px-0 max-wide:pt-4">
       <h2 id="first-run" className="text-[28px] leading-9 font-semibold tracking-tight">
@@ -37,10 +38,12 @@ export function FirstRun() {
       </ul>
       {mayAnswer(me) && (
         <div className="flex flex-wrap items-center gap-2 pt-3">
-          <Button look="solid" onClick={() => show("new session")}>
-            New session…
-          </Button>
-          {hasDemo && <Demo />}
+          {hasOther && (
+            <Button look="solid" onClick={() => show("new session")}>
+              New session…
+            </Button>
+          )}
+          {hasDemo && <Demo look={hasOther ? "outlined" : "solid"} />}
         </div>
       )}
       <div className="grid grid-cols-2 gap-6 pt-6 max-wide:grid-cols-1">
@@ -57,7 +60,10 @@ export function FirstRun() {
             wins, and everybody sees whose it was.
           </p>
         </div>
-        <PairPhone />
+        <div className="border-t border-line pt-3">
+          <h3 className="text-base font-semibold">Answer from your phone</h3>
+          <PairPhone />
+        </div>
       </div>
     </section>
   );
@@ -70,7 +76,7 @@ function Terminal({ line, does }: { line: string; does: string }) {
   const copy = () => void navigator.clipboard.writeText(line).then(() => setCopied(true));
   return (
     <li className="railed flex min-h-12 flex-wrap items-center gap-x-3 bg-block py-1.5 pr-1.5 pl-4 [--rail:var(--ink)]">
-      <code className="min-w-0 flex-[1_0_260px] font-mono text-base wrap-anywhere">
+      <code className="min-w-0 flex-1 font-mono text-base wrap-anywhere max-wide:basis-full max-wide:pt-1.5">
         <span aria-hidden="true" className="text-ink-3 select-none">
           ${" "}
         </span>
@@ -86,7 +92,7 @@ function Terminal({ line, does }: { line: string; does: string }) {
   );
 }
 
-function Demo() {
+function Demo({ look }: { look: "solid" | "outlined" }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const start = useMutation({
@@ -102,7 +108,7 @@ function Demo() {
   });
   return (
     <>
-      <Button disabled={start.isPending} onClick={() => start.mutate()}>
+      <Button look={look} disabled={start.isPending} onClick={() => start.mutate()}>
         Try the demo
       </Button>
       <span className="text-xs text-ink-2">

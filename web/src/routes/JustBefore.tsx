@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { gateway } from "../api/gateway";
 import type { Interaction } from "../api/generated";
-import { commandOf, fileOf } from "../interactions/words";
+import { callLine, iconOf, outcome } from "../session/call";
 import { emptyTranscript, fold, type Item } from "../session/transcript";
 import { Shown } from "../text/Shown";
 import { clock } from "../text/time";
-import { brief, visible } from "../text/visible";
 import { Icon } from "../ui/Icon";
 
 /** So many events before an ask hold what was said and done last. */
@@ -42,15 +41,17 @@ export function JustBefore({ ask }: { ask: Interaction }) {
         </p>
       )}
       <ul>
-        {calls.map((call) => {
-          const input = call.input?.value;
-          return (
-            <li key={call.key} className="flex items-center gap-2.5 pt-1 font-mono text-xs text-ink-2">
-              <Icon name={commandOf(input) === null ? "tool" : "shell"} />
-              <span className="min-w-0 truncate">{brief(commandOf(input) ?? fileOf(input) ?? visible(call.name))}</span>
-            </li>
-          );
-        })}
+        {calls.map((call) => (
+          <li key={call.key} className="flex items-center gap-2.5 pt-1 text-xs text-ink-2">
+            <Icon name={iconOf(call)} />
+            <span className="min-w-0 flex-1 truncate font-mono">{callLine(call, ask.request.cwd ?? null)}</span>
+            <span>
+              {outcome(call)
+                .map(({ text }) => text)
+                .join(", ")}
+            </span>
+          </li>
+        ))}
       </ul>
     </section>
   );

@@ -53,10 +53,10 @@ export function Keys() {
         {KEYS.map(({ where, keys }) => (
           <section key={where} className="mb-4">
             <h3 className="mb-1 text-xs font-semibold text-ink-2">{where}</h3>
-            <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1">
+            <dl className="grid grid-cols-[88px_minmax(0,1fr)] gap-x-4 gap-y-1">
               {keys.map(([names, does]) => (
                 <div key={does} className="contents">
-                  <dt className="flex gap-1">
+                  <dt className="flex items-start gap-1">
                     {names.map((name) => (name === "…" ? <span key={name}>…</span> : <Kbd key={name}>{name}</Kbd>))}
                   </dt>
                   <dd>{does}</dd>

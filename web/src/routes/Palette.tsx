@@ -54,8 +54,10 @@ function Finder({ box }: { box: RefObject<HTMLInputElement | null> }) {
       MOST_OF_A_KIND,
     ),
   }));
-  for (const group of new Set(found.entries.map((entry) => entry.group)))
-    groups.push({ group, entries: found.entries.filter((entry) => entry.group === group) });
+  const atHand = new Set(groups.flatMap(({ entries }) => entries.map(({ key }) => key)));
+  const news = found.entries.filter(({ key }) => !atHand.has(key));
+  for (const group of new Set(news.map((entry) => entry.group)))
+    groups.push({ group, entries: news.filter((entry) => entry.group === group) });
   const shown = groups.flatMap(({ entries }) => entries);
   const chosen = Math.min(at, Math.max(0, shown.length - 1));
   const choose = (entry: Entry | undefined) => {

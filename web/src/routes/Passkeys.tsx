@@ -28,11 +28,11 @@ export function Passkeys() {
           onChange={(on) => require.mutate(on)}
           hint={
             data.passkeys.length > 0
-              ? "In the terminal, such asks can then be denied and not approved."
+              ? "In the terminal, marked asks can then be denied, not approved."
               : "Add a passkey first."
           }
         >
-          Approve marked asks, and open sessions that ask nothing, only with a passkey
+          Ask for a passkey before marked approvals, and before sessions that allow everything
         </Toggle>
       )}
       <ul className="divide-y divide-line">
@@ -67,10 +67,11 @@ function Elsewhere() {
   return (
     <>
       <p className="text-ink-2">
-        Browsers make no passkeys for an address in digits. This page at localhost is the same, and they do there.
+        Browsers make passkeys for names, and this page's address is a number. Open the same page at localhost to add
+        one.
       </p>
       <Button size="small" className="w-fit" disabled={go.isPending} onClick={() => go.mutate()}>
-        Go on at localhost
+        Open at localhost
       </Button>
       {go.error && <p className="text-denied">{go.error.message}</p>}
     </>

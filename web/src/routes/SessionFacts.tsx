@@ -37,7 +37,9 @@ export function SessionFacts({
   const now = useNow();
   const { asks, files, waitedMs } = useMemo(() => factsOf(transcript), [transcript]);
   const ended = agent === "ended";
-  const ran = (ended ? Date.parse(session.changedAt) : now) - Date.parse(session.openedAt);
+  // The clock here ticks slowly: what has happened since the last tick has taken its time all the same.
+  const until = ended ? Date.parse(session.changedAt) : Math.max(now, Date.parse(session.changedAt));
+  const ran = until - Date.parse(session.openedAt);
   return (
     <div className="grid gap-5">
       <Part title="Now">

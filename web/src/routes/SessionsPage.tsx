@@ -21,14 +21,14 @@ function Archived() {
         {wanted ? "Hide archived" : "Show archived"}
       </Button>
       {wanted && (
-        <ul className="divide-y divide-line">
+        <ul className="-mx-2 divide-y divide-line">
           {sessions.map((session) => (
             <li key={session.sessionId} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-1">
               <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />
               {mayAnswer(me) && <ArchiveButton session={session} />}
             </li>
           ))}
-          {sessions.length === 0 && <li className="py-2 text-ink-2">None is archived.</li>}
+          {sessions.length === 0 && <li className="px-2 py-2 text-ink-2">None is archived.</li>}
         </ul>
       )}
     </section>
@@ -61,7 +61,7 @@ export function SessionsPage() {
             <h2 className="flex justify-between border-b border-line py-1.5 text-xs font-semibold text-ink-2">
               {NEED[need]} <span className="font-normal text-ink-3">{found.length}</span>
             </h2>
-            <ul className="divide-y divide-line border-b border-line">
+            <ul className="-mx-2 divide-y divide-line border-b border-line">
               {found.map((session) => (
                 <li key={session.sessionId} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-1">
                   <SessionRow session={session} name={names.get(session.sessionId) ?? sessionName(session)} now={now} />

@@ -102,7 +102,7 @@ function Desk({ live }: { live: Live }) {
         <Outlet />
         {!fillsPhone && <Tabs />}
       </div>
-      <OfferToNotify />
+      <OfferToNotify fillsPhone={fillsPhone} />
       <Sheets />
     </AnswerProvider>
   );

@@ -102,7 +102,7 @@ export interface Found {
 }
 
 const FOUND: Record<FoundKind, { group: string; icon: IconName }> = {
-  session: { group: "Sessions found", icon: "sessions" },
+  session: { group: "More sessions", icon: "sessions" },
   message: { group: "Said", icon: "me" },
   call: { group: "Called", icon: "shell" },
   decision: { group: "Decided", icon: "tick" },
@@ -121,7 +121,8 @@ export function useFound(typed: string): Found {
   });
   const entries = (isWorthIt ? (found.data?.results ?? []) : []).map(
     ({ kind, sessionId, sessionTitle, interactionId, seq, text }): Entry => ({
-      key: `${kind} ${sessionId} ${seq} ${interactionId ?? ""}`,
+      // A session's key is the same wherever it comes from: nobody is shown it twice.
+      key: kind === "session" ? sessionId : `${kind} ${sessionId} ${seq} ${interactionId ?? ""}`,
       ...FOUND[kind],
       name: brief(text),
       isCode: kind === "call" || kind === "decision",

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Shown } from "../text/Shown";
 
 /** A page that says one thing. */
 export function Calm({ children }: { children: ReactNode }) {
@@ -19,10 +20,11 @@ export function Ticked({ text }: { text: string }) {
     at % 2 ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: parts of one sentence never move
       <code key={at} className="bg-sunken px-1 font-mono text-[0.9em] text-ink">
-        {part}
+        <Shown text={part} />
       </code>
     ) : (
-      part
+      // biome-ignore lint/suspicious/noArrayIndexKey: as above
+      <Shown key={at} text={part} />
     ),
   );
 }
