@@ -212,9 +212,18 @@ show-claude-recovery *args: _shows
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"
 
-# From a person's answer to the agent's input, beside two bare commits.
+# Ask, answer, fetch, by up to 256 callers at once, beside what the databases do by themselves with the same bytes.
+show-throughput: _shows
+    scripts/postgres with {{ proof }} throughput
+
+# The same on PostgreSQL whose disk takes a millisecond longer for every sync.
+show-throughput-on-slow-disk: _shows
+    cc -shared -fPIC -O2 -o {{ target }}/slow_fsync.so crates/show/src/throughput/slow_fsync.c
+    HOLDSTEAD_POSTGRES_PRELOAD="$(realpath {{ target }}/slow_fsync.so)" scripts/postgres with {{ proof }} throughput-on-slow-disk
+
+# From a person's answer to the agent's input, beside two bare commits of the same bytes, on both databases.
 show-answer-latency: _shows
-    {{ proof }} answer-latency
+    scripts/postgres with {{ proof }} answer-latency
 
 # The binaries with the web UI in them.
 _web-shows: web _shows

@@ -51,6 +51,11 @@ impl Client {
         Ok(Self { http, url: url.to_owned(), token: token.to_owned() })
     }
 
+    /// The same token on another connection.
+    pub(crate) fn with_own_connection(&self) -> Result<Self> {
+        Self::new(&self.url, &self.token)
+    }
+
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         read(self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token)).await
     }

@@ -49,6 +49,13 @@ impl Database {
         }
     }
 
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Sqlite { .. } => Kind::Sqlite,
+            Self::Postgres { .. } => Kind::Postgres,
+        }
+    }
+
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Sqlite { folder } => format!("sqlite:{}", folder.path().join("holdstead.db").display()),
@@ -77,6 +84,11 @@ impl Database {
             Self::Postgres { server, schema } => run(&server, format!("DROP SCHEMA {schema} CASCADE")).await,
         }
     }
+}
+
+/// Where the SQLite database of this URL is.
+pub(crate) fn file_of(url: &str) -> Result<&str> {
+    Ok(url.strip_prefix("sqlite:").ok_or("this is no SQLite")?)
 }
 
 async fn run(server: &str, sql: String) -> Result<()> {

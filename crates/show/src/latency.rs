@@ -11,6 +11,10 @@ impl Latencies {
         self.0.push(took);
     }
 
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     pub(crate) fn p50(&self) -> Duration {
         self.percentile(50)
     }

@@ -38,6 +38,7 @@ mod routes;
 mod search;
 mod stalls;
 mod terminal;
+mod throughput;
 
 use std::process::ExitCode;
 
@@ -79,6 +80,8 @@ async fn main() -> ExitCode {
         "answer-latency" => answer_latency::show().await,
         "stalls" => stalls::show().await,
         "terminal" => terminal::show().await,
+        "throughput" => throughput::show().await,
+        "throughput-on-slow-disk" => throughput::show_on_slow_disk().await,
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,

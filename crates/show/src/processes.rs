@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::{Result, ensure};
 
@@ -55,6 +56,17 @@ pub(crate) fn memory(pid: u32) -> Result<u64> {
         text.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("the kernel does not say Pss")?;
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kilobytes * 1024)
+}
+
+/// What it has spent of the processors' time, for itself and in the kernel for it.
+pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
+    /// The kernel counts in hundredths of a second, whatever it runs on.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let (_, rest) = stat.rsplit_once(") ").ok_or("the kernel tells nothing of a process")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks = |at: usize| -> Result<u32> { Ok(fields.get(at).ok_or("no times")?.parse()?) };
+    Ok(TICK * (ticks(11)? + ticks(12)?))
 }
 
 /// What can still be had without swapping, in bytes.

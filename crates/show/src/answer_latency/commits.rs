@@ -1,60 +1,101 @@
-//! What an answer costs at the least: it is made durable, and so is that it is about to be written to the agent.
+//! What an answer costs at the least: it is made durable, and so is that it is about to be written to the agent. Two
+//! commits of one row each, with the bytes that ours write, by the bare driver.
 
 use std::time::{Duration, Instant};
 
-use holdstead_core::{Command, Resume};
-use holdstead_protocol::{AgentBox, Incarnation, Origin, SessionId};
-use holdstead_store::Journal;
-use std::sync::Arc;
+use rusqlite::{Connection, params};
+use sqlx::{Connection as _, PgConnection};
 
 use crate::Result;
-use crate::database::{Database, Kind};
-use crate::growth::load::{approval, opening, owner, request};
+use crate::database::{Database, Kind, file_of};
 
-/// A journal with one session, in a file of its own beside the gateway's.
-#[derive(Debug)]
+/// A table in a database of its own beside the gateway's.
 pub(super) struct Commits {
-    journal: Arc<dyn Journal>,
-    session: SessionId,
-    number: usize,
-    /// Its file goes with it.
-    _database: Database,
+    database: Database,
+    driver: Driver,
+    number: i64,
+    /// What the two of them write.
+    bytes: [Vec<u8>; 2],
 }
 
-const LIFE: Incarnation = Incarnation(1);
+enum Driver {
+    Sqlite(Connection),
+    Postgres(PgConnection),
+}
+
+/// Of the answer, and of what says that the agent is about to be told: an event, the session's head, the ask. The
+/// answer can be found, too.
+const BYTES: [&str; 2] = [
+    "SELECT (SELECT length(data) FROM events WHERE type = 'interaction_response' ORDER BY at DESC LIMIT 1) \
+     + (SELECT length(state) FROM sessions WHERE listed ORDER BY changed_at DESC LIMIT 1) \
+     + (SELECT length(doc) FROM asks ORDER BY opened_at DESC LIMIT 1) \
+     + (SELECT length(text) + length(words) FROM search WHERE kind = 'decision' ORDER BY at DESC LIMIT 1)",
+    "SELECT (SELECT length(data) FROM events WHERE type = 'interaction_update' ORDER BY at DESC LIMIT 1) \
+     + (SELECT length(state) FROM sessions WHERE listed ORDER BY changed_at DESC LIMIT 1) \
+     + (SELECT length(doc) FROM asks ORDER BY opened_at DESC LIMIT 1)",
+];
+const TABLE: [&str; 2] = [
+    "CREATE TABLE bare (number INTEGER PRIMARY KEY NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE bare (number BIGINT PRIMARY KEY NOT NULL, data BYTEA NOT NULL)",
+];
+const COMMIT: &str = "INSERT INTO bare (number, data) VALUES ($1, $2)";
 
 impl Commits {
-    pub(super) async fn new() -> Result<Self> {
-        let database = Database::new(Kind::Sqlite).await?;
-        let journal = holdstead_store::open(&database.url()).await?;
-        let session = SessionId::generate(&owner()?);
-        journal.append(session, Command::Open(Box::new(opening(&owner()?, 1)))).await?;
-        journal
-            .append(
-                session,
-                Command::Resume(Resume {
-                    incarnation: LIFE,
-                    pid: 1,
-                    left_out: None,
-                    boxed: AgentBox::Landlock,
-                }),
-            )
-            .await?;
-        Ok(Self { journal, session, number: 0, _database: database })
+    /// With as many bytes as the last answer had in the gateway's database.
+    pub(super) async fn like(gateway: &Database) -> Result<Self> {
+        let mut bytes = [Vec::new(), Vec::new()];
+        for (bytes, sql) in bytes.iter_mut().zip(BYTES) {
+            *bytes = vec![b'x'; count(gateway, sql).await?];
+        }
+        let kind = gateway.kind();
+        let database = Database::new(kind).await?;
+        database.run(TABLE).await?;
+        let driver = match kind {
+            Kind::Sqlite => {
+                let connection = Connection::open(file_of(&database.url())?)?;
+                connection.execute_batch(
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
+                )?;
+                Driver::Sqlite(connection)
+            }
+            Kind::Postgres => Driver::Postgres(PgConnection::connect(&database.url()).await?),
+        };
+        Ok(Self { database, driver, number: 0, bytes })
     }
 
-    /// Asks, and measures what an answer to that needs.
     pub(super) async fn two(&mut self) -> Result<Duration> {
-        self.number += 1;
-        let (ask, command) = request(self.session, self.number, Origin::Agent);
-        self.journal.append(self.session, command).await?;
-        let interaction_id = ask.id;
         let begin = Instant::now();
-        self.journal.append(self.session, approval(ask)).await?;
-        self.journal.append(self.session, Command::Delivering { interaction_id, incarnation: LIFE }).await?;
-        let took = begin.elapsed();
-        // So that the session stays as small as the gateway's does.
-        self.journal.append(self.session, Command::Acknowledge { interaction_id }).await?;
-        Ok(took)
+        for data in &self.bytes {
+            self.number += 1;
+            match &mut self.driver {
+                Driver::Sqlite(connection) => {
+                    connection.prepare_cached(COMMIT)?.execute(params![self.number, data])?;
+                }
+                Driver::Postgres(connection) => {
+                    sqlx::query(COMMIT).bind(self.number).bind(data).execute(connection).await?;
+                }
+            }
+        }
+        Ok(begin.elapsed())
     }
+
+    pub(super) async fn remove(self) -> Result<()> {
+        if let Driver::Postgres(connection) = self.driver {
+            connection.close().await?;
+        }
+        self.database.remove().await
+    }
+}
+
+async fn count(database: &Database, sql: &'static str) -> Result<usize> {
+    let count: i64 = match database.kind() {
+        Kind::Sqlite => Connection::open(file_of(&database.url())?)?.query_one(sql, [], |row| row.get(0))?,
+        Kind::Postgres => {
+            let mut connection = PgConnection::connect(&database.url()).await?;
+            let count: i32 = sqlx::query_scalar(sql).fetch_one(&mut connection).await?;
+            connection.close().await?;
+            count.into()
+        }
+    };
+    Ok(usize::try_from(count)?)
 }

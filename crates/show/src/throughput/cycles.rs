@@ -1,0 +1,144 @@
+//! Programs that ask, a person who answers, programs that fetch the answer: as fast as they can.
+
+use std::time::{Duration, Instant};
+
+use holdstead_protocol::api::Interaction;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::gateway_process::{GatewayProcess, TokenFor};
+use crate::latency::Latencies;
+use crate::processes::cpu_time;
+use crate::{Result, ensure};
+
+/// Each with a token, so a session, of its own.
+#[derive(Debug)]
+pub(super) struct Callers {
+    gateway: u32,
+    callers: Vec<Client>,
+    person: Client,
+}
+
+#[derive(Debug, Default)]
+struct Steps {
+    ask: Latencies,
+    answer: Latencies,
+    fetch: Latencies,
+}
+
+#[derive(Debug)]
+pub(super) struct Measured {
+    cycles: u32,
+    took: Duration,
+    steps: Steps,
+    gateway_cpu: Duration,
+    client_cpu: Duration,
+}
+
+impl Measured {
+    pub(super) fn per_second(&self) -> f64 {
+        f64::from(self.cycles) / self.took.as_secs_f64()
+    }
+
+    /// Of one cycle.
+    pub(super) fn gateway_cpu(&self) -> Duration {
+        self.gateway_cpu / self.cycles
+    }
+
+    pub(super) fn client_cpu(&self) -> Duration {
+        self.client_cpu / self.cycles
+    }
+
+    pub(super) const fn steps(&self) -> [(&'static str, &Latencies); 3] {
+        [("ask", &self.steps.ask), ("answer", &self.steps.answer), ("fetch", &self.steps.fetch)]
+    }
+}
+
+impl Callers {
+    pub(super) async fn new(gateway: &GatewayProcess, count: usize) -> Result<Self> {
+        let mut callers = Vec::new();
+        for number in 0..count {
+            let token = gateway.token(&format!("caller {number}"), TokenFor::Guest).await?;
+            callers.push(Client::new(&gateway.url, &token)?);
+        }
+        let pid = gateway.pid().ok_or("the gateway is gone")?;
+        Ok(Self { gateway: pid, callers, person: gateway.person()? })
+    }
+
+    /// So many of them at once, for so long.
+    pub(super) async fn run(&self, count: usize, lasting: Duration) -> Result<Measured> {
+        ensure!(count <= self.callers.len(), "there are only {} callers", self.callers.len());
+        let cpu = || Ok::<_, crate::Error>((cpu_time(self.gateway)?, cpu_time(std::process::id())?));
+        let (gateway_before, client_before) = cpu()?;
+        let begin = Instant::now();
+        let mut running = JoinSet::new();
+        for caller in &self.callers[..count] {
+            // A person with one connection would be what limits us.
+            let (caller, person) = (caller.clone(), self.person.with_own_connection()?);
+            running.spawn(async move {
+                let mut steps = Steps::default();
+                let mut cycles = 0_u32;
+                while begin.elapsed() < lasting {
+                    cycle(&caller, &person, &mut steps).await?;
+                    cycles += 1;
+                }
+                Ok::<_, crate::Error>((cycles, steps))
+            });
+        }
+        let mut measured = Measured {
+            cycles: 0,
+            took: Duration::ZERO,
+            steps: Steps::default(),
+            gateway_cpu: Duration::ZERO,
+            client_cpu: Duration::ZERO,
+        };
+        while let Some(ended) = running.join_next().await {
+            let (cycles, steps) = ended??;
+            measured.cycles += cycles;
+            measured.steps.ask.extend(steps.ask);
+            measured.steps.answer.extend(steps.answer);
+            measured.steps.fetch.extend(steps.fetch);
+        }
+        measured.took = begin.elapsed();
+        let (gateway_after, client_after) = cpu()?;
+        measured.gateway_cpu = gateway_after - gateway_before;
+        measured.client_cpu = client_after - client_before;
+        ensure!(measured.cycles > 0, "no cycle came to its end");
+        Ok(measured)
+    }
+}
+
+async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
+    let begin = Instant::now();
+    let ask: Interaction = caller
+        .post(
+            "/v1/interactions",
+            &json!({
+                "key": Uuid::new_v4().to_string(),
+                "toolName": "Bash",
+                "kind": "approval",
+                "input": {
+                    "command": "kubectl --context production rollout restart deployment/shop-api",
+                    "description": "Restarts the deployment so that it reads its new settings",
+                },
+            }),
+        )
+        .await?;
+    let asked = Instant::now();
+    let id = ask.request.interaction_id;
+    let answer = json!({
+        "promptId": ask.request.prompt_id,
+        "idempotencyKey": Uuid::new_v4().to_string(),
+        "action": "approve",
+    });
+    let _receipt: Value = person.post(&format!("/v1/interactions/{id}/respond"), &answer).await?;
+    let answered = Instant::now();
+    let settled: Value = caller.get(&format!("/v1/interactions/{id}?wait=10")).await?;
+    ensure!(settled["settlement"] == "approved", "the asker was told {settled}");
+    steps.ask.add(asked - begin);
+    steps.answer.add(answered - asked);
+    steps.fetch.add(answered.elapsed());
+    Ok(())
+}
