@@ -183,8 +183,8 @@ impl Command {
         }
     }
 
-    /// The asks that must be loaded to decide this command.
-    pub fn concerns(&self, head: &Head) -> Vec<InteractionId> {
+    /// The ask that the command itself names: it is known before the session is read.
+    pub fn names(&self) -> Option<InteractionId> {
         match self {
             Self::Open(_)
             | Self::Message(_)
@@ -200,36 +200,73 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
-            | Self::Revoke { .. } => Vec::new(),
-            Self::Request(request) => {
-                let own = std::iter::once(request.request.interaction_id);
-                if request.request.body.is_approval() {
-                    // It may be the repeat of a call whose approval never arrived.
-                    own.chain(head.undelivered.iter().copied()).collect()
-                } else {
-                    own.collect()
-                }
-            }
-            Self::Respond(respond) => vec![respond.interaction_id],
-            Self::Allow(allow) => vec![allow.interaction_id],
-            Self::Snooze(snooze) => vec![snooze.interaction_id],
-            Self::Unsnooze(unsnooze) => vec![unsnooze.interaction_id],
-            Self::Retell(retell) => vec![retell.interaction_id],
-            Self::Outcome(outcome) => vec![outcome.interaction_id],
-            Self::Expire(expire) => vec![expire.interaction_id],
+            | Self::Revoke { .. }
+            | Self::Exit(_)
+            | Self::Finish(_)
+            | Self::End { .. }
+            | Self::Cancel(Cancel::Turn { .. }) => None,
+            Self::Request(request) => Some(request.request.interaction_id),
+            Self::Respond(respond) => Some(respond.interaction_id),
+            Self::Allow(allow) => Some(allow.interaction_id),
+            Self::Snooze(snooze) => Some(snooze.interaction_id),
+            Self::Unsnooze(unsnooze) => Some(unsnooze.interaction_id),
+            Self::Retell(retell) => Some(retell.interaction_id),
+            Self::Outcome(outcome) => Some(outcome.interaction_id),
+            Self::Expire(expire) => Some(expire.interaction_id),
             Self::Queue { interaction_id, .. }
             | Self::Park { interaction_id, .. }
             | Self::Delivering { interaction_id, .. }
             | Self::Delivered { interaction_id, .. }
             | Self::Acknowledge { interaction_id }
-            | Self::NotRun { interaction_id, .. } => vec![*interaction_id],
-            Self::RanOther(ran) => vec![ran.interaction_id],
-            Self::Cancel(cancel) => match cancel {
-                Cancel::Ask(interaction_id) => vec![*interaction_id],
-                Cancel::Turn { .. } => head.live.union(&head.undelivered).copied().collect(),
-            },
+            | Self::NotRun { interaction_id, .. }
+            | Self::Cancel(Cancel::Ask(interaction_id)) => Some(*interaction_id),
+            Self::RanOther(ran) => Some(ran.interaction_id),
+        }
+    }
+
+    /// The asks that must be loaded to decide this command.
+    pub fn concerns(&self, head: &Head) -> Vec<InteractionId> {
+        let named = self.names();
+        match self {
+            // It may be the repeat of a call whose approval never arrived.
+            Self::Request(request) if request.request.body.is_approval() => {
+                named.into_iter().chain(head.undelivered.iter().copied()).collect()
+            }
             Self::Exit(_) => head.undelivered.iter().copied().collect(),
-            Self::Finish(_) | Self::End { .. } => head.live.union(&head.undelivered).copied().collect(),
+            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::End { .. } => {
+                head.live.union(&head.undelivered).copied().collect()
+            }
+            Self::Open(_)
+            | Self::Message(_)
+            | Self::SetVariables(_)
+            | Self::Archive(_)
+            | Self::Unarchive(_)
+            | Self::Snooze(_)
+            | Self::Unsnooze(_)
+            | Self::Begin { .. }
+            | Self::BlockEnd(_)
+            | Self::Record(_)
+            | Self::Stay { .. }
+            | Self::Resume(_)
+            | Self::Identify { .. }
+            | Self::Grant(_)
+            | Self::Trust(_)
+            | Self::Distrust { .. }
+            | Self::Revoke { .. }
+            | Self::Request(_)
+            | Self::Respond(_)
+            | Self::Allow(_)
+            | Self::Retell(_)
+            | Self::Outcome(_)
+            | Self::Expire(_)
+            | Self::Queue { .. }
+            | Self::Park { .. }
+            | Self::Delivering { .. }
+            | Self::Delivered { .. }
+            | Self::Acknowledge { .. }
+            | Self::NotRun { .. }
+            | Self::RanOther(_)
+            | Self::Cancel(Cancel::Ask(_)) => named.into_iter().collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -67,9 +67,8 @@ impl Database {
     pub(crate) async fn run(&self, [sqlite, postgres]: [&'static str; 2]) -> Result<()> {
         match self {
             Self::Sqlite { .. } => {
-                let mut connection = SqliteConnection::connect(&self.url()).await?;
-                sqlx::raw_sql(sqlite).execute(&mut connection).await?;
-                Ok(connection.close().await?)
+                let connection = rusqlite::Connection::open(file_of(&self.url())?)?;
+                Ok(connection.execute_batch(sqlite)?)
             }
             Self::Postgres { schema, server } => {
                 run(server, format!("SET search_path = {schema}; {postgres}")).await

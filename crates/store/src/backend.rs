@@ -12,7 +12,7 @@ use holdstead_protocol::{EventId, Seq, SessionId};
 use uuid::Uuid;
 
 use crate::error::is_away;
-use crate::{AppendError, Appended};
+use crate::{AppendError, Appended, Source, StoreError};
 
 /// One command on its way into a journal.
 #[derive(Debug, Clone)]
@@ -59,13 +59,13 @@ pub(crate) enum Tried {
 #[derive(Debug)]
 pub enum WriteError {
     /// The database refused something in it. Nothing was written.
-    Refused(Arc<sqlx::Error>),
+    Refused(Source),
     /// The database is away or busy. Nothing was written.
-    Away(Arc<sqlx::Error>),
+    Away(Source),
     /// The commit was sent and its reply never came. Each item's first event is at this place, or nowhere.
-    Lost { planned: Vec<Option<Seq>>, source: Arc<sqlx::Error> },
+    Lost { planned: Vec<Option<Seq>>, source: Source },
     /// What is stored cannot be read. Nothing was written.
-    Corrupt(crate::StoreError),
+    Corrupt(StoreError),
     /// The database's own code panicked, with these words. It may have been written.
     Panicked(String),
 }
@@ -91,9 +91,15 @@ impl From<sqlx::Error> for WriteError {
     }
 }
 
-impl From<crate::StoreError> for WriteError {
-    fn from(error: crate::StoreError) -> Self {
-        use crate::StoreError as E;
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> Self {
+        StoreError::from(error).into()
+    }
+}
+
+impl From<StoreError> for WriteError {
+    fn from(error: StoreError) -> Self {
+        use StoreError as E;
         match error {
             E::Unreachable { source } => Self::Away(source),
             E::Refused { source } => Self::Refused(source),

@@ -1,4 +1,4 @@
-//! One task per journal that writes what is queued, many items to a transaction.
+//! Batchers: each writes what is queued with it, many items to a transaction.
 
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -17,7 +17,7 @@ use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::line::{Batch, Entry, Line};
 use crate::plan::words_of;
 use crate::weigh::weigh;
-use crate::{AppendError, Appended, EVENT_LIMIT, PendingAppend, StoreError};
+use crate::{AppendError, Appended, EVENT_LIMIT, PendingAppend, Source, StoreError};
 
 /// How much may wait. A command waits here or in the hands of its caller, which costs the same memory; what is
 /// beyond this is refused, because a database that is so far behind will not catch up by more being queued.
@@ -32,10 +32,19 @@ const LOST: Duration = Duration::from_secs(60);
 /// How long a batcher that lives takes at most to look into its queue.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-/// The way into the batcher.
+/// Where batchers run, and how many.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Batchers {
+    /// Tasks of this runtime. A session is always with the same one, so that a slow batch holds only some of them.
+    Tasks(usize),
+    /// One, on a thread of its own, whose database blocks.
+    OneThread,
+}
+
+/// The way into the batchers.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    sender: mpsc::UnboundedSender<Message>,
+    lanes: Vec<mpsc::UnboundedSender<Message>>,
     load: Arc<Load>,
 }
 
@@ -54,14 +63,36 @@ struct Load {
 }
 
 impl Queue {
-    /// Starts the batcher. It ends when the queue is closed or dropped and everything in it is written.
-    pub(crate) fn start(backend: Arc<dyn Backend>) -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    /// Starts the batchers. Each ends when the queue is closed or dropped and everything in it is written.
+    pub(crate) fn start(backend: &Arc<dyn Backend>, batchers: Batchers) -> Result<Self, StoreError> {
         let load = Arc::new(Load::default());
-        let batcher =
-            Batcher { backend, receiver, line: Line::default(), load: Arc::clone(&load), pings: Vec::new() };
-        tokio::spawn(batcher.run());
-        Self { sender, load }
+        let batcher = || {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let (backend, load) = (Arc::clone(backend), Arc::clone(&load));
+            (sender, Batcher { backend, receiver, line: Line::default(), load, pings: Vec::new() })
+        };
+        let lanes = match batchers {
+            Batchers::Tasks(count) => (0..count)
+                .map(|_| {
+                    let (sender, batcher) = batcher();
+                    tokio::spawn(batcher.run());
+                    sender
+                })
+                .collect(),
+            Batchers::OneThread => {
+                let (sender, batcher) = batcher();
+                batcher
+                    .on_thread()
+                    .map_err(|error| StoreError::file("start the thread that writes", &error))?;
+                vec![sender]
+            }
+        };
+        Ok(Self { lanes, load })
+    }
+
+    fn lane(&self, session: SessionId) -> Option<&mpsc::UnboundedSender<Message>> {
+        let number = session.uuid().as_u128() % self.lanes.len().max(1) as u128;
+        self.lanes.get(usize::try_from(number).unwrap_or_default())
     }
 
     pub(crate) fn append(&self, session: SessionId, command: Command) -> PendingAppend {
@@ -78,27 +109,41 @@ impl Queue {
         }
         let (reply, result) = oneshot::channel();
         let entry = Entry::new(Item::new(session, command), weight.total, reply);
-        match self.sender.send(Message::Append(Box::new(entry))) {
-            Ok(()) => PendingAppend::queued(result),
-            Err(_) => PendingAppend::failed(AppendError::Closed),
+        match self.lane(session).map(|lane| lane.send(Message::Append(Box::new(entry)))) {
+            Some(Ok(())) => PendingAppend::queued(result),
+            Some(Err(_)) | None => PendingAppend::failed(AppendError::Closed),
         }
     }
 
-    /// Whether the batcher takes what is queued.
+    /// Whether the batchers take what is queued.
     pub(crate) async fn ready(&self) -> Result<(), StoreError> {
-        let (pong, answered) = oneshot::channel();
         let dead = StoreError::NoWriter { why: "has ended" };
-        self.sender.send(Message::Ping(pong)).map_err(|_| dead.clone())?;
-        match timeout(READY_WITHIN, answered).await {
-            Ok(answer) => answer.map_err(|_| dead),
-            Err(_) => Err(StoreError::NoWriter { why: "waits for the database" }),
+        let mut answers = Vec::new();
+        for lane in &self.lanes {
+            let (pong, answered) = oneshot::channel();
+            lane.send(Message::Ping(pong)).map_err(|_| dead.clone())?;
+            answers.push(answered);
         }
+        let all = async {
+            for answered in answers {
+                answered.await.map_err(|_| dead.clone())?;
+            }
+            Ok(())
+        };
+        let late = Err(StoreError::NoWriter { why: "waits for the database" });
+        timeout(READY_WITHIN, all).await.unwrap_or(late)
     }
 
     /// Returns when everything queued before is written.
     pub(crate) async fn close(&self) {
-        let (done, closed) = oneshot::channel();
-        if self.sender.send(Message::Close(done)).is_ok() {
+        let mut closing = Vec::new();
+        for lane in &self.lanes {
+            let (done, closed) = oneshot::channel();
+            if lane.send(Message::Close(done)).is_ok() {
+                closing.push(closed);
+            }
+        }
+        for closed in closing {
             // The batcher is gone either way.
             let _gone = closed.await;
         }
@@ -122,6 +167,13 @@ struct Batcher {
 }
 
 impl Batcher {
+    /// On a thread of its own, with a runtime for its timers.
+    fn on_thread(self) -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let write = move || runtime.block_on(self.run());
+        std::thread::Builder::new().name("holdstead-writer".to_owned()).spawn(write).map(drop)
+    }
+
     async fn run(mut self) {
         let mut closing = Vec::new();
         loop {
@@ -208,7 +260,7 @@ impl Batcher {
                 Err(WriteError::Panicked(what)) => {
                     tracing::error!(%what, items = part.len(), "the database's code panicked; these appends fail");
                     for entry in part {
-                        let source = Arc::new(sqlx::Error::WorkerCrashed);
+                        let source = Arc::new(std::io::Error::other("its own code panicked"));
                         self.finish(entry, Err(StoreError::Unknown { source }.into()));
                     }
                 }
@@ -259,7 +311,7 @@ impl Batcher {
         }
     }
 
-    fn give_up(&self, part: Vec<Entry>, source: &Arc<sqlx::Error>) {
+    fn give_up(&self, part: Vec<Entry>, source: &Source) {
         for entry in part {
             let source = Arc::clone(source);
             let error = match entry.item.maybe_at {
@@ -286,7 +338,7 @@ struct Trouble {
 
 impl Trouble {
     /// Waits before the next try. `false`: it took too long.
-    async fn wait(&mut self, source: &sqlx::Error, part: &[Entry]) -> bool {
+    async fn wait(&mut self, source: &Source, part: &[Entry]) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         let lost = part.iter().any(|entry| entry.item.maybe_at.is_some());
         if since.elapsed() >= if lost { LOST } else { AWAY } {

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use holdstead_protocol::{SessionId, Timestamp};
 use sqlx::postgres::PgRow;
-use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row as _, Type};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::search::Language;
+use crate::sqlite_row::{FromValue, SqliteRow};
 use crate::{Claim, StoreError};
 
 /// A value that a query is given.
@@ -38,14 +38,22 @@ pub(crate) enum Row {
 impl Row {
     fn get<T>(&self, column: &str) -> Result<T, StoreError>
     where
-        T: for<'r> Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite>,
-        T: for<'r> Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
+        T: FromValue + for<'r> Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
     {
-        let value = match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        };
-        value.map_err(|error| StoreError::corrupt(error.to_string()))
+        match self {
+            Self::Sqlite(row) => row.get(column),
+            Self::Postgres(row) => row.try_get(column).map_err(unreadable),
+        }
+    }
+
+    fn maybe<T>(&self, column: &str) -> Result<Option<T>, StoreError>
+    where
+        T: FromValue + for<'r> Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
+    {
+        match self {
+            Self::Sqlite(row) => row.maybe(column),
+            Self::Postgres(row) => row.try_get(column).map_err(unreadable),
+        }
     }
 
     pub(crate) fn id(&self, column: &str) -> Result<Uuid, StoreError> {
@@ -53,7 +61,7 @@ impl Row {
     }
 
     pub(crate) fn maybe_id(&self, column: &str) -> Result<Option<Uuid>, StoreError> {
-        self.get(column)
+        self.maybe(column)
     }
 
     pub(crate) fn int(&self, column: &str) -> Result<i64, StoreError> {
@@ -61,7 +69,7 @@ impl Row {
     }
 
     pub(crate) fn maybe_int(&self, column: &str) -> Result<Option<i64>, StoreError> {
-        self.get(column)
+        self.maybe(column)
     }
 
     pub(crate) fn flag(&self, column: &str) -> Result<bool, StoreError> {
@@ -73,7 +81,7 @@ impl Row {
     }
 
     pub(crate) fn maybe_text(&self, column: &str) -> Result<Option<String>, StoreError> {
-        self.get(column)
+        self.maybe(column)
     }
 
     pub(crate) fn bytes(&self, column: &str) -> Result<Vec<u8>, StoreError> {
@@ -81,8 +89,12 @@ impl Row {
     }
 
     pub(crate) fn maybe_bytes(&self, column: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.get(column)
+        self.maybe(column)
     }
+}
+
+fn unreadable(error: sqlx::Error) -> StoreError {
+    StoreError::corrupt(error.to_string())
 }
 
 /// A database, for everything but appending.

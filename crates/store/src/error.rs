@@ -5,6 +5,9 @@ use std::sync::Arc;
 use holdstead_core::Rejection;
 use holdstead_protocol::SessionId;
 
+/// What the database's driver said.
+pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+
 /// The database failed, or holds what cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -15,16 +18,16 @@ pub enum StoreError {
     #[error("there is no journal at {url} yet: `holdstead serve` makes it, or name another with --store")]
     Absent { url: String },
     #[error("the database's tables could not be brought up to date: {source}")]
-    Migrate { source: Arc<sqlx::migrate::MigrateError> },
+    Migrate { source: Source },
     /// Nothing was written.
     #[error("the database cannot be reached ({source}): see that it runs, then try again")]
-    Unreachable { source: Arc<sqlx::Error> },
+    Unreachable { source: Source },
     /// Nothing was written.
     #[error("the database refused: {source}")]
-    Refused { source: Arc<sqlx::Error> },
+    Refused { source: Source },
     /// The connection was lost in COMMIT and the database stayed away.
     #[error("the database went away while this was being written: read the journal to see if it was")]
-    Unknown { source: Arc<sqlx::Error> },
+    Unknown { source: Source },
     #[error(
         "{waiting} appends wait to be written already: the database is too slow or away; try again later"
     )]
@@ -72,6 +75,17 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+impl From<rusqlite::Error> for StoreError {
+    fn from(source: rusqlite::Error) -> Self {
+        let away = matches!(
+            source.sqlite_error_code(),
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+        );
+        let source = Arc::new(source);
+        if away { Self::Unreachable { source } } else { Self::Refused { source } }
+    }
+}
+
 /// Why nothing was appended.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AppendError {
@@ -87,17 +101,13 @@ pub enum AppendError {
     Store(#[from] StoreError),
 }
 
-/// The database is away or busy, as opposed to refusing what it was given: the same call may pass later.
+/// PostgreSQL is away or busy, as opposed to refusing what it was given: the same call may pass later.
 pub(crate) fn is_away(error: &sqlx::Error) -> bool {
     if let Some(database) = error.as_database_error() {
         let code = database.code();
         let code = code.as_deref().unwrap_or_default();
-        // PostgreSQL: lost connections (08), deadlocks (40), too many connections (53), shutting down (57P).
-        // SQLite: 5 and 6 are BUSY and LOCKED, with what else is in the higher bits of the extended code.
-        return match code.len() {
-            5 => ["08", "40", "53", "57P"].iter().any(|class| code.starts_with(class)),
-            _ => code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6)),
-        };
+        // Lost connections (08), deadlocks (40), too many connections (53), shutting down (57P).
+        return ["08", "40", "53", "57P"].iter().any(|class| code.starts_with(class));
     }
     matches!(
         error,

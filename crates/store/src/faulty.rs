@@ -17,7 +17,7 @@ use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DeviceRecord, DueList,
     EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary,
     PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round,
-    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError,
+    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Source, StoreError,
     TicketRecord, Unmarked,
 };
 
@@ -67,8 +67,8 @@ fn unreadable() -> StoreError {
     StoreError::corrupt("it was spoiled on purpose")
 }
 
-fn away() -> Arc<sqlx::Error> {
-    Arc::new(sqlx::Error::PoolTimedOut)
+fn away() -> Source {
+    Arc::new(std::io::Error::from(std::io::ErrorKind::TimedOut))
 }
 
 impl Debug for FaultyJournal {

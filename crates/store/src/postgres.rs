@@ -11,10 +11,17 @@ use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr 
 use tokio::sync::Mutex;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
+use crate::batch::Batchers;
 use crate::db::{Db, Param, Row, Snapshot};
+use crate::error::is_away;
+use crate::postgres_connections::{Connections, SETTINGS};
 use crate::search::Language;
 use crate::store::Store;
-use crate::{Claim, StoreError, postgres_write, refold};
+use crate::{Claim, StoreError, decode, postgres_write, refold};
+
+/// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
+const LANES: usize = 3;
+const READERS: usize = 8;
 
 /// A journal in PostgreSQL.
 pub type PostgresJournal = Store<Postgres>;
@@ -22,6 +29,10 @@ pub type PostgresJournal = Store<Postgres>;
 /// A PostgreSQL database.
 #[derive(Debug)]
 pub struct Postgres {
+    /// One for each lane.
+    writers: Connections,
+    readers: Connections,
+    /// For whoever needs several statements together.
     pool: PgPool,
     /// For the connection that holds the claim.
     options: PgConnectOptions,
@@ -40,7 +51,7 @@ impl PostgresJournal {
         url: &str,
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
-        Ok(Self::start(Postgres::connect(url).await?, between))
+        Self::start(Postgres::connect(url).await?, Batchers::Tasks(LANES), between)
     }
 
     /// The connections, for maintenance by hand.
@@ -48,22 +59,6 @@ impl PostgresJournal {
         &self.db.pool
     }
 }
-
-/// What every connection is set to.
-///
-/// A commit is reported after it is on disk, whatever the server's default; stricter settings than `on` are left
-/// alone. Every query here finds rows by key, so that the plans which read whole tables are wrong even where
-/// statistics are missing and the planner takes a table for small. One plan serves for every value: planning anew
-/// costs more than the query.
-const SETTINGS: &str = "
-    SELECT set_config('synchronous_commit', 'on', false)
-     WHERE current_setting('synchronous_commit') IN ('off', 'local');
-    SET enable_seqscan = off;
-    SET enable_bitmapscan = off;
-    SET enable_hashjoin = off;
-    SET enable_mergejoin = off;
-    SET plan_cache_mode = force_generic_plan;
-    SET jit = off";
 
 /// Words are looked up in their own index, which is read as a bitmap.
 const FOR_WORDS: &str = "SET LOCAL enable_bitmapscan = on;
@@ -81,14 +76,17 @@ impl Postgres {
             options = options.application_name("holdstead");
         }
         let pool = PgPoolOptions::new()
-            .max_connections(12)
+            .max_connections(8)
             .after_connect(|connection, _| {
                 Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(|_| ()) })
             })
             .connect_with(options.clone())
             .await?;
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let db = Self { pool, options, shown: without_secret(url), refolding: Mutex::default() };
+        let writers = Connections::new(options.clone(), LANES);
+        let readers = Connections::new(options.clone(), READERS);
+        let db =
+            Self { writers, readers, pool, options, shown: without_secret(url), refolding: Mutex::default() };
         refold::refuse_newer(&db).await?;
         Ok(db)
     }
@@ -180,21 +178,23 @@ fn rows(rows: Vec<sqlx::postgres::PgRow>) -> Vec<Row> {
 #[async_trait]
 impl Backend for Postgres {
     async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
+        let alone = patience == Patience::Skip && items.iter().all(|item| item.maybe_at.is_none());
         loop {
-            let mut transaction = self.pool.begin().await?;
-            let written = match postgres_write::write(&mut transaction, items, patience).await? {
-                Tried::Written(written) => written,
-                Tried::Outdated(sessions) => {
-                    // Its heads are locked until then.
-                    transaction.rollback().await?;
-                    refold::all(self, &sessions).await?;
-                    continue;
-                }
+            // A connection on which something failed is not given back.
+            let mut writer = self.writers.take().await?;
+            let mut tried = None;
+            if alone {
+                tried = postgres_write::write(&mut writer.connection, items).await?;
+            }
+            let tried = match tried {
+                Some(tried) => tried,
+                None => postgres_write::write_locked(&mut writer.connection, items, patience).await?,
             };
-            return match transaction.commit().await {
-                Ok(()) => Ok(written),
-                Err(error) => Err(WriteError::in_commit(error, &written)),
-            };
+            self.writers.give_back(writer);
+            match tried {
+                Tried::Written(written) => return Ok(written),
+                Tried::Outdated(sessions) => refold::all(self, &sessions).await?,
+            }
         }
     }
 }
@@ -202,7 +202,19 @@ impl Backend for Postgres {
 #[async_trait]
 impl Db for Postgres {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?))
+        loop {
+            let mut reader = self.readers.take().await?;
+            let query = sqlx::query_with(sql, arguments(params.clone())?);
+            match query.fetch_all(&mut reader.connection).await {
+                Ok(found) => {
+                    self.readers.give_back(reader);
+                    return Ok(rows(found));
+                }
+                // It broke since it was used last. There are not many such, and then a new one tells.
+                Err(error) if is_away(&error) && !reader.is_new => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn language(&self) -> Language {
@@ -229,7 +241,7 @@ impl Db for Postgres {
     }
 
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        self.query(sql, params).await
+        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?))
     }
 
     async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError> {
@@ -266,11 +278,14 @@ impl Db for Postgres {
     }
 
     async fn now(&self) -> Result<Timestamp, StoreError> {
-        let now = sqlx::query_scalar(postgres_write::NOW).fetch_one(&self.pool).await?;
-        Ok(Timestamp::from_micros(now))
+        let rows = self.query(postgres_write::NOW, Vec::new()).await?;
+        let row = rows.first().ok_or_else(|| StoreError::corrupt("the server has no clock"))?;
+        decode::moment(row, "now")
     }
 
     async fn close(&self) {
+        self.writers.close().await;
+        self.readers.close().await;
         self.pool.close().await;
     }
 }

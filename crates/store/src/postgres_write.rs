@@ -1,5 +1,9 @@
-//! A batch in PostgreSQL. Heads are locked first and in the order of their ids; nothing else is ever locked
-//! before them, so that batches of many nodes cannot deadlock.
+//! A batch in PostgreSQL, in two round trips: what it is decided on is read, and then everything is written by one
+//! statement, which the server commits by itself. It is written only if the heads are as they were read and nobody holds
+//! them. If they are not, the batch is decided again with its heads locked.
+//!
+//! Heads are locked first and in the order of their ids; nothing else is ever locked before them, so that batches of many
+//! nodes cannot deadlock.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,116 +13,170 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
-use crate::plan::{self, Loaded};
-use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow};
-use crate::search::{FoundRow, Language};
-use crate::{StoreError, decode, sql};
+use crate::plan::{self, Loaded, Plan, StoredHead};
+use crate::postgres_store::{Seen, is_conflict, store};
+use crate::search::Language;
+use crate::{decode, sql};
 
-pub(crate) const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+macro_rules! now {
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+    };
+}
 
-const LOCK_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions \
-    WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED";
-const WAIT_FOR_HEADS: &str = "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions \
-    WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+pub(crate) const NOW: &str = concat!("SELECT ", now!(), " AS now");
 
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";
+const LOCK_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED";
+const WAIT_FOR_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
+/// What a batch is decided on: the clock, heads, and asks. Heads have no `session_id`, the clock has no `id`.
+const LOOK: &str = concat!(
+    "SELECT NULL::uuid AS id, NULL::uuid AS session_id, NULL::bigint AS last_seq, ",
+    now!(),
+    " AS last_at, NULL::bytea AS head_hash, NULL::bigint AS state_version, NULL::bytea AS state, \
+     NULL::bigint AS erased_at, NULL::bytea AS doc \
+     UNION ALL SELECT id, NULL, last_seq, last_at, head_hash, state_version, state, erased_at, NULL FROM sessions \
+     WHERE id = ANY($1) \
+     UNION ALL SELECT id, session_id, NULL, NULL, NULL, NULL, NULL, NULL, doc FROM asks WHERE id = ANY($2)"
+);
+const ASKS: &str = "SELECT id, session_id, doc FROM asks WHERE id = ANY($1)";
+
+/// Without locks: nothing is written if anything is not as it was read. Then there is nothing to say.
 pub(crate) async fn write(
+    connection: &mut PgConnection,
+    items: &[&Item],
+) -> Result<Option<Tried>, WriteError> {
+    let (plan, seen) = match look(connection, items).await? {
+        Looked::At(plan, seen) => (plan, seen),
+        Looked::Outdated(sessions) => return Ok(Some(Tried::Outdated(sessions))),
+    };
+    let written: Vec<_> = plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect();
+    if plan.sessions.is_empty() {
+        return Ok(Some(Tried::Written(written)));
+    }
+    match store(connection, &plan.sessions, &seen).await {
+        Ok(()) => Ok(Some(Tried::Written(written))),
+        Err(error) if is_conflict(&error) => Ok(None),
+        // The same statement commits.
+        Err(error) => Err(WriteError::in_commit(error, &written)),
+    }
+}
+
+/// With the heads locked: for batches that met somebody else, and for those of which something may be written already.
+/// Those whose head somebody else holds are left out, or waited for.
+pub(crate) async fn write_locked(
     connection: &mut PgConnection,
     items: &[&Item],
     patience: Patience,
 ) -> Result<Tried, WriteError> {
-    let mut loaded = Loaded::default();
-    let mut skipped = match lock_heads(connection, items, patience, &mut loaded).await? {
-        Locked::Without(skipped) => skipped,
-        Locked::Outdated(sessions) => return Ok(Tried::Outdated(sessions)),
-    };
-    // After the locks: what was decided before us happened before us.
-    let now = Timestamp::from_micros(sqlx::query_scalar(NOW).fetch_one(&mut *connection).await?);
+    sqlx::raw_sql("BEGIN").execute(&mut *connection).await?;
+    let held = lock_heads(connection, items, patience).await?;
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
-        items.iter().copied().enumerate().filter(|(_, item)| !skipped.contains(&item.session)).unzip();
-    loaded.found = found(connection, &ours).await?;
-    let concerned: Vec<Uuid> =
-        plan::concerned(&ours, &loaded.heads).into_iter().map(InteractionId::uuid).collect();
-    if !concerned.is_empty() {
-        let asks = sqlx::query("SELECT id, session_id, doc FROM asks WHERE id = ANY($1)").bind(concerned);
-        for row in asks.fetch_all(&mut *connection).await? {
-            loaded.asks.push(decode::loaded_ask(&Row::Postgres(row))?);
+        items.iter().copied().enumerate().filter(|(_, item)| !held.contains(&item.session)).unzip();
+    let (plan, seen) = match look(connection, &ours).await? {
+        Looked::At(plan, seen) => (plan, seen),
+        Looked::Outdated(sessions) => {
+            // Its heads are locked until then.
+            sqlx::raw_sql("ROLLBACK").execute(connection).await?;
+            return Ok(Tried::Outdated(sessions));
         }
-    }
-    let mut plan = plan::plan(&ours, loaded, now, rand::random)?;
-
-    // Another node may have opened a session since we saw that there was none.
-    let opening: Vec<_> = plan
-        .sessions
-        .values()
-        .filter_map(|session| Some((&session.head, session.opening.as_ref()?)))
-        .collect();
-    if !opening.is_empty() {
-        let wanted: HashSet<SessionId> = opening.iter().map(|(head, _)| head.id).collect();
-        let opened = insert_heads(connection, &opening).await?;
-        skipped.extend(wanted.difference(&opened));
-        plan.sessions.retain(|id, _| !skipped.contains(id));
-    }
-    let heads =
-        plan.sessions.values().filter(|session| session.opening.is_none()).map(|session| &session.head);
-    update_heads(connection, heads).await?;
-    insert_events(connection, plan.sessions.values().flat_map(|session| &session.events)).await?;
-    insert_asks(connection, plan.sessions.values().flat_map(|session| &session.new_asks)).await?;
-    update_asks(connection, plan.sessions.values().flat_map(|session| &session.changed_asks)).await?;
-    insert_found(connection, plan.sessions.values().flat_map(|session| &session.found)).await?;
-
+    };
     let mut written: Vec<_> = items.iter().map(|_| Written::Busy).collect();
-    for (index, result) in indexes.into_iter().zip(plan.results) {
-        if !skipped.contains(&items[index].session) {
-            written[index] = Written::Done(Box::new(result));
+    if !plan.sessions.is_empty() {
+        match store(connection, &plan.sessions, &seen).await {
+            Ok(()) => {}
+            // Another node opened a session since we saw that there was none.
+            Err(error) if is_conflict(&error) => {
+                sqlx::raw_sql("ROLLBACK").execute(connection).await?;
+                return Ok(Tried::Written(written));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
-    Ok(Tried::Written(written))
+    for (index, result) in indexes.into_iter().zip(plan.results) {
+        written[index] = Written::Done(Box::new(result));
+    }
+    match sqlx::raw_sql("COMMIT").execute(connection).await {
+        Ok(_) => Ok(Tried::Written(written)),
+        Err(error) => Err(WriteError::in_commit(error, &written)),
+    }
 }
 
-/// What came of locking the heads.
-enum Locked {
-    /// But for those of these sessions, which exist and whose head somebody else holds.
-    Without(HashSet<SessionId>),
-    /// An older version wrote the state of these.
-    Outdated(Vec<SessionId>),
-}
-
-/// Locks and loads the heads.
+/// Returns the sessions that exist and whose head somebody else holds.
 async fn lock_heads(
     connection: &mut PgConnection,
     items: &[&Item],
     patience: Patience,
-    loaded: &mut Loaded,
-) -> Result<Locked, WriteError> {
-    let ids: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
+) -> Result<HashSet<SessionId>, WriteError> {
     let sql = match patience {
         Patience::Skip => LOCK_HEADS,
         Patience::Wait => WAIT_FOR_HEADS,
     };
-    let wanted: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-    let mut outdated = Vec::new();
-    for row in sqlx::query(sql).bind(wanted).fetch_all(&mut *connection).await? {
-        let row = Row::Postgres(row);
-        if decode::is_outdated(&row)? {
-            outdated.push(SessionId::from_uuid(row.id("id")?));
-            continue;
+    let mut missing = sessions(items);
+    let locked: Vec<Uuid> = sqlx::query_scalar(sql).bind(ids(&missing)).fetch_all(&mut *connection).await?;
+    for id in locked {
+        missing.remove(&SessionId::from_uuid(id));
+    }
+    if missing.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let exist = sqlx::query_scalar("SELECT id FROM sessions WHERE id = ANY($1)").bind(ids(&missing));
+    Ok(exist.fetch_all(connection).await?.into_iter().map(SessionId::from_uuid).collect())
+}
+
+fn sessions(items: &[&Item]) -> BTreeSet<SessionId> {
+    items.iter().map(|item| item.session).collect()
+}
+
+fn ids(sessions: &BTreeSet<SessionId>) -> Vec<Uuid> {
+    sessions.iter().map(|id| id.uuid()).collect()
+}
+
+enum Looked {
+    At(Plan, HashMap<SessionId, Seen>),
+    /// An older version wrote the state of these.
+    Outdated(Vec<SessionId>),
+}
+
+/// Reads what the batch is decided on, and decides it.
+async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, WriteError> {
+    let mut loaded = Loaded::default();
+    let named: BTreeSet<_> = items.iter().filter_map(|item| item.command.names()).collect();
+    let rows = sqlx::query(LOOK)
+        .bind(ids(&sessions(items)))
+        .bind(named.iter().map(|id| id.uuid()).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await?;
+    let (mut now, mut asks, mut outdated) = (Timestamp::from_micros(0), Vec::new(), Vec::new());
+    for row in rows.into_iter().map(Row::Postgres) {
+        match (row.maybe_id("id")?, row.maybe_id("session_id")?) {
+            (None, _) => now = decode::moment(&row, "last_at")?,
+            (Some(_), Some(_)) => asks.push(row),
+            (Some(id), None) if decode::is_outdated(&row)? => outdated.push(SessionId::from_uuid(id)),
+            (Some(_), None) => {
+                let (id, head) = decode::head(&row)?;
+                loaded.heads.insert(id, head);
+            }
         }
-        let (id, head) = decode::head(&row)?;
-        loaded.heads.insert(id, head);
     }
     if !outdated.is_empty() {
-        return Ok(Locked::Outdated(outdated));
+        return Ok(Looked::Outdated(outdated));
     }
-    let missing: Vec<Uuid> =
-        ids.iter().filter(|id| !loaded.heads.contains_key(id)).map(|id| id.uuid()).collect();
-    if missing.is_empty() {
-        return Ok(Locked::Without(HashSet::new()));
+    for row in asks {
+        loaded.asks.push(decode::loaded_ask(&row)?);
     }
-    let exist = sqlx::query_scalar("SELECT id FROM sessions WHERE id = ANY($1)").bind(missing);
-    let held = exist.fetch_all(connection).await?.into_iter().map(SessionId::from_uuid);
-    Ok(Locked::Without(held.collect()))
+    let more = plan::concerned(items, &loaded.heads).into_iter().filter(|id| !named.contains(id));
+    let more: Vec<Uuid> = more.map(InteractionId::uuid).collect();
+    if !more.is_empty() {
+        for row in sqlx::query(ASKS).bind(more).fetch_all(&mut *connection).await? {
+            loaded.asks.push(decode::loaded_ask(&Row::Postgres(row))?);
+        }
+    }
+    loaded.found = found(connection, items).await?;
+    let seen = |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });
+    let seen = loaded.heads.iter().map(seen).collect();
+    Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.
@@ -142,157 +200,6 @@ async fn found(
         }
     }
     Ok(found)
-}
-
-/// Returns those that were inserted. In the order of their ids, because an insert waits for another of the same id.
-async fn insert_heads(
-    connection: &mut PgConnection,
-    rows: &[(&HeadRow, &OpeningRow)],
-) -> Result<HashSet<SessionId>, StoreError> {
-    let inserted = sqlx::query_scalar(
-        "INSERT INTO sessions (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
-         SELECT id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, last_at, listed, unfinished, archived_at, archived_by \
-         FROM UNNEST($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bytea[], \
-         $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bool[], $14::bool[], $15::bigint[], $16::text[]) \
-         AS new (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
-         agent_state, opened, opened_at, listed, unfinished, archived_at, archived_by) \
-         ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id",
-    )
-    .bind(column(rows, |(head, _)| head.id.uuid()))
-    .bind(column(rows, |(_, opening)| opening.owner.as_str()))
-    .bind(column(rows, |(_, opening)| opening.agent.as_slice()))
-    .bind(column(rows, |(head, _)| head.title.as_deref()))
-    .bind(column(rows, |(head, _)| decode::number(head.last_seq)))
-    .bind(column(rows, |(head, _)| head.last_at.micros()))
-    .bind(column(rows, |(head, _)| head.hash.as_slice()))
-    .bind(column(rows, |(head, _)| i64::from(head.state_version)))
-    .bind(column(rows, |(head, _)| head.state.as_slice()))
-    .bind(column(rows, |(head, _)| head.agent_state.as_slice()))
-    .bind(column(rows, |(_, opening)| opening.opened.as_slice()))
-    .bind(column(rows, |(_, opening)| opening.opened_at.micros()))
-    .bind(column(rows, |(_, opening)| opening.listed))
-    .bind(column(rows, |(head, _)| head.unfinished))
-    .bind(column(rows, |(head, _)| head.archived.as_ref().map(|archived| archived.at.micros())))
-    .bind(column(rows, |(head, _)| head.archived.as_ref().map(|archived| archived.by.as_str())))
-    .fetch_all(connection)
-    .await?;
-    Ok(inserted.into_iter().map(SessionId::from_uuid).collect())
-}
-
-async fn update_heads<'r>(
-    connection: &mut PgConnection,
-    rows: impl Iterator<Item = &'r HeadRow>,
-) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "UPDATE sessions s SET last_seq = new.last_seq, last_at = new.last_at, head_hash = new.head_hash, \
-         state_version = new.state_version, state = new.state, agent_state = new.agent_state, \
-         changed_at = new.last_at, unfinished = new.unfinished, title = new.title, \
-         archived_at = new.archived_at, archived_by = new.archived_by \
-         FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bytea[], \
-         $8::bool[], $9::bytea[], $10::bigint[], $11::text[]) AS new (id, last_seq, last_at, head_hash, \
-         state_version, state, agent_state, unfinished, title, archived_at, archived_by) \
-         WHERE s.id = new.id",
-    )
-    .bind(column(&rows, |head| head.id.uuid()))
-    .bind(column(&rows, |head| decode::number(head.last_seq)))
-    .bind(column(&rows, |head| head.last_at.micros()))
-    .bind(column(&rows, |head| head.hash.as_slice()))
-    .bind(column(&rows, |head| i64::from(head.state_version)))
-    .bind(column(&rows, |head| head.state.as_slice()))
-    .bind(column(&rows, |head| head.agent_state.as_slice()))
-    .bind(column(&rows, |head| head.unfinished))
-    .bind(column(&rows, |head| head.title.as_deref()))
-    .bind(column(&rows, |head| head.archived.as_ref().map(|archived| archived.at.micros())))
-    .bind(column(&rows, |head| head.archived.as_ref().map(|archived| archived.by.as_str())))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-async fn insert_events<'r>(
-    connection: &mut PgConnection,
-    rows: impl Iterator<Item = &'r EventRow>,
-) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO events (session_id, seq, id, at, type, data, salt, hash) \
-         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], \
-         $7::bytea[], $8::bytea[])",
-    )
-    .bind(column(&rows, |event| event.line.session.uuid()))
-    .bind(column(&rows, |event| decode::number(event.line.seq)))
-    .bind(column(&rows, |event| event.line.id.uuid()))
-    .bind(column(&rows, |event| event.line.at.micros()))
-    .bind(column(&rows, |event| event.line.event_type.as_str()))
-    .bind(column(&rows, |event| event.data.as_slice()))
-    .bind(column(&rows, |event| event.salt.as_slice()))
-    .bind(column(&rows, |event| event.hash.as_slice()))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-async fn insert_asks<'r>(
-    connection: &mut PgConnection,
-    rows: impl Iterator<Item = &'r AskRow>,
-) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc, decided_at) \
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::bool[], $5::bigint[], $6::bigint[], \
-         $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[])",
-    )
-    .bind(column(&rows, |ask| ask.id.uuid()))
-    .bind(column(&rows, |ask| ask.session.uuid()))
-    .bind(column(&rows, |ask| ask.owner.as_str()))
-    .bind(column(&rows, |ask| ask.live))
-    .bind(column(&rows, |ask| ask.opened_at.micros()))
-    .bind(column(&rows, |ask| ask.due_at.map(Timestamp::micros)))
-    .bind(column(&rows, |ask| decode::number(ask.request_seq)))
-    .bind(column(&rows, |ask| ask.response_seq.map(decode::number)))
-    .bind(column(&rows, |ask| ask.doc.as_slice()))
-    .bind(column(&rows, |ask| ask.decided_at.map(Timestamp::micros)))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-async fn update_asks<'r>(
-    connection: &mut PgConnection,
-    rows: impl Iterator<Item = &'r AskRow>,
-) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "UPDATE asks a SET live = new.live, due_at = new.due_at, request_seq = new.request_seq, \
-         response_seq = new.response_seq, doc = new.doc, decided_at = new.decided_at \
-         FROM UNNEST($1::uuid[], $2::bool[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[]) \
-         AS new (id, live, due_at, request_seq, response_seq, doc, decided_at) WHERE a.id = new.id",
-    )
-    .bind(column(&rows, |ask| ask.id.uuid()))
-    .bind(column(&rows, |ask| ask.live))
-    .bind(column(&rows, |ask| ask.due_at.map(Timestamp::micros)))
-    .bind(column(&rows, |ask| decode::number(ask.request_seq)))
-    .bind(column(&rows, |ask| ask.response_seq.map(decode::number)))
-    .bind(column(&rows, |ask| ask.doc.as_slice()))
-    .bind(column(&rows, |ask| ask.decided_at.map(Timestamp::micros)))
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
 /// Where each is at its best: the order by time is either that of an index or, with `+ 0`, of none.
@@ -324,33 +231,3 @@ pub(crate) const LANGUAGE: Language = Language {
     and: " & ",
     or: " | ",
 };
-
-async fn insert_found<'r>(
-    connection: &mut PgConnection,
-    rows: impl Iterator<Item = &'r FoundRow>,
-) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
-         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::text[], \
-         $8::text[]) ON CONFLICT (session_id, seq) DO NOTHING",
-    )
-    .bind(column(&rows, |row| row.session.uuid()))
-    .bind(column(&rows, |row| decode::number(row.seq)))
-    .bind(column(&rows, |row| row.kind))
-    .bind(column(&rows, |row| row.owner.as_str()))
-    .bind(column(&rows, |row| row.at.micros()))
-    .bind(column(&rows, |row| row.interaction.map(InteractionId::uuid)))
-    .bind(column(&rows, |row| row.text.as_str()))
-    .bind(column(&rows, |row| row.words.as_str()))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
-    rows.iter().map(value).collect()
-}

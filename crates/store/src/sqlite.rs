@@ -1,27 +1,24 @@
-//! SQLite: one file, or memory. One connection writes; a file is read through others meanwhile.
+//! SQLite: one file, or memory. One connection writes, on the thread of the batcher; a file is read through others
+//! meanwhile.
 
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_protocol::{SessionId, Timestamp};
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
-    SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
+use rusqlite::Connection;
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
-use crate::clock::{Clock, SystemClock, keep_runtime_busy};
+use crate::batch::Batchers;
+use crate::clock::{Clock, SystemClock};
 use crate::db::{Db, Param, Row, Snapshot};
-use crate::error::is_away;
 use crate::search::Language;
+use crate::sqlite_connections::{Connections, Lent, Place, make_private, open};
+use crate::sqlite_row::{bound, run};
 use crate::store::Store;
-use crate::{Claim, StoreError, owners_alone, refold, sqlite_write};
+use crate::{Claim, StoreError, refold, sqlite_migrate, sqlite_write};
 
 /// How often the log is tried to be emptied while others read or write.
 const FORGET_TRIES: u32 = 100;
@@ -33,23 +30,29 @@ pub type SqliteJournal = Store<Sqlite>;
 /// A SQLite database.
 #[derive(Debug)]
 pub struct Sqlite {
-    writer: SqlitePool,
-    readers: SqlitePool,
-    /// Where it is, unless it is in memory.
-    path: Option<PathBuf>,
+    connections: Connections,
     clock: Arc<dyn Clock>,
-    /// The clock is not the machine's, so it may stand still while the database works.
-    injected: bool,
+    calls: Calls,
     refolding: Mutex<()>,
+}
+
+/// Where SQLite works, which blocks whoever calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    /// On threads that may block.
+    OnThreads,
+    /// On the caller's own. To a runtime whose time is paused, waiting for another thread looks like having nothing to do,
+    /// and it would jump to the next timer: an ask would expire while it is being written.
+    InPlace,
 }
 
 impl SqliteJournal {
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let db = Sqlite::connect(url, Arc::new(SystemClock), false).await?;
-        Ok(Self::start(db, |backend| backend))
+        let db = Sqlite::connect(url, Arc::new(SystemClock), Calls::OnThreads).await?;
+        Self::start(db, Batchers::OneThread, |backend| backend)
     }
 
-    /// With a clock of the caller's. Calls keep the runtime busy, so that paused time stands still meanwhile.
+    /// With a clock of the caller's. Calls block the caller's runtime, so that paused time stands still meanwhile.
     pub async fn open_with_clock(url: &str, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         Self::open_between(url, clock, |backend| backend).await
     }
@@ -60,168 +63,121 @@ impl SqliteJournal {
         clock: Arc<dyn Clock>,
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
-        Ok(Self::start(keep_runtime_busy(Sqlite::connect(url, clock, true)).await?, between))
+        let db = Sqlite::connect(url, clock, Calls::InPlace).await?;
+        Self::start(db, Batchers::Tasks(1), between)
     }
 
-    /// The connection that writes, for maintenance by hand.
-    pub fn pool(&self) -> &SqlitePool {
-        &self.db.writer
+    /// Works with the connection that writes, for maintenance by hand.
+    pub async fn by_hand<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let writer = self.db.connections.writer().await;
+        self.db.calls.run(move || Ok(work(writer.connection()?)?)).await
     }
 }
 
 /// Whether its file is there.
 pub(crate) fn is_there(url: &str) -> Result<bool, StoreError> {
-    let options = SqliteConnectOptions::from_str(url)
-        .map_err(|error| StoreError::BadUrl { url: url.to_owned(), why: error.to_string() })?;
-    Ok(options.get_filename().exists())
-}
-
-/// Makes the file, its owner's alone, before SQLite makes one that others may read. The files beside it follow its mode.
-fn make_private(path: &Path) -> Result<(), StoreError> {
-    match owners_alone().create_new(true).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(StoreError::file(format!("make {}", path.display()), &error)),
-    }
+    Ok(match Place::of(url)? {
+        Place::Memory => false,
+        Place::File(path) => path.exists(),
+    })
 }
 
 impl Sqlite {
-    async fn connect(url: &str, clock: Arc<dyn Clock>, injected: bool) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::from_str(url)
-            .map_err(|error| StoreError::BadUrl { url: url.to_owned(), why: error.to_string() })?
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(5))
-            // What is erased is overwritten, and does not stay on pages that nothing points to.
-            .pragma("secure_delete", "ON");
-        let in_memory = url.contains(":memory:") || url.contains("mode=memory");
-        let path = (!in_memory).then(|| options.get_filename().to_owned());
-        if let Some(path) = &path {
+    async fn connect(url: &str, clock: Arc<dyn Clock>, calls: Calls) -> Result<Self, StoreError> {
+        let place = Place::of(url)?;
+        if let Place::File(path) = &place {
             make_private(path)?;
         }
-        // A database in memory is gone with its connection.
-        let one = SqlitePoolOptions::new()
-            .min_connections(1)
-            .max_connections(1)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false);
-        let writer = one.connect_with(options.clone()).await?;
-        migrations().run(&writer).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let readers = if in_memory {
-            writer.clone()
-        } else {
-            let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
-            readers.connect_with(options.pragma("query_only", "ON")).await?
+        let connect = move || {
+            let connection = open(&place)?;
+            sqlite_migrate::migrate(&connection)?;
+            Ok(Connections::new(place, connection))
         };
-        let db = Self { writer, readers, path, clock, injected, refolding: Mutex::default() };
+        let db = Self { connections: calls.run(connect).await?, clock, calls, refolding: Mutex::default() };
         refold::refuse_newer(&db).await?;
         Ok(db)
     }
 
-    async fn run(
-        &self,
-        pool: &SqlitePool,
-        sql: &'static str,
-        params: Vec<Param>,
-    ) -> Result<Vec<Row>, StoreError> {
-        let call = async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(pool).await?)) };
-        self.awake(call).await
-    }
-
-    /// Old pages go from the log into the file, which has the new ones, and the log is emptied. Says whether it was.
-    ///
-    /// On a connection of its own that waits for nobody: others are read and written meanwhile.
-    async fn truncate_log(&self) -> Result<bool, StoreError> {
-        let options = self.writer.connect_options().as_ref().clone().busy_timeout(Duration::ZERO);
-        let emptied = async {
-            let mut connection = SqliteConnection::connect_with(&options).await?;
-            let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await?;
-            connection.close().await.map(|()| row)
+    async fn begun(&self, lent: Lent, begin: &'static str) -> Result<Box<dyn Snapshot>, StoreError> {
+        let begin = move || {
+            lent.connection()?.execute_batch(begin)?;
+            Ok(lent)
         };
-        match emptied.await {
-            Ok(row) => Ok(row.try_get::<i64, _>("busy")? == 0),
-            Err(error) if is_away(&error) => Ok(false),
-            Err(error) => Err(error.into()),
+        let lent = self.calls.run(begin).await?;
+        Ok(Box::new(SqliteSnapshot { lent: Some(lent), calls: self.calls }))
+    }
+}
+
+impl Calls {
+    async fn run<T: Send + 'static>(
+        self,
+        call: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::InPlace => call(),
+            Self::OnThreads => spawn_blocking(call).await.unwrap_or_else(|_| Err(ended())),
         }
     }
-
-    async fn awake<T>(&self, call: impl Future<Output = T> + Send) -> T {
-        if self.injected { keep_runtime_busy(call).await } else { call.await }
-    }
 }
 
-fn migrations() -> Migrator {
-    let first = include_str!("../migrations/sqlite/0001_journal.sql").into_sql_str();
-    let second = include_str!("../migrations/sqlite/0002_audit.sql").into_sql_str();
-    let third = include_str!("../migrations/sqlite/0003_secrets.sql").into_sql_str();
-    let fourth = include_str!("../migrations/sqlite/0004_rounds.sql").into_sql_str();
-    let fifth = include_str!("../migrations/sqlite/0005_tickets.sql").into_sql_str();
-    let sixth = include_str!("../migrations/sqlite/0006_people.sql").into_sql_str();
-    let seventh = include_str!("../migrations/sqlite/0007_guard.sql").into_sql_str();
-    let eighth = include_str!("../migrations/sqlite/0008_sessions_by_state.sql").into_sql_str();
-    let ninth = include_str!("../migrations/sqlite/0009_archive.sql").into_sql_str();
-    let tenth = include_str!("../migrations/sqlite/0010_search.sql").into_sql_str();
-    let twelfth = include_str!("../migrations/sqlite/0012_passkeys.sql").into_sql_str();
-    Migrator::with_migrations(vec![
-        Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
-        Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
-        Migration::new(3, "secrets".into(), MigrationType::Simple, third, false),
-        Migration::new(4, "rounds".into(), MigrationType::Simple, fourth, false),
-        Migration::new(5, "tickets".into(), MigrationType::Simple, fifth, false),
-        Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
-        Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
-        Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
-        Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
-        Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
-        Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
-    ])
+/// Several statements in one transaction. Without a connection the last one ended early.
+struct SqliteSnapshot {
+    lent: Option<Lent>,
+    calls: Calls,
 }
 
-fn arguments(params: Vec<Param>) -> Result<SqliteArguments, StoreError> {
-    let mut arguments = SqliteArguments::default();
-    for param in params {
-        let added = match param {
-            Param::Id(id) => arguments.add(id),
-            Param::MaybeId(id) => arguments.add(id),
-            Param::Int(number) => arguments.add(number),
-            Param::Flag(flag) => arguments.add(flag),
-            Param::MaybeInt(number) => arguments.add(number),
-            Param::Text(text) => arguments.add(text),
-            Param::MaybeText(text) => arguments.add(text),
-            Param::Bytes(bytes) => arguments.add(bytes),
-            Param::MaybeBytes(bytes) => arguments.add(bytes),
+#[async_trait]
+impl Snapshot for SqliteSnapshot {
+    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        let lent = self.lent.take().ok_or_else(ended)?;
+        let query = move || {
+            let rows = lent.connection().and_then(|connection| Ok(run(connection, sql, &bound(&params))?));
+            Ok((lent, rows))
         };
-        added.map_err(|error| StoreError::from(sqlx::Error::Encode(error)))?;
+        let (lent, rows) = self.calls.run(query).await?;
+        self.lent = Some(lent);
+        rows
     }
-    Ok(arguments)
+
+    async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+        let lent = self.lent.take().ok_or_else(ended)?;
+        self.calls.run(move || Ok(lent.connection()?.execute_batch("COMMIT")?)).await
+    }
 }
 
-fn rows(rows: Vec<sqlx::sqlite::SqliteRow>) -> Vec<Row> {
-    rows.into_iter().map(Row::Sqlite).collect()
+fn ended() -> StoreError {
+    StoreError::Panicked { what: "a call of SQLite ended early".to_owned() }
+}
+
+/// Old pages go from the log into the file, which has the new ones, and the log is emptied. Says whether it was.
+///
+/// On a connection of its own that waits for nobody: others are read and written meanwhile.
+fn truncate_log(place: &Place) -> Result<bool, StoreError> {
+    let emptied = || {
+        let connection = open(place)?;
+        connection.busy_timeout(Duration::ZERO)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>("busy"))
+    };
+    match emptied().map_err(StoreError::from) {
+        Ok(busy) => Ok(busy == 0),
+        Err(StoreError::Unreachable { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[async_trait]
 impl Backend for Sqlite {
+    /// The batcher has a thread of its own: whatever this takes, it keeps nobody else waiting.
     async fn write(&self, items: &[&Item], _patience: Patience) -> Result<Vec<Written>, WriteError> {
         loop {
-            let call = async {
-                // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
-                let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-                let written = match sqlite_write::write(&mut transaction, items, self.clock.now()).await? {
-                    Tried::Written(written) => written,
-                    outdated @ Tried::Outdated(_) => {
-                        transaction.rollback().await?;
-                        return Ok(outdated);
-                    }
-                };
-                match transaction.commit().await {
-                    Ok(()) => Ok(Tried::Written(written)),
-                    Err(error) => Err(WriteError::in_commit(error, &written)),
-                }
+            let tried = {
+                let lent = self.connections.writer().await;
+                sqlite_write::write(lent.connection()?, items, &*self.clock)?
             };
-            match self.awake(call).await? {
+            match tried {
                 Tried::Written(written) => return Ok(written),
                 Tried::Outdated(sessions) => refold::all(self, &sessions).await?,
             }
@@ -232,7 +188,8 @@ impl Backend for Sqlite {
 #[async_trait]
 impl Db for Sqlite {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        self.run(&self.readers, sql, params).await
+        let reader = self.connections.reader().await?;
+        self.calls.run(move || Ok(run(reader.connection()?, sql, &bound(&params))?)).await
     }
 
     fn language(&self) -> Language {
@@ -244,15 +201,18 @@ impl Db for Sqlite {
     }
 
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        self.run(&self.writer, sql, params).await
+        let writer = self.connections.writer().await;
+        self.calls.run(move || Ok(run(writer.connection()?, sql, &bound(&params))?)).await
     }
 
     async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError> {
-        let sql = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
-        let query = sqlx::query_with(sql, arguments(params)?);
-        let rows = self.awake(query.fetch_all(&self.readers)).await?;
-        let lines: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get("detail")).collect();
-        Ok(lines?.join("\n"))
+        let reader = self.connections.reader().await?;
+        let explain = move || {
+            let rows = run(reader.connection()?, &format!("EXPLAIN QUERY PLAN {sql}"), &bound(&params))?;
+            let lines: Result<Vec<_>, _> = rows.iter().map(|row| row.text("detail")).collect();
+            Ok(lines?.join("\n"))
+        };
+        self.calls.run(explain).await
     }
 
     fn refolding(&self) -> &Mutex<()> {
@@ -260,22 +220,19 @@ impl Db for Sqlite {
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let transaction = self.awake(self.readers.begin()).await?;
-        Ok(Box::new(SqliteSnapshot { transaction, injected: self.injected }))
+        self.begun(self.connections.reader().await?, "BEGIN").await
     }
 
     /// The one who writes is alone: no session needs a lock of its own.
     async fn begin(&self, _lock: Option<SessionId>) -> Result<Box<dyn Snapshot>, StoreError> {
-        let transaction = self.awake(self.writer.begin_with("BEGIN IMMEDIATE")).await?;
-        Ok(Box::new(SqliteSnapshot { transaction, injected: self.injected }))
+        self.begun(self.connections.writer().await, "BEGIN IMMEDIATE").await
     }
 
     async fn forget(&self) -> Result<(), StoreError> {
-        if self.path.is_none() {
-            return Ok(());
-        }
+        let Place::File(_) = self.connections.place() else { return Ok(()) };
         for _ in 0..FORGET_TRIES {
-            if self.awake(self.truncate_log()).await? {
+            let place = self.connections.place().clone();
+            if self.calls.run(move || truncate_log(&place)).await? {
                 return Ok(());
             }
             tokio::time::sleep(FORGET_PAUSE).await;
@@ -287,9 +244,9 @@ impl Db for Sqlite {
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {
-        match &self.path {
-            Some(path) => Claim::of_file(path).await,
-            None => Ok(Claim::alone()),
+        match self.connections.place() {
+            Place::File(path) => Claim::of_file(path).await,
+            Place::Memory => Ok(Claim::alone()),
         }
     }
 
@@ -298,30 +255,6 @@ impl Db for Sqlite {
     }
 
     async fn close(&self) {
-        self.awake(async {
-            self.readers.close().await;
-            self.writer.close().await;
-        })
-        .await;
-    }
-}
-
-struct SqliteSnapshot {
-    transaction: Transaction<'static, sqlx::Sqlite>,
-    injected: bool,
-}
-
-#[async_trait]
-impl Snapshot for SqliteSnapshot {
-    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        let transaction = &mut *self.transaction;
-        let call =
-            async { Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(transaction).await?)) };
-        if self.injected { keep_runtime_busy(call).await } else { call.await }
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let commit = self.transaction.commit();
-        Ok(if self.injected { keep_runtime_busy(commit).await } else { commit.await }?)
+        self.connections.close().await;
     }
 }

@@ -1,81 +1,81 @@
-//! A batch in SQLite: the heads and asks it needs, and the rows it leads to. The write lock is held already.
+//! A batch in SQLite: the heads and asks it needs, and the rows it leads to, in one transaction and on one thread.
 
 use std::collections::{BTreeSet, HashMap};
 
-use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use holdstead_protocol::{Event, SessionId, Timestamp};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use uuid::Uuid;
 
 use crate::backend::{Item, Tried, WriteError, Written};
-use crate::db::Row;
+use crate::clock::Clock;
 use crate::plan::{self, Loaded};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::{FoundRow, Language};
-use crate::{StoreError, decode, sql};
+use crate::sqlite_row::{put, run};
+use crate::{decode, sql};
 
-/// Statements for up to this many rows are kept prepared.
-const KEPT: usize = 4;
-
-pub(crate) async fn write(
-    connection: &mut SqliteConnection,
+/// Decides and commits. What is not committed is rolled back.
+pub(crate) fn write(
+    connection: &Connection,
     items: &[&Item],
-    now: Timestamp,
+    clock: &dyn Clock,
 ) -> Result<Tried, WriteError> {
-    let ids: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
-    let mut loaded =
-        Loaded { heads: HashMap::new(), asks: Vec::new(), found: found(connection, items).await? };
+    // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let mut loaded = Loaded { found: found(&transaction, items)?, ..Loaded::default() };
     let mut outdated = Vec::new();
-    for row in select(connection, HEADS, ids.into_iter().map(SessionId::uuid).collect()).await? {
-        if decode::is_outdated(&row)? {
-            outdated.push(SessionId::from_uuid(row.id("id")?));
-            continue;
+    let sessions: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
+    for session in sessions {
+        for row in run(&transaction, HEAD, &[&blob(&session.uuid())])? {
+            if decode::is_outdated(&row)? {
+                outdated.push(session);
+            } else {
+                let (id, head) = decode::head(&row)?;
+                loaded.heads.insert(id, head);
+            }
         }
-        let (id, head) = decode::head(&row)?;
-        loaded.heads.insert(id, head);
     }
     if !outdated.is_empty() {
         return Ok(Tried::Outdated(outdated));
     }
-    let concerned = plan::concerned(items, &loaded.heads);
-    for row in select(connection, ASKS, concerned.into_iter().map(InteractionId::uuid).collect()).await? {
-        loaded.asks.push(decode::loaded_ask(&row)?);
+    for ask in plan::concerned(items, &loaded.heads) {
+        for row in run(&transaction, ASK, &[&blob(&ask.uuid())])? {
+            loaded.asks.push(decode::loaded_ask(&row)?);
+        }
     }
-    let plan = plan::plan(items, loaded, now, rand::random)?;
-    insert_events(connection, plan.sessions.values().flat_map(|session| &session.events)).await?;
-    for SessionPlan { head, opening, new_asks, changed_asks, found, .. } in plan.sessions.values() {
+    let plan = plan::plan(items, loaded, clock.now(), rand::random)?;
+    for SessionPlan { head, opening, events, new_asks, changed_asks, found } in plan.sessions.values() {
         match opening {
-            Some(opening) => insert_head(connection, head, opening).await?,
-            None => update_head(connection, head).await?,
+            Some(opening) => insert_head(&transaction, head, opening)?,
+            None => update_head(&transaction, head)?,
+        }
+        for event in events {
+            insert_event(&transaction, event)?;
         }
         for ask in new_asks {
-            insert_ask(connection, ask).await?;
+            insert_ask(&transaction, ask)?;
         }
         for ask in changed_asks {
-            update_ask(connection, ask).await?;
+            update_ask(&transaction, ask)?;
         }
         for row in found {
-            insert_found(connection, row).await?;
+            insert_found(&transaction, row)?;
         }
     }
+    // An error of COMMIT leaves the transaction open, and so nothing written.
+    transaction.commit()?;
     let written = plan.results.into_iter().map(|result| Written::Done(Box::new(result)));
     Ok(Tried::Written(written.collect()))
 }
 
 /// Looks for items that a commit without a reply may have written.
-async fn found(
-    connection: &mut SqliteConnection,
-    items: &[&Item],
-) -> Result<HashMap<usize, Vec<Event>>, WriteError> {
+fn found(connection: &Connection, items: &[&Item]) -> Result<HashMap<usize, Vec<Event>>, WriteError> {
     let mut found = HashMap::new();
     for (index, item) in items.iter().enumerate() {
         let Some(seq) = item.maybe_at else { continue };
-        let rows = sqlx::query(sql::READ)
-            .bind(item.session.uuid())
-            .bind(decode::number(seq) - 1)
-            .bind(plan::MOST_EVENTS)
-            .fetch_all(&mut *connection)
-            .await?;
-        let events =
-            rows.into_iter().map(|row| decode::event(&Row::Sqlite(row))).collect::<Result<_, _>>()?;
+        let (session, after) = (item.session.uuid(), decode::number(seq) - 1);
+        let rows = run(connection, sql::READ, &[&blob(&session), &after, &plan::MOST_EVENTS])?;
+        let events = rows.iter().map(decode::event).collect::<Result<_, _>>()?;
         if let Some(events) = plan::written_by(item, events) {
             found.insert(index, events);
         }
@@ -83,138 +83,114 @@ async fn found(
     Ok(found)
 }
 
-const HEADS: &str =
-    "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions WHERE id IN (";
-const ASKS: &str = "SELECT id, session_id, doc FROM asks WHERE id IN (";
+const HEAD: &str =
+    "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions WHERE id = $1";
+const ASK: &str = "SELECT id, session_id, doc FROM asks WHERE id = $1";
 
-async fn select(
-    connection: &mut SqliteConnection,
-    sql: &'static str,
-    ids: Vec<uuid::Uuid>,
-) -> Result<Vec<Row>, StoreError> {
-    let mut rows = Vec::with_capacity(ids.len());
-    // SQLite takes 32,766 values at once.
-    for ids in ids.chunks(10_000) {
-        let mut query = QueryBuilder::<Sqlite>::new(sql);
-        let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        let some = query.build().persistent(ids.len() <= KEPT).fetch_all(&mut *connection).await?;
-        rows.extend(some.into_iter().map(Row::Sqlite));
-    }
-    Ok(rows)
+/// Ids are kept as their bytes.
+fn blob(id: &Uuid) -> &[u8] {
+    id.as_bytes()
 }
 
-async fn insert_events<'e>(
-    connection: &mut SqliteConnection,
-    events: impl Iterator<Item = &'e EventRow>,
-) -> Result<(), StoreError> {
-    let events: Vec<_> = events.collect();
-    for some in events.chunks(1_000) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO events (session_id, seq, id, at, type, data, salt, hash) ",
-        );
-        query.push_values(some, |mut row, event| {
-            row.push_bind(event.line.session.uuid())
-                .push_bind(decode::number(event.line.seq))
-                .push_bind(event.line.id.uuid())
-                .push_bind(event.line.at.micros())
-                .push_bind(event.line.event_type.as_str())
-                .push_bind(event.data.as_slice())
-                .push_bind(event.salt.as_slice())
-                .push_bind(event.hash.as_slice());
-        });
-        query.build().persistent(some.len() <= KEPT).execute(&mut *connection).await?;
-    }
-    Ok(())
+fn insert_event(connection: &Connection, event: &EventRow) -> rusqlite::Result<()> {
+    put(
+        connection,
+        "INSERT INTO events (session_id, seq, id, at, type, data, salt, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        &[
+            &blob(&event.line.session.uuid()),
+            &decode::number(event.line.seq),
+            &blob(&event.line.id.uuid()),
+            &event.line.at.micros(),
+            &event.line.event_type.as_str(),
+            &event.data,
+            &event.salt.as_slice(),
+            &event.hash.as_slice(),
+        ],
+    )
 }
 
-async fn insert_head(
-    connection: &mut SqliteConnection,
-    head: &HeadRow,
-    opening: &OpeningRow,
-) -> Result<(), StoreError> {
-    sqlx::query(
+fn insert_head(connection: &Connection, head: &HeadRow, opening: &OpeningRow) -> rusqlite::Result<()> {
+    put(
+        connection,
         "INSERT INTO sessions (id, owner, agent, title, last_seq, last_at, head_hash, state_version, state, \
          agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $6, $13, $14, $15, $16)",
+        &[
+            &blob(&head.id.uuid()),
+            &opening.owner,
+            &opening.agent,
+            &head.title,
+            &decode::number(head.last_seq),
+            &head.last_at.micros(),
+            &head.hash.as_slice(),
+            &head.state_version,
+            &head.state,
+            &head.agent_state,
+            &opening.opened,
+            &opening.opened_at.micros(),
+            &opening.listed,
+            &head.unfinished,
+            &head.archived.as_ref().map(|archived| archived.at.micros()),
+            &head.archived.as_ref().map(|archived| archived.by.as_str()),
+        ],
     )
-    .bind(head.id.uuid())
-    .bind(opening.owner.as_str())
-    .bind(opening.agent.as_slice())
-    .bind(head.title.as_deref())
-    .bind(decode::number(head.last_seq))
-    .bind(head.last_at.micros())
-    .bind(head.hash.as_slice())
-    .bind(i64::from(head.state_version))
-    .bind(head.state.as_slice())
-    .bind(head.agent_state.as_slice())
-    .bind(opening.opened.as_slice())
-    .bind(opening.opened_at.micros())
-    .bind(opening.listed)
-    .bind(head.unfinished)
-    .bind(head.archived.as_ref().map(|archived| archived.at.micros()))
-    .bind(head.archived.as_ref().map(|archived| archived.by.as_str()))
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
-async fn update_head(connection: &mut SqliteConnection, head: &HeadRow) -> Result<(), StoreError> {
-    sqlx::query(
+fn update_head(connection: &Connection, head: &HeadRow) -> rusqlite::Result<()> {
+    put(
+        connection,
         "UPDATE sessions SET last_seq = $2, last_at = $3, head_hash = $4, state_version = $5, state = $6, \
          agent_state = $7, changed_at = $3, unfinished = $8, title = $9, archived_at = $10, archived_by = $11 WHERE id = $1",
+        &[
+            &blob(&head.id.uuid()),
+            &decode::number(head.last_seq),
+            &head.last_at.micros(),
+            &head.hash.as_slice(),
+            &head.state_version,
+            &head.state,
+            &head.agent_state,
+            &head.unfinished,
+            &head.title,
+            &head.archived.as_ref().map(|archived| archived.at.micros()),
+            &head.archived.as_ref().map(|archived| archived.by.as_str()),
+        ],
     )
-    .bind(head.id.uuid())
-    .bind(decode::number(head.last_seq))
-    .bind(head.last_at.micros())
-    .bind(head.hash.as_slice())
-    .bind(i64::from(head.state_version))
-    .bind(head.state.as_slice())
-    .bind(head.agent_state.as_slice())
-    .bind(head.unfinished)
-    .bind(head.title.as_deref())
-    .bind(head.archived.as_ref().map(|archived| archived.at.micros()))
-    .bind(head.archived.as_ref().map(|archived| archived.by.as_str()))
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
-async fn insert_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
-    sqlx::query(sql::ADD_ASK)
-        .bind(ask.id.uuid())
-        .bind(ask.session.uuid())
-        .bind(ask.owner.as_str())
-        .bind(ask.live)
-        .bind(ask.opened_at.micros())
-        .bind(ask.due_at.map(Timestamp::micros))
-        .bind(decode::number(ask.request_seq))
-        .bind(ask.response_seq.map(decode::number))
-        .bind(ask.decided_at.map(Timestamp::micros))
-        .bind(ask.doc.as_slice())
-        .execute(connection)
-        .await?;
-    Ok(())
+fn insert_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
+    put(
+        connection,
+        sql::ADD_ASK,
+        &[
+            &blob(&ask.id.uuid()),
+            &blob(&ask.session.uuid()),
+            &ask.owner,
+            &ask.live,
+            &ask.opened_at.micros(),
+            &ask.due_at.map(Timestamp::micros),
+            &decode::number(ask.request_seq),
+            &ask.response_seq.map(decode::number),
+            &ask.decided_at.map(Timestamp::micros),
+            &ask.doc,
+        ],
+    )
 }
 
-async fn update_ask(connection: &mut SqliteConnection, ask: &AskRow) -> Result<(), StoreError> {
-    sqlx::query(
+fn update_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
+    put(
+        connection,
         "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6, decided_at = $7 \
          WHERE id = $1",
+        &[
+            &blob(&ask.id.uuid()),
+            &ask.live,
+            &ask.due_at.map(Timestamp::micros),
+            &decode::number(ask.request_seq),
+            &ask.response_seq.map(decode::number),
+            &ask.doc,
+            &ask.decided_at.map(Timestamp::micros),
+        ],
     )
-    .bind(ask.id.uuid())
-    .bind(ask.live)
-    .bind(ask.due_at.map(Timestamp::micros))
-    .bind(decode::number(ask.request_seq))
-    .bind(ask.response_seq.map(decode::number))
-    .bind(ask.doc.as_slice())
-    .bind(ask.decided_at.map(Timestamp::micros))
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
 /// Its places are given by time, each millisecond having two million.
@@ -236,17 +212,19 @@ pub(crate) const LANGUAGE: Language = Language {
     or: " OR ",
 };
 
-async fn insert_found(connection: &mut SqliteConnection, row: &FoundRow) -> Result<(), StoreError> {
-    sqlx::query(LANGUAGE.add)
-        .bind(row.session.uuid())
-        .bind(decode::number(row.seq))
-        .bind(row.kind)
-        .bind(row.owner.as_str())
-        .bind(row.at.micros())
-        .bind(row.interaction.map(InteractionId::uuid))
-        .bind(row.text.as_str())
-        .bind(row.words.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
+fn insert_found(connection: &Connection, row: &FoundRow) -> rusqlite::Result<()> {
+    put(
+        connection,
+        LANGUAGE.add,
+        &[
+            &blob(&row.session.uuid()),
+            &decode::number(row.seq),
+            &row.kind,
+            &row.owner,
+            &row.at.micros(),
+            &row.interaction.map(|id| id.uuid().into_bytes()),
+            &row.text,
+            &row.words,
+        ],
+    )
 }

@@ -10,7 +10,7 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use uuid::Uuid;
 
 use crate::backend::Backend;
-use crate::batch::Queue;
+use crate::batch::{Batchers, Queue};
 use crate::db::{Db, Param, Row};
 use crate::guard::Guard;
 use crate::notary::{self, Noted};
@@ -31,13 +31,18 @@ pub struct Store<D> {
 }
 
 impl<D: Backend + 'static> Store<D> {
-    /// `between` may put something between the batcher and the database.
-    pub(crate) fn start(db: D, between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>) -> Self {
+    /// `between` may put something between the batchers and the database.
+    pub(crate) fn start(
+        db: D,
+        batchers: Batchers,
+        between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
+    ) -> Result<Self, StoreError> {
         let db = Arc::new(db);
         let backend: Arc<dyn Backend> = Arc::<D>::clone(&db);
         let notary = Arc::default();
-        let noted = Noted { inner: between(backend), notary: Arc::clone(&notary) };
-        Self { db, queue: Queue::start(Arc::new(noted)), notary, guard: OnceLock::new() }
+        let noted: Arc<dyn Backend> =
+            Arc::new(Noted { inner: between(backend), notary: Arc::clone(&notary) });
+        Ok(Self { db, queue: Queue::start(&noted, batchers)?, notary, guard: OnceLock::new() })
     }
 }
 

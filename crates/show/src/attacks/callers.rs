@@ -183,11 +183,11 @@ async fn planted(target: &Target) -> Result<String> {
     let secret = format!("hs_{}", "ab".repeat(32));
     let hash: String = token_hash(&secret).iter().map(|byte| format!("{byte:02x}")).collect();
     let file = target.stage.gateway.folder().join("holdstead.db");
-    let copied = super::files::plant_token(&file, &hash).await?;
+    let copied = super::files::plant_token(&file, &hash)?;
     let body = json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"});
     let path = format!("/v1/interactions/{}/respond", ask.request.interaction_id);
     let answer = target.post(&path, &secret, &body).await?;
-    super::files::take_back(&file, &hash).await?;
+    super::files::take_back(&file, &hash)?;
     ensure!(copied == 1, "the row was not written, so this shows nothing");
     let words = refused(&answer)?;
     target.still_open(&ask).await?;

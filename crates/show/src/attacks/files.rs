@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use holdstead_protocol::InteractionId;
-use sqlx::{Connection as _, SqliteConnection};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{Attempt, Target, attempt};
@@ -128,23 +128,18 @@ async fn other_loopback() -> Result<String> {
 }
 
 /// A device of the person's own, with the hash of a secret that somebody made up. How many rows were written.
-pub(super) async fn plant_token(file: &Path, hash: &str) -> Result<u64> {
-    let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await?;
+pub(super) fn plant_token(file: &Path, hash: &str) -> Result<usize> {
     let sql = format!(
         "INSERT INTO devices (id, person_id, hash, kind, name, created_at, changed, mac) \
          SELECT randomblob(16), person_id, X'{hash}', d.kind, d.name, d.created_at, 0, d.mac \
          FROM devices d JOIN people p ON p.id = d.person_id WHERE p.role IN ('person', 'admin') LIMIT 1"
     );
-    let written = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
-    connection.close().await?;
-    Ok(written.rows_affected())
+    Ok(Connection::open(file)?.execute(&sql, [])?)
 }
 
-pub(super) async fn take_back(file: &Path, hash: &str) -> Result<()> {
-    let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await?;
+pub(super) fn take_back(file: &Path, hash: &str) -> Result<()> {
     let sql = format!("DELETE FROM devices WHERE hash = X'{hash}'");
-    sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
-    Ok(connection.close().await?)
+    Ok(Connection::open(file)?.execute_batch(&sql)?)
 }
 
 pub(super) async fn audit(target: &Target) -> Result<String> {

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use holdstead_protocol::SessionId;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use rusqlite::Connection;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::Result;
-use crate::database::Kind;
+use crate::database::{Kind, file_of};
 
 #[derive(Debug)]
 pub(crate) struct Tables {
@@ -26,16 +27,14 @@ impl Tables {
 
     /// Runs it with `{id}` in place of the session's.
     pub(crate) async fn run(&self, session: SessionId, sql: &str) -> Result<()> {
-        let sql = AssertSqlSafe(sql.replace("{id}", &self.bytes(session.uuid().as_bytes())));
+        let sql = sql.replace("{id}", &self.bytes(session.uuid().as_bytes()));
         match self.kind {
             Kind::Sqlite => {
-                let mut connection = SqliteConnection::connect(&self.url).await?;
-                sqlx::raw_sql(sql).execute(&mut connection).await?;
-                connection.close().await?;
+                Connection::open(file_of(&self.url)?)?.execute_batch(&sql)?;
             }
             Kind::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;
-                sqlx::raw_sql(sql).execute(&mut connection).await?;
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
                 connection.close().await?;
             }
         }
@@ -43,15 +42,12 @@ impl Tables {
     }
 
     pub(crate) async fn number(&self, session: SessionId, sql: &str) -> Result<i64> {
-        let sql = AssertSqlSafe(sql.replace("{id}", &self.bytes(session.uuid().as_bytes())));
+        let sql = sql.replace("{id}", &self.bytes(session.uuid().as_bytes()));
         Ok(match self.kind {
-            Kind::Sqlite => {
-                let mut connection = SqliteConnection::connect(&self.url).await?;
-                sqlx::query_scalar(sql).fetch_one(&mut connection).await?
-            }
+            Kind::Sqlite => Connection::open(file_of(&self.url)?)?.query_one(&sql, [], |row| row.get(0))?,
             Kind::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;
-                sqlx::query_scalar(sql).fetch_one(&mut connection).await?
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await?
             }
         })
     }
@@ -60,8 +56,13 @@ impl Tables {
         let sql = "SELECT seq, id, at, type, data, salt FROM events WHERE session_id = $1 ORDER BY seq";
         Ok(match self.kind {
             Kind::Sqlite => {
-                let mut connection = SqliteConnection::connect(&self.url).await?;
-                sqlx::query_as(sql).bind(session.uuid()).fetch_all(&mut connection).await?
+                let connection = Connection::open(file_of(&self.url)?)?;
+                let mut statement = connection.prepare(sql)?;
+                let lines = statement.query_map([session.uuid().as_bytes()], |row| {
+                    let id = Uuid::from_bytes(row.get(1)?);
+                    Ok((row.get(0)?, id, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+                })?;
+                lines.collect::<Result<_, _>>()?
             }
             Kind::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;

@@ -1,13 +1,14 @@
 //! A database for one test.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use holdstead_protocol::Seq;
+use holdstead_protocol::{Seq, SessionId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written, planned};
 use holdstead_store::{Journal, PostgresJournal, SqliteJournal, SystemClock};
-use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+use sqlx::{AssertSqlSafe, PgPool};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -17,24 +18,23 @@ pub(crate) struct Fixture {
 }
 
 enum Place {
-    Memory { pool: SqlitePool },
-    File { url: String, pool: SqlitePool, _folder: TempDir },
+    Memory { journal: Arc<SqliteJournal> },
+    File { url: String, journal: Arc<SqliteJournal>, _folder: TempDir },
     Postgres { url: String, name: String, pool: PgPool },
 }
 
 impl Fixture {
     pub(crate) async fn memory() -> Self {
-        let journal = SqliteJournal::open("sqlite::memory:").await.expect("a database in memory");
-        let place = Place::Memory { pool: journal.pool().clone() };
-        Self { journal: Arc::new(journal), place }
+        let journal = Arc::new(SqliteJournal::open("sqlite::memory:").await.expect("a database in memory"));
+        Self { journal: Arc::<SqliteJournal>::clone(&journal), place: Place::Memory { journal } }
     }
 
     pub(crate) async fn file() -> Self {
         let folder = TempDir::new().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("journal.db").display());
-        let journal = SqliteJournal::open(&url).await.expect("a database in a file");
-        let place = Place::File { url, pool: journal.pool().clone(), _folder: folder };
-        Self { journal: Arc::new(journal), place }
+        let journal = Arc::new(SqliteJournal::open(&url).await.expect("a database in a file"));
+        let kept = Arc::<SqliteJournal>::clone(&journal);
+        Self { journal: kept, place: Place::File { url, journal, _folder: folder } }
     }
 
     /// A schema of its own on the server that the environment names.
@@ -71,7 +71,10 @@ impl Fixture {
 
     /// Another journal, which loses connections in COMMIT. In memory it has a database of its own.
     pub(crate) async fn losing(&self) -> Arc<dyn Journal> {
-        self.between(|inner| Arc::new(LosesReplies { inner, count: AtomicU32::new(0) })).await
+        self.between(|inner| {
+            Arc::new(LosesReplies { inner, count: AtomicU32::new(0), untold: Mutex::default() })
+        })
+        .await
     }
 
     /// Another journal, with something between its writer and the database. In memory it has a database of its own.
@@ -107,8 +110,9 @@ impl Fixture {
     /// Changes the database behind the journal's back.
     pub(crate) async fn run(&self, sqlite: &str, postgres: &str) {
         match &self.place {
-            Place::Memory { pool } | Place::File { pool, .. } => {
-                sqlx::raw_sql(AssertSqlSafe(sqlite.to_owned())).execute(pool).await.expect(sqlite);
+            Place::Memory { journal } | Place::File { journal, .. } => {
+                let sql = sqlite.to_owned();
+                journal.by_hand(move |connection| connection.execute_batch(&sql)).await.expect(sqlite);
             }
             Place::Postgres { pool, .. } => run_postgres(pool, postgres.to_owned()).await,
         }
@@ -116,12 +120,16 @@ impl Fixture {
 
     /// The number that a query gives.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
-        let sql = AssertSqlSafe(sql.to_owned());
+        let sql = sql.to_owned();
         match &self.place {
-            Place::Memory { pool } | Place::File { pool, .. } => {
-                sqlx::query_scalar(sql).fetch_one(pool).await.expect("a number")
+            Place::Memory { journal } | Place::File { journal, .. } => {
+                let count =
+                    journal.by_hand(move |connection| connection.query_one(&sql, [], |row| row.get(0)));
+                count.await.expect("a number")
             }
-            Place::Postgres { pool, .. } => sqlx::query_scalar(sql).fetch_one(pool).await.expect("a number"),
+            Place::Postgres { pool, .. } => {
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.expect("a number")
+            }
         }
     }
 
@@ -189,23 +197,40 @@ async fn run_postgres(pool: &PgPool, sql: String) {
     sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(pool).await.expect(&sql);
 }
 
-/// A connection that breaks in COMMIT, first before it is done, then after it was, and holds the third time.
+/// A connection that breaks in COMMIT, first before it is done, then after it was, and holds the third time. Whatever was
+/// written and not told is told the next time: several lanes write at once.
 #[derive(Debug)]
 struct LosesReplies {
     inner: Arc<dyn Backend>,
     count: AtomicU32,
+    untold: Mutex<HashSet<SessionId>>,
+}
+
+impl LosesReplies {
+    fn has_untold(&self, items: &[&Item]) -> bool {
+        let mut untold = self.untold.lock().expect("no panic before");
+        items.iter().filter(|item| untold.remove(&item.session)).count() > 0
+    }
 }
 
 #[async_trait]
 impl Backend for LosesReplies {
     async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
         let lost = |planned| {
-            let source = Arc::new(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()));
+            let source = Arc::new(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
             Err(WriteError::Lost { planned, source })
         };
+        if self.has_untold(items) {
+            return self.inner.write(items, patience).await;
+        }
         match self.count.fetch_add(1, Ordering::Relaxed) % 3 {
             0 => lost(items.iter().map(|_| Some(Seq(1))).collect()),
-            1 => lost(planned(&self.inner.write(items, patience).await?)),
+            1 => {
+                let written = self.inner.write(items, patience).await?;
+                let sessions = items.iter().map(|item| item.session);
+                self.untold.lock().expect("no panic before").extend(sessions);
+                lost(planned(&written))
+            }
             _ => self.inner.write(items, patience).await,
         }
     }
