@@ -117,7 +117,12 @@ impl Calls {
         call: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         match self {
-            Self::InPlace => call(),
+            Self::InPlace => {
+                let called = call();
+                // Others have their turn, as they have while a thread works.
+                tokio::task::yield_now().await;
+                called
+            }
             Self::OnThreads => spawn_blocking(call).await.unwrap_or_else(|_| Err(ended())),
         }
     }
