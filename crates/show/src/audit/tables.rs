@@ -62,7 +62,7 @@ impl Tables {
                     let id = Uuid::from_bytes(row.get(1)?);
                     Ok((row.get(0)?, id, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
                 })?;
-                lines.collect::<Result<_, _>>()?
+                lines.collect::<rusqlite::Result<_>>()?
             }
             Kind::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;
