@@ -65,13 +65,15 @@ export function TranscriptView({ view, cwd, found }: Props) {
     if (!box) return;
     let wasAtEnd = found === null;
     const onScroll = () => {
-      wasAtEnd = rows.isAtEnd(AT_END);
+      wasAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight <= AT_END;
     };
     const sized = new ResizeObserver(() => wasAtEnd && rows.scrollToEnd());
-    box.addEventListener("scroll", onScroll, { passive: true });
+    // Before the rows change for the new place: measuring after that would lay the page out once more in every frame.
+    const first = { capture: true, passive: true };
+    box.addEventListener("scroll", onScroll, first);
     sized.observe(box);
     return () => {
-      box.removeEventListener("scroll", onScroll);
+      box.removeEventListener("scroll", onScroll, first);
       sized.disconnect();
     };
   }, [rows, found]);

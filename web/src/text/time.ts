@@ -22,9 +22,14 @@ export function span(ms: number): string {
   return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
 }
 
+// One for all: making one takes far longer than using it, and a transcript uses it on every row.
+const TIME_OF_DAY = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
 /** The time of day: `14:02`. */
-export const clock = (at: string): string =>
-  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+export const clock = (at: string): string => {
+  const time = Date.parse(at);
+  return Number.isNaN(time) ? "" : TIME_OF_DAY.format(time);
+};
 
 /** A folder as people write it. */
 export const folder = (path: string): string => path.replace(/^\/(?:home|Users)\/[^/]+(?=\/|$)/, "~");
