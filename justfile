@@ -124,6 +124,10 @@ show-reconnect: _shows
 show-flood: _shows
     {{ proof }} flood
 
+# What 10,000 idle streams cost, and how fast 1,000 watchers of one session are told, beside a bare loop of writes.
+show-fanout: _shows
+    {{ proof }} fanout
+
 # Thousands of malformed, oversized, deep and odd inputs over every door, and four ways to starve others: all answered.
 show-doors *args: _shows
     {{ proof }} doors "$@"

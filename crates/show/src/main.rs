@@ -18,6 +18,7 @@ mod database;
 mod demo;
 mod dice;
 mod doors;
+mod fanout;
 mod first_answer;
 mod flood;
 mod gateway_process;
@@ -76,6 +77,7 @@ async fn main() -> ExitCode {
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,
         "doors" => doors::show().await,
+        "fanout" => fanout::show().await,
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
         "stalls" => stalls::show().await,

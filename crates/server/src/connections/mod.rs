@@ -58,7 +58,7 @@ pub struct ConnectionBounds {
 }
 
 /// More than people and their screens need, and little enough for one machine.
-const MOST: usize = 10_000;
+const MOST: usize = 20_000;
 
 impl Default for ConnectionBounds {
     /// A part of the files that this process may have open: the journal and the agents need some as well.
