@@ -8,7 +8,6 @@ use holdstead_store::{AppendError, Appended, StoreError};
 
 use tokio::task::JoinHandle;
 
-use crate::session::SessionHandle;
 use crate::{Gateway, GatewayError};
 
 /// How many of a session's last events are told again when nobody knows which of them were told.
@@ -68,7 +67,7 @@ impl Gateway {
             self.inner.new_deadline.notify_one();
         }
         if appended.events.iter().any(|event| concerns_host(&event.body, &appended.session)) {
-            self.with_task(session, SessionHandle::wake);
+            self.with_task(session, |task| task.wake_at(appended.head, &appended.session.head));
         }
         for event in &appended.events {
             if let EventBody::InteractionResponse(response) = &event.body

@@ -1,18 +1,23 @@
 //! A session's events from a cursor on, without a gap and without a double: replay, then the live tail.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdstead_protocol::{Event, Seq, SessionId};
 use holdstead_store::{Journal, StoreError};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Told;
 
 /// How many events one read fetches: what a client that does not read can keep in memory.
 const PAGE: u32 = 16;
+/// How long an event that was overtaken by a later one is waited for before the journal is read. Whoever appends tells of it,
+/// and two who were in one commit may tell in any order: a read for each watcher would cost far more than the wait.
+const OVERTAKEN: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub struct EventStream {
@@ -21,6 +26,9 @@ pub struct EventStream {
     cursor: Seq,
     live: broadcast::Receiver<Arc<Told>>,
     replay: VecDeque<Event>,
+    /// What came before its time, and since when the one before it is waited for.
+    early: BTreeMap<Seq, Arc<Told>>,
+    since: Instant,
     /// The journal may have events after the cursor that the live tail will not bring.
     behind: bool,
     shutdown: CancellationToken,
@@ -35,7 +43,8 @@ impl EventStream {
         live: broadcast::Receiver<Arc<Told>>,
         shutdown: CancellationToken,
     ) -> Self {
-        Self { journal, session, cursor: after, live, replay: VecDeque::new(), behind: true, shutdown }
+        let (replay, early, since) = (VecDeque::new(), BTreeMap::new(), Instant::now());
+        Self { journal, session, cursor: after, live, replay, early, since, behind: true, shutdown }
     }
 
     /// The next event; waits for it if there is none yet. `None` when the gateway is going away.
@@ -50,15 +59,24 @@ impl EventStream {
                 self.cursor = event.seq;
                 return Ok(Some(Arc::new(event.into())));
             }
+            if let Some(told) = self.early.remove(&self.cursor.next()) {
+                self.cursor = told.event.seq;
+                return Ok(Some(told));
+            }
             if self.behind {
                 self.replay = self.journal.read(self.session, self.cursor, PAGE).await?.into();
                 self.behind = !self.replay.is_empty();
+                self.early.clear();
                 continue;
             }
             let live = tokio::select! {
                 biased;
                 live = self.live.recv() => live,
                 () = self.shutdown.cancelled() => return Ok(None),
+                () = tokio::time::sleep_until(self.since + OVERTAKEN), if !self.early.is_empty() => {
+                    self.behind = true;
+                    continue;
+                }
             };
             match live {
                 Ok(told) if told.event.seq == self.cursor.next() => {
@@ -66,7 +84,14 @@ impl EventStream {
                     return Ok(Some(told));
                 }
                 Ok(told) if told.event.seq <= self.cursor => {}
-                Ok(_) | Err(RecvError::Lagged(_)) => self.behind = true,
+                Ok(told) => {
+                    if self.early.is_empty() {
+                        self.since = Instant::now();
+                    }
+                    self.early.insert(told.event.seq, told);
+                    self.behind = self.since.elapsed() >= OVERTAKEN;
+                }
+                Err(RecvError::Lagged(_)) => self.behind = true,
                 Err(RecvError::Closed) => return Ok(None),
             }
         }

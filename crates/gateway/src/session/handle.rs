@@ -1,9 +1,9 @@
 //! How others tell a session's task that there is something to look at.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdstead_protocol::TurnId;
+use holdstead_core::Head;
+use holdstead_protocol::{Seq, TurnId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 #[derive(Debug, Clone, Default)]
@@ -14,16 +14,44 @@ pub(crate) struct SessionHandle {
 #[derive(Debug, Default)]
 struct Shared {
     notify: Notify,
-    woken: AtomicBool,
+    woken: Mutex<Woken>,
     interrupted: Mutex<Option<TurnId>>,
     /// Its place among those that a gateway takes up when it starts.
     place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
+/// What a task is to look at.
+#[derive(Debug, Default)]
+pub(crate) enum Woken {
+    #[default]
+    No,
+    /// The journal, which stood like this behind this event, and nothing else.
+    At(Seq, Box<Head>),
+    /// Whatever there is.
+    Look,
+}
+
 impl SessionHandle {
-    /// Something changed in the journal.
+    fn woken(&self) -> MutexGuard<'_, Woken> {
+        self.shared.woken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something changed.
     pub(crate) fn wake(&self) {
-        self.shared.woken.store(true, Ordering::SeqCst);
+        self.keep_awake();
+        self.shared.notify.notify_one();
+    }
+
+    /// The session's journal changed, and stands like this behind this event.
+    pub(crate) fn wake_at(&self, seq: Seq, head: &Head) {
+        let mut woken = self.woken();
+        match &*woken {
+            // It has to look anyway, or knows better: those who tell it may overtake each other.
+            Woken::Look => {}
+            Woken::At(known, _) if *known >= seq => {}
+            Woken::No | Woken::At(..) => *woken = Woken::At(seq, Box::new(head.clone())),
+        }
+        drop(woken);
         self.shared.notify.notify_one();
     }
 
@@ -39,7 +67,7 @@ impl SessionHandle {
 
     /// What the last wake-up was for is not done: it is looked at again after a rest.
     pub(super) fn keep_awake(&self) {
-        self.shared.woken.store(true, Ordering::SeqCst);
+        *self.woken() = Woken::Look;
     }
 
     /// A person stops this turn, and no other that may follow it.
@@ -52,8 +80,8 @@ impl SessionHandle {
         self.shared.notify.notified().await;
     }
 
-    pub(super) fn take_wake(&self) -> bool {
-        self.shared.woken.swap(false, Ordering::SeqCst)
+    pub(super) fn take_wake(&self) -> Woken {
+        std::mem::take(&mut *self.woken())
     }
 
     pub(super) fn take_interrupt(&self) -> Option<TurnId> {
@@ -62,6 +90,6 @@ impl SessionHandle {
 
     pub(crate) fn is_quiet(&self) -> bool {
         let interrupted = self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.shared.woken.load(Ordering::SeqCst) && interrupted.is_none()
+        matches!(*self.woken(), Woken::No) && interrupted.is_none()
     }
 }

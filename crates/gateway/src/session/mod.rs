@@ -20,8 +20,8 @@ mod words;
 use std::collections::HashMap;
 
 use holdstead_agents::{AgentEvent, Reasks};
-use holdstead_core::{Ask, CALLER, Command, FailedTurn, Hosted, Hosting, ProcessHere, Step, next_step};
-use holdstead_protocol::{SessionId, ToolCallId};
+use holdstead_core::{Ask, CALLER, Command, FailedTurn, Head, Hosted, Hosting, ProcessHere, Step, next_step};
+use holdstead_protocol::{Seq, SessionId, ToolCallId};
 use holdstead_store::{Appended, SessionRecord};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -29,6 +29,7 @@ use tokio::time::Instant;
 use crate::{Gateway, GatewayError};
 use deltas::Deltas;
 pub(crate) use handle::SessionHandle;
+use handle::Woken;
 use holds::Holds;
 pub(crate) use process::life;
 use process::{Heard, Process};
@@ -42,6 +43,8 @@ pub(crate) struct SessionTask {
     session: SessionId,
     handle: SessionHandle,
     process: Option<Process>,
+    /// The session as it was last seen.
+    known: Option<SessionRecord>,
     deltas: Deltas,
     words: Words,
     holds: Holds,
@@ -64,6 +67,7 @@ impl SessionTask {
             session,
             handle: handle.clone(),
             process: None,
+            known: None,
             deltas: Deltas::default(),
             words: Words::default(),
             holds: Holds::default(),
@@ -125,11 +129,15 @@ impl SessionTask {
         } else if self.is_unsure_of_words() {
             let result = self.find_words().await;
             self.tried(result);
-        } else if self.handle.take_wake() {
-            self.look_again().await;
         } else {
-            self.write_words();
-            return false;
+            match self.handle.take_wake() {
+                Woken::No => {
+                    self.write_words();
+                    return false;
+                }
+                Woken::Look => self.look_again(None).await,
+                Woken::At(seq, head) => self.look_again(Some((seq, *head))).await,
+            }
         }
         true
     }
@@ -166,15 +174,15 @@ impl SessionTask {
     }
 
     /// Does what the journal asks for. If that fails it is not forgotten.
-    async fn look_again(&mut self) {
-        let result = self.advance().await;
+    async fn look_again(&mut self, told: Option<(Seq, Head)>) {
+        let result = self.advance(told).await;
         if !self.tried(result) {
             self.handle.keep_awake();
         }
     }
 
-    async fn advance(&mut self) -> Result<(), GatewayError> {
-        let Some(record) = self.gateway.inner.journal.session(self.session).await? else { return Ok(()) };
+    async fn advance(&mut self, told: Option<(Seq, Head)>) -> Result<(), GatewayError> {
+        let Some(record) = self.seen(told).await? else { return Ok(()) };
         self.words.are_before(record.head);
         self.retell_orphaned_answers(&record.state).await?;
         let untold = self.untold(&record.state).await?;
@@ -219,6 +227,18 @@ impl SessionTask {
                 Ok(())
             }
         }
+    }
+
+    /// The session as it is. While its agent runs, what an append came to is as good as reading it again.
+    async fn seen(&mut self, told: Option<(Seq, Head)>) -> Result<Option<SessionRecord>, GatewayError> {
+        if let (Some(known), Some((head, state)), Some(_)) = (&mut self.known, told, &self.process)
+            && known.head < head
+        {
+            (known.head, known.state) = (head, state);
+        } else {
+            self.known = self.gateway.inner.journal.session(self.session).await?;
+        }
+        Ok(self.known.clone())
     }
 
     /// What only we know, for the next step.
