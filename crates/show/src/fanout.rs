@@ -141,7 +141,8 @@ impl Watched {
     /// So many streams, each from now on; returns when all of them are open.
     async fn open(&self, count: usize) -> Result<Readers> {
         let Self { address, session, tokens, .. } = self;
-        let now: holdstead_protocol::api::Session = self.asker.get(&format!("/v1/sessions/{session}")).await?;
+        let now: holdstead_protocol::api::Session =
+            self.asker.get(&format!("/v1/sessions/{session}")).await?;
         let request = |number: usize| {
             let (token, after) = (&tokens[number % tokens.len()], now.seq);
             format!(
