@@ -102,6 +102,11 @@ fn unreadable(error: sqlx::Error) -> StoreError {
 pub(crate) trait Db: Backend {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
 
+    /// A query for the few rows that have one key.
+    async fn look(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        self.query(sql, params).await
+    }
+
     /// How it is asked for words.
     fn language(&self) -> Language;
 

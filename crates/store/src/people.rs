@@ -125,7 +125,7 @@ impl<D: Db + 'static> People for Store<D> {
     }
 
     async fn person(&self, id: PersonId) -> Result<Option<PersonRecord>, StoreError> {
-        let rows = self.db.query(sql::PERSON, vec![Param::Id(id.uuid())]).await?;
+        let rows = self.db.look(sql::PERSON, vec![Param::Id(id.uuid())]).await?;
         rows.first().map_or(Ok(None), |row| self.known_person(row))
     }
 
@@ -179,12 +179,12 @@ impl<D: Db + 'static> People for Store<D> {
         &self,
         hash: &[u8; 32],
     ) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
-        let rows = self.db.query(sql::DEVICE_BY_HASH, vec![Param::Bytes(hash.to_vec())]).await?;
+        let rows = self.db.look(sql::DEVICE_BY_HASH, vec![Param::Bytes(hash.to_vec())]).await?;
         rows.first().map_or(Ok(None), |row| self.known_device(row))
     }
 
     async fn device(&self, id: DeviceId) -> Result<Option<(DeviceRecord, PersonRecord)>, StoreError> {
-        let rows = self.db.query(sql::DEVICE, vec![Param::Id(id.uuid())]).await?;
+        let rows = self.db.look(sql::DEVICE, vec![Param::Id(id.uuid())]).await?;
         rows.first().map_or(Ok(None), |row| self.known_device(row))
     }
 
@@ -229,7 +229,7 @@ impl<D: Db + 'static> People for Store<D> {
     }
 
     async fn revision(&self) -> Result<Revision, StoreError> {
-        to_revision(&self.db.query(sql::REVISION, Vec::new()).await?).map(Revision)
+        to_revision(&self.db.look(sql::REVISION, Vec::new()).await?).map(Revision)
     }
 
     async fn changed_devices(&self, after: Revision) -> Result<Vec<DeviceId>, StoreError> {

@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::{Claim, StoreError, decode, postgres_write, refold};
 
 /// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
-const LANES: usize = 3;
+const LANES: usize = 2;
 const READERS: usize = 8;
 
 /// A journal in PostgreSQL.

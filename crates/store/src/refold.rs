@@ -33,6 +33,11 @@ pub(crate) async fn query(
     rows_of(db, || db.query(sql, params.clone())).await
 }
 
+/// The same for the few rows that have one key.
+pub(crate) async fn look(db: &dyn Db, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+    rows_of(db, || db.look(sql, params.clone())).await
+}
+
 /// The same for a query for words.
 pub(crate) async fn find(db: &dyn Db, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
     rows_of(db, || db.find(sql, params.clone())).await

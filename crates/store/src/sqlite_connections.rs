@@ -12,7 +12,8 @@ use crate::{StoreError, owners_alone};
 const READERS: u32 = 4;
 /// How many statements a connection keeps prepared: more than we have.
 const STATEMENTS: usize = 128;
-const BUSY: Duration = Duration::from_secs(5);
+/// How long a statement waits for another connection to let go of the file.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
 /// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -59,7 +59,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        let rows = refold::query(&*self.db, sql::SESSION, vec![Param::Id(id.uuid())]).await?;
+        let rows = refold::look(&*self.db, sql::SESSION, vec![Param::Id(id.uuid())]).await?;
         rows.first().map(decode::session).transpose()
     }
 
@@ -110,7 +110,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
-        let rows = refold::query(&*self.db, sql::ASK, vec![Param::Id(id.uuid())]).await?;
+        let rows = refold::look(&*self.db, sql::ASK, vec![Param::Id(id.uuid())]).await?;
         rows.first().map(decode::ask).transpose()
     }
 
