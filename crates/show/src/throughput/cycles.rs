@@ -13,12 +13,15 @@ use crate::latency::Latencies;
 use crate::processes::cpu_time;
 use crate::{Result, ensure};
 
+/// One token may send a thousand requests a second: so many people answer.
+const PEOPLE: usize = 16;
+
 /// Each with a token, so a session, of its own.
 #[derive(Debug)]
 pub(super) struct Callers {
     gateway: u32,
     callers: Vec<Client>,
-    person: Client,
+    people: Vec<Client>,
 }
 
 #[derive(Debug, Default)]
@@ -63,8 +66,13 @@ impl Callers {
             let token = gateway.token(&format!("caller {number}"), TokenFor::Guest).await?;
             callers.push(Client::new(&gateway.url, &token)?);
         }
+        let mut people = Vec::new();
+        for number in 0..PEOPLE {
+            let token = gateway.token(&format!("person {number}"), TokenFor::Person).await?;
+            people.push(Client::new(&gateway.url, &token)?);
+        }
         let pid = gateway.pid().ok_or("the gateway is gone")?;
-        Ok(Self { gateway: pid, callers, person: gateway.person()? })
+        Ok(Self { gateway: pid, callers, people })
     }
 
     /// So many of them at once, for so long.
@@ -74,9 +82,9 @@ impl Callers {
         let (gateway_before, client_before) = cpu()?;
         let begin = Instant::now();
         let mut running = JoinSet::new();
-        for caller in &self.callers[..count] {
+        for (caller, person) in self.callers[..count].iter().zip(self.people.iter().cycle()) {
             // A person with one connection would be what limits us.
-            let (caller, person) = (caller.clone(), self.person.with_own_connection()?);
+            let (caller, person) = (caller.clone(), person.with_own_connection()?);
             running.spawn(async move {
                 let mut steps = Steps::default();
                 let mut cycles = 0_u32;
