@@ -232,6 +232,8 @@ impl Command {
             Self::Request(request) if request.request.body.is_approval() => {
                 named.into_iter().chain(head.undelivered.iter().copied()).collect()
             }
+            // One of them may have an answer that the agent has to hear first.
+            Self::Park { .. } => named.into_iter().chain(head.undelivered.iter().copied()).collect(),
             Self::Exit(_) => head.undelivered.iter().copied().collect(),
             Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::End { .. } => {
                 head.live.union(&head.undelivered).copied().collect()
@@ -260,7 +262,6 @@ impl Command {
             | Self::Outcome(_)
             | Self::Expire(_)
             | Self::Queue { .. }
-            | Self::Park { .. }
             | Self::Delivering { .. }
             | Self::Delivered { .. }
             | Self::Acknowledge { .. }

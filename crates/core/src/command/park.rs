@@ -1,6 +1,6 @@
 //! The agent goes away until its one open ask is answered.
 
-use holdstead_protocol::{AgentState, AskState, EventBody, Incarnation, InteractionId};
+use holdstead_protocol::{AgentState, AskState, Delivery, EventBody, Incarnation, InteractionId};
 
 use super::{ask, resume::status};
 use crate::{Rejection, Session};
@@ -31,6 +31,11 @@ pub(crate) fn decide(
     }
     if session.head.blocking.len() != 1 || !session.head.blocking.contains(&interaction_id) {
         return Err(Rejection::CannotPark { why: "it waits for more than one answer" });
+    }
+    // It would hear it only in its next life.
+    let untold = |id| session.asks.get(id).is_some_and(|ask| ask.delivery == Some(Delivery::Accepted));
+    if session.head.undelivered.iter().any(untold) {
+        return Err(Rejection::CannotPark { why: "an answer is on its way to it" });
     }
     Ok(vec![EventBody::SessionStatus(status(AgentState::Parking))])
 }

@@ -186,6 +186,8 @@ fn only_an_agent_that_waits_for_one_answer_can_park() {
     assert!(matches!(world.rejected(park(2, 1)), Rejection::CannotPark { .. }));
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert_eq!(world.rejected(park(2, 9)), Rejection::StaleIncarnation);
+    assert!(matches!(world.rejected(park(2, 1)), Rejection::CannotPark { .. }), "it has to hear the answer");
+    world.ok(delivering(1, 1));
     world.ok(park(2, 1));
 }
 
