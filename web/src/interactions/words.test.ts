@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../api/generated";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 import { session } from "../test/desk";
-import { boxMeans, headline, namesApart, origin, receipt, tone } from "./words";
+import { boxMeans, ending, headline, namesApart, origin, receipt, tone } from "./words";
 
 describe("sessions of one name", () => {
   it("are told apart by the ends of their ids, and others keep their names", () => {
@@ -83,5 +83,11 @@ describe("the headline of an approval", () => {
     const says = { toolName: "send_mail", input: { to: 300 }, agentSays: "Send this to 300 people?" };
     expect(headline(approvalRequest({ ...says, origin: "tool" }))).toBe("send_mail asks: Send this to 300 people?");
     expect(headline(approvalRequest(says))).toBe("Use send_mail");
+  });
+
+  it("says that a script ends with what is marked only if that is its last line", () => {
+    const script = "set -eu\nrm -rf /srv/old\necho moved\n";
+    expect(ending(script, ["rm -rf /srv/old"]).lead).toBe("Run a 3-line script. It has");
+    expect(ending("set -eu\nrm -rf /srv/old\n", ["rm -rf /srv/old"]).lead).toBe("Run a 2-line script. It ends with");
   });
 });

@@ -87,16 +87,20 @@ function gist(command: string): string {
 
 /** Of a long command: how long it is, and what it ends with, or what is marked in it. */
 export function ending(command: string, marked: string[]): { lead: string; words: string[] } {
-  const lines = command.split("\n").length;
+  const whole = command.trimEnd();
+  const lines = whole.split("\n").length;
   const lead =
     lines > 1 ? `Run a ${lines}-line script.` : `Run a command of ${command.length.toLocaleString("en")} characters.`;
   if (marked.length > 0) {
     const words = [...new Set(marked.map(gist))].map(brief);
-    const isAtEnd = marked.every((mark) => command.lastIndexOf(mark) >= command.length * 0.7);
+    const lastLine = whole.lastIndexOf("\n") + 1;
+    const isAtEnd = marked.every(
+      (mark) => whole.lastIndexOf(mark) >= (lines > 1 ? lastLine : whole.length - mark.length),
+    );
     const shown = words.length > 3 ? [...words.slice(0, 3), `${words.length - 3} more`] : words;
     return { lead: `${lead} It ${isAtEnd ? "ends with" : "has"}`, words: shown };
   }
-  const last = command.trimEnd().split("\n").pop() ?? "";
+  const last = whole.split("\n").pop() ?? "";
   return { lead: `${lead} It ends with`, words: [brief(lines > 1 ? gist(last) : last.slice(-60))] };
 }
 
