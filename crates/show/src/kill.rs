@@ -35,7 +35,7 @@ pub(crate) async fn show() -> Result<String> {
         kills += run.deaths.len();
         let hits: Vec<Hit> = run.histories.iter().flat_map(|history| hits(history, &run.deaths)).collect();
         table::print(kind, &run, &hits, begin.elapsed());
-        for step in Step::ALL {
+        for step in Step::AIMED {
             let often = hits.iter().filter(|hit| hit.step == step).count();
             if often < HITS {
                 missed.push(format!("on {kind} only {often} asks were hit at `{step}`"));

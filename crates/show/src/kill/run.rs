@@ -91,7 +91,7 @@ pub(super) async fn run(kind: Kind, seed: u64, kills: usize) -> Result<Run> {
     let arena = Arc::new(Arena::new(seed, folder.path().to_owned(), people, gateway.person()?));
     let rng = plan::choices(seed, &[u64::MAX]);
     let mut killer = Killer { arena, gateway, rng, deaths: Vec::new(), taken: BTreeMap::new() };
-    let all: Vec<_> = Step::ALL.iter().flat_map(|step| aims(*step)).chain([Aim::Anywhere; 2]).collect();
+    let all: Vec<_> = Step::AIMED.iter().flat_map(|step| aims(*step)).chain([Aim::Anywhere; 2]).collect();
     let mut played = killer.section(&all, kills).await?;
     let mut histories = killer.histories(&played).await?;
     // Which step a kill finds is a matter of luck: those that were missed are aimed at again.
@@ -99,7 +99,7 @@ pub(super) async fn run(kind: Kind, seed: u64, kills: usize) -> Result<Run> {
         let hit: Vec<_> = histories.iter().flat_map(|history| hits(history, &killer.deaths)).collect();
         let often = |step: &Step| hit.iter().filter(|hit| hit.step == *step).count() >= HITS;
         let missed: Vec<_> =
-            Step::ALL.iter().filter(|step| !often(step)).flat_map(|step| aims(*step)).collect();
+            Step::AIMED.iter().filter(|step| !often(step)).flat_map(|step| aims(*step)).collect();
         if missed.is_empty() {
             break;
         }

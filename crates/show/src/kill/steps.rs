@@ -23,6 +23,11 @@ pub(crate) enum Step {
 impl Step {
     pub(crate) const ALL: [Self; 6] =
         [Self::Written, Self::Shown, Self::Accepted, Self::Delivering, Self::Delivered, Self::Acknowledged];
+
+    /// Those that a kill finds if it is aimed at them often enough. That an answer was handed over is written together with its
+    /// acknowledgement, as a rule: who is killed in between is found delivering.
+    pub(crate) const AIMED: [Self; 5] =
+        [Self::Written, Self::Shown, Self::Accepted, Self::Delivering, Self::Acknowledged];
 }
 
 impl fmt::Display for Step {
