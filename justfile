@@ -282,7 +282,7 @@ gallery: _web-packages
 short-shows:
     @echo show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
-        show-forms show-revoke show-attention show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
+        show-forms show-revoke show-attention show-new-kind show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
         show-web-phone show-web-passkey show-web-spoofing
 
 # Run those.
