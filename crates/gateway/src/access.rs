@@ -22,8 +22,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const USE: Duration = Duration::from_secs(60);
 /// How long it is believed what was read of a device. Whoever is put out is forgotten at once.
 const BELIEVED: Duration = Duration::from_secs(1);
-/// When so many are believed, those of more than that time ago are forgotten.
-const SWEEP_BELIEVED: usize = 1_000;
 /// When so many devices were seen, those of more than that time ago are forgotten.
 const SWEEP: usize = 10_000;
 /// How long a browser stays logged in that is not used.
@@ -84,6 +82,8 @@ struct Inner {
     held: HashMap<DeviceId, Entry>,
     /// What was read a moment ago, by the hash of the secret.
     believed: HashMap<[u8; 32], Believed>,
+    /// When those that are believed no longer were last forgotten: once in that time, however many there are.
+    swept: Option<Instant>,
     used: HashMap<DeviceId, Instant>,
 }
 
@@ -154,8 +154,10 @@ impl Access {
         if inner.times != times {
             return;
         }
-        if inner.believed.len() >= SWEEP_BELIEVED {
-            inner.believed.retain(|_, one| one.is_fresh(believed.read));
+        let now = believed.read;
+        if inner.swept.is_none_or(|swept| now.duration_since(swept) >= BELIEVED) {
+            inner.believed.retain(|_, one| one.is_fresh(now));
+            inner.swept = Some(now);
         }
         inner.believed.insert(hash, believed);
     }
