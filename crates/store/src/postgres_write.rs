@@ -202,27 +202,31 @@ async fn found(
     Ok(found)
 }
 
-/// Where each is at its best: the order by time is either that of an index or, with `+ 0`, of none.
+/// Where each is at its best: the owner and the order by time are either those of an index or, with `|| ''` and `+ 0`, of
+/// none. `OFFSET 0` keeps the server from beginning with all sessions, which it takes for few before it has counted them.
 macro_rules! find {
-    ($at:literal) => {
+    ($owner:literal, $at:literal) => {
         concat!(
             "SELECT f.session_id AS id, f.session_id, f.seq, f.kind, f.at, f.interaction_id, f.text, s.title, \
-             s.state_version FROM search f JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
-             WHERE f.owner = $1 AND array_to_tsvector(string_to_array(f.words, ' ')) @@ $2::text::tsquery AND (",
+             s.state_version FROM (SELECT session_id, seq, kind, at, interaction_id, text, ",
             $at,
-            ", f.session_id, f.seq) < ($3, $4, $5) ORDER BY ",
+            " AS place FROM search WHERE ",
+            $owner,
+            " = $1 AND array_to_tsvector(string_to_array(words, ' ')) @@ $2::text::tsquery AND (",
             $at,
-            " DESC, f.session_id DESC, f.seq DESC LIMIT $6"
+            ", session_id, seq) < ($3, $4, $5) ORDER BY place DESC, session_id DESC, seq DESC OFFSET 0) f \
+             JOIN sessions s ON s.id = f.session_id AND s.erased_at IS NULL AND s.listed \
+             ORDER BY f.place DESC, f.session_id DESC, f.seq DESC LIMIT $6"
         )
     };
 }
 
-pub(crate) const FIND_COMMON: &str = find!("f.at");
+pub(crate) const FIND_COMMON: &str = find!("owner", "at");
 pub(crate) const COUNT_FOUND: &str = "SELECT count(*) FROM (SELECT 1 FROM search \
     WHERE array_to_tsvector(string_to_array(words, ' ')) @@ $1::text::tsquery LIMIT $2) AS few";
 
 pub(crate) const LANGUAGE: Language = Language {
-    find: find!("f.at + 0"),
+    find: find!("owner || ''", "at + 0"),
     add: "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
     vocabulary: None,
