@@ -37,7 +37,7 @@ pub(crate) mod trust;
 
 use holdstead_protocol::{
     AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
-    InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, SessionArchived, SessionOpened,
+    InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Origin, SessionArchived, SessionOpened,
     SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
 };
 use serde_json::Value;
@@ -183,9 +183,11 @@ impl Command {
         }
     }
 
-    /// The ask that the command itself names: it is known before the session is read.
-    pub fn names(&self) -> Option<InteractionId> {
+    /// The asks that the command itself names: they are known before the session is read.
+    pub fn names(&self) -> Vec<InteractionId> {
         match self {
+            // A call may wait for an ask which another call opened.
+            Self::Record(outputs) => outputs.iter().filter_map(Output::awaits).collect(),
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
@@ -193,7 +195,6 @@ impl Command {
             | Self::Unarchive(_)
             | Self::Begin { .. }
             | Self::BlockEnd(_)
-            | Self::Record(_)
             | Self::Stay { .. }
             | Self::Resume(_)
             | Self::Identify { .. }
@@ -204,40 +205,38 @@ impl Command {
             | Self::Exit(_)
             | Self::Finish(_)
             | Self::End { .. }
-            | Self::Cancel(Cancel::Turn { .. }) => None,
-            Self::Request(request) => Some(request.request.interaction_id),
-            Self::Respond(respond) => Some(respond.interaction_id),
-            Self::Allow(allow) => Some(allow.interaction_id),
-            Self::Snooze(snooze) => Some(snooze.interaction_id),
-            Self::Unsnooze(unsnooze) => Some(unsnooze.interaction_id),
-            Self::Retell(retell) => Some(retell.interaction_id),
-            Self::Outcome(outcome) => Some(outcome.interaction_id),
-            Self::Expire(expire) => Some(expire.interaction_id),
+            | Self::Cancel(Cancel::Turn { .. }) => Vec::new(),
+            Self::Request(request) => vec![request.request.interaction_id],
+            Self::Respond(respond) => vec![respond.interaction_id],
+            Self::Allow(allow) => vec![allow.interaction_id],
+            Self::Snooze(snooze) => vec![snooze.interaction_id],
+            Self::Unsnooze(unsnooze) => vec![unsnooze.interaction_id],
+            Self::Retell(retell) => vec![retell.interaction_id],
+            Self::Outcome(outcome) => vec![outcome.interaction_id],
+            Self::Expire(expire) => vec![expire.interaction_id],
             Self::Queue { interaction_id, .. }
             | Self::Park { interaction_id, .. }
             | Self::Delivering { interaction_id, .. }
             | Self::Delivered { interaction_id, .. }
             | Self::Acknowledge { interaction_id }
             | Self::NotRun { interaction_id, .. }
-            | Self::Cancel(Cancel::Ask(interaction_id)) => Some(*interaction_id),
-            Self::RanOther(ran) => Some(ran.interaction_id),
+            | Self::Cancel(Cancel::Ask(interaction_id)) => vec![*interaction_id],
+            Self::RanOther(ran) => vec![ran.interaction_id],
         }
     }
 
-    /// The asks that must be loaded to decide this command.
-    pub fn concerns(&self, head: &Head) -> Vec<InteractionId> {
-        let named = self.names();
+    /// Which others of its session it is decided on.
+    pub fn needs(&self) -> Needs {
         match self {
             // It may be the repeat of a call whose approval never arrived.
-            Self::Request(request) if request.request.body.is_approval() => {
-                named.into_iter().chain(head.undelivered.iter().copied()).collect()
+            Self::Request(request)
+                if request.request.body.is_approval() && request.request.origin == Origin::Agent =>
+            {
+                Needs::Undelivered
             }
             // One of them may have an answer that the agent has to hear first.
-            Self::Park { .. } => named.into_iter().chain(head.undelivered.iter().copied()).collect(),
-            Self::Exit(_) => head.undelivered.iter().copied().collect(),
-            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::End { .. } => {
-                head.live.union(&head.undelivered).copied().collect()
-            }
+            Self::Park { .. } | Self::Exit(_) => Needs::Undelivered,
+            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::End { .. } => Needs::NotOver,
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
@@ -267,7 +266,27 @@ impl Command {
             | Self::Acknowledge { .. }
             | Self::NotRun { .. }
             | Self::RanOther(_)
-            | Self::Cancel(Cancel::Ask(_)) => named.into_iter().collect(),
+            | Self::Cancel(Cancel::Ask(_)) => Needs::NoOthers,
+        }
+    }
+}
+
+/// Which asks a command is decided on, beside those that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    NoOthers,
+    /// All of its session that are [`Ask::undelivered`].
+    Undelivered,
+    /// Those, and all that are live.
+    NotOver,
+}
+
+impl Needs {
+    pub fn include(self, ask: &Ask) -> bool {
+        match self {
+            Self::NoOthers => false,
+            Self::Undelivered => ask.undelivered,
+            Self::NotOver => ask.undelivered || ask.is_live(),
         }
     }
 }

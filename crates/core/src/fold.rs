@@ -1,6 +1,7 @@
 //! What events make of a session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use holdstead_protocol::{
     AgentState, AskChange, AskState, CallDecision, Decider, Delivery, Done, Event, EventBody, InteractionId,
@@ -12,7 +13,7 @@ use serde_json::Value;
 use crate::command::set_variables;
 use crate::policy::used_by;
 use crate::search::asked_text;
-use crate::state::{Action, PendingTurn, ResponseRecord};
+use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord};
 use crate::title::title_of;
 use crate::{Archived, Ask, AskSpec, Head, RuleUse, Session, Snoozed, State, UnconfirmedResult, shape};
 
@@ -35,6 +36,7 @@ pub fn fold(state: &mut State, event: &Event) {
         (State::Unopened, _) => return,
         (State::Opened(session), _) => session,
     };
+    let mut session = Folding { head: Arc::make_mut(&mut session.head), asks: &mut session.asks };
     let (seq, at) = (event.seq, event.at);
     match &event.body {
         EventBody::SessionArchived(archived) => {
@@ -132,26 +134,57 @@ fn opened_session(opened: &SessionOpened) -> Session {
         variables: opened.variables.clone(),
         initialised: false,
         stop_attempts: 0,
-        live: BTreeSet::new(),
+        live: 0,
         live_bytes: 0,
-        blocking: BTreeSet::new(),
-        undelivered: BTreeSet::new(),
-        submitted: BTreeSet::new(),
+        blocking: 0,
+        undelivered: 0,
+        submitted: 0,
         unconfirmed_results: BTreeMap::new(),
         awaiting: BTreeMap::new(),
-        may_have_run: BTreeSet::new(),
+        may_have_run: MayHaveRun::NONE,
     };
-    Session { head, asks: BTreeMap::new() }
+    Session { head: Arc::new(head), asks: BTreeMap::new() }
 }
 
-impl Session {
+/// The ask that the input of a call names as what the call waits for.
+pub(crate) fn awaited(input: &Value) -> Option<InteractionId> {
+    input.get(AWAITED).and_then(Value::as_str).and_then(|id| id.parse().ok())
+}
+
+/// What one ask counts for in its session's head.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    live: usize,
+    live_bytes: u64,
+    blocking: usize,
+    undelivered: usize,
+    submitted: usize,
+}
+
+impl Counts {
+    fn of(ask: &Ask) -> Self {
+        Self {
+            live: ask.is_live().into(),
+            live_bytes: if ask.is_live() { ask.bytes } else { 0 },
+            blocking: ask.is_blocking().into(),
+            undelivered: ask.undelivered.into(),
+            submitted: ask.is_submitted().into(),
+        }
+    }
+}
+
+/// A session while an event is taken in.
+struct Folding<'a> {
+    head: &'a mut Head,
+    asks: &'a mut BTreeMap<InteractionId, Ask>,
+}
+
+impl Folding<'_> {
     fn request(&mut self, request: &InteractionRequest, seq: Seq, at: Timestamp) {
         self.head.archived = None;
         let id = request.interaction_id;
         let earlier = self.asks.remove(&id);
-        if let Some(earlier) = earlier.as_ref().filter(|_| self.head.live.remove(&id)) {
-            self.head.live_bytes = self.head.live_bytes.saturating_sub(earlier.bytes);
-        }
+        let before = earlier.as_ref().map(Counts::of).unwrap_or_default();
         let opened_at = earlier.as_ref().map_or(at, |ask| ask.opened_at);
         let asked = earlier.as_ref().map(|ask| ask.asked.clone());
         let asked = asked.unwrap_or_else(|| crate::asked(&request.input, &request.body));
@@ -174,6 +207,7 @@ impl Session {
                 bytes: shape::bytes(request),
                 state: AskState::Open,
                 delivery: None,
+                undelivered: false,
                 edited: false,
                 ran_other_than_approved: false,
                 hold: request.hold,
@@ -191,7 +225,7 @@ impl Session {
                 snoozed: None,
             },
         );
-        self.refresh(id);
+        self.recount(id, before);
     }
 
     fn response(&mut self, response: &InteractionResponse, seq: Seq, at: Timestamp) {
@@ -249,11 +283,10 @@ impl Session {
     }
 
     fn awaits(&mut self, call: &ToolCallId, input: &Value) {
-        let named = input.get(AWAITED).and_then(Value::as_str).and_then(|id| id.parse().ok());
         let known = |id: &InteractionId| {
-            self.head.live.contains(id) || self.head.unconfirmed_results.contains_key(id)
+            self.asks.get(id).is_some_and(Ask::is_live) || self.head.unconfirmed_results.contains_key(id)
         };
-        if let Some(id) = named.filter(known) {
+        if let Some(id) = awaited(input).filter(known) {
             self.head.awaiting.insert(call.clone(), id);
         }
     }
@@ -274,7 +307,7 @@ impl Session {
         if let (Delivery::Unknown { .. }, Some(ask)) = (delivery, self.asks.get(&id))
             && ask.state == approved
         {
-            self.head.may_have_run.insert(ask.input_digest.clone());
+            self.head.may_have_run.add(&ask.input_digest);
         }
         if let Delivery::Delivering { .. } = delivery {
             self.head.resumes_at_call = false;
@@ -374,48 +407,43 @@ impl Session {
 
     /// Nobody waits for an answer that may not have arrived any more.
     fn forget_final_deliveries(&mut self) {
-        let over = |ask: &Ask| ask.delivery.as_ref().is_some_and(Delivery::is_final);
-        self.head.undelivered.retain(|id| !self.asks.get(id).is_some_and(over));
+        for ask in self.asks.values_mut().filter(|ask| ask.undelivered) {
+            if ask.delivery.as_ref().is_some_and(Delivery::is_final) {
+                ask.undelivered = false;
+                self.head.undelivered = self.head.undelivered.saturating_sub(1);
+            }
+        }
     }
 
     fn change(&mut self, id: InteractionId, seq: Seq, change: impl FnOnce(&mut Ask)) {
         if let Some(ask) = self.asks.get_mut(&id) {
+            let before = Counts::of(ask);
             change(ask);
             ask.seq = seq;
             if !ask.is_answerable() {
                 ask.snoozed = None;
             }
-            self.refresh(id);
+            self.recount(id, before);
         }
     }
 
-    /// Brings the sets of ids in line with one ask, and the agent's state with the sets.
-    fn refresh(&mut self, id: InteractionId) {
-        let Some(ask) = self.asks.get(&id) else { return };
+    /// Brings the counts in line with one ask, and the agent's state with the counts.
+    fn recount(&mut self, id: InteractionId, before: Counts) {
+        let Some(ask) = self.asks.get_mut(&id) else { return };
         let on_its_way = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
         let again = ask.needs_delivery() && self.head.agent != AgentState::Ended;
-        let undelivered = ask.origin == Origin::Agent && (on_its_way || again);
-        match (self.head.live.contains(&id), ask.is_live()) {
-            (false, true) => self.head.live_bytes += ask.bytes,
-            (true, false) => self.head.live_bytes = self.head.live_bytes.saturating_sub(ask.bytes),
-            (true, true) | (false, false) => {}
-        }
-        put(&mut self.head.live, id, ask.is_live());
-        put(&mut self.head.blocking, id, ask.is_blocking());
-        put(&mut self.head.undelivered, id, undelivered);
-        put(&mut self.head.submitted, id, matches!(ask.state, AskState::Submitted { .. }));
-        self.head.agent = match (self.head.agent, self.head.blocking.is_empty()) {
-            (AgentState::Running, false) => AgentState::Waiting,
-            (AgentState::Waiting, true) => AgentState::Running,
+        ask.undelivered = ask.origin == Origin::Agent && (on_its_way || again);
+        let after = Counts::of(ask);
+        let head = &mut *self.head;
+        head.live = (head.live + after.live).saturating_sub(before.live);
+        head.live_bytes = (head.live_bytes + after.live_bytes).saturating_sub(before.live_bytes);
+        head.blocking = (head.blocking + after.blocking).saturating_sub(before.blocking);
+        head.undelivered = (head.undelivered + after.undelivered).saturating_sub(before.undelivered);
+        head.submitted = (head.submitted + after.submitted).saturating_sub(before.submitted);
+        head.agent = match (head.agent, head.blocking) {
+            (AgentState::Running, 1..) => AgentState::Waiting,
+            (AgentState::Waiting, 0) => AgentState::Running,
             (agent, _) => agent,
         };
-    }
-}
-
-fn put(set: &mut BTreeSet<InteractionId>, id: InteractionId, member: bool) {
-    if member {
-        set.insert(id);
-    } else {
-        set.remove(&id);
     }
 }

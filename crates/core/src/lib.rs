@@ -45,7 +45,7 @@ pub use command::request::Request;
 pub use command::respond::{Respond, remembered};
 pub use command::resume::Resume;
 pub use command::retell::Retell;
-pub use command::{Command, Said, decide};
+pub use command::{Command, Needs, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};
 pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exit};
@@ -66,6 +66,6 @@ pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
 pub use spec::AskSpec;
 pub use state::{
-    Action, Archived, Ask, Head, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session, Snoozed,
-    State, UnconfirmedResult,
+    Action, Archived, Ask, Head, MayHaveRun, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session,
+    Snoozed, State, UnconfirmedResult,
 };

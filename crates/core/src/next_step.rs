@@ -18,7 +18,7 @@ pub struct Hosting<'a> {
     pub fruitless_starts: u32,
     /// The message that its turn began with can be told again. Needed for an agent that has forgotten it.
     pub first_message: bool,
-    /// The asks among [`Head::undelivered`] that the agent must still be told about. Needed while there is a turn and no
+    /// The asks among those that are [`Ask::undelivered`] that the agent must still be told about. Needed while there is a turn and no
     /// process here.
     pub untold: &'a [Ask],
 }
@@ -133,8 +133,8 @@ pub fn next_step(head: &Head, host: &Hosting<'_>) -> Step {
 
 /// Nothing is lost with the process: nobody is asked, nothing is on its way to it, and it can be resumed.
 fn is_dispensable(head: &Head) -> bool {
-    let nothing_open = head.live.is_empty();
-    let nothing_on_its_way = head.undelivered.is_empty() && head.unconfirmed_results.is_empty();
+    let nothing_open = head.live == 0;
+    let nothing_on_its_way = head.undelivered == 0 && head.unconfirmed_results.is_empty();
     nothing_open && nothing_on_its_way && head.agent_ref.is_some()
 }
 
@@ -178,7 +178,7 @@ enum Resumed {
 
 /// Its calls belong to one message of the model's, so it goes on when all of them are decided.
 fn lost_calls(head: &Head, host: &Hosting<'_>) -> Resumed {
-    if !head.blocking.is_empty() {
+    if head.blocking > 0 {
         Resumed::Waits
     } else if host.untold.is_empty() && !(host.forgotten && host.first_message) {
         Resumed::Never
@@ -194,10 +194,10 @@ fn repeated_calls(head: &Head, host: &Hosting<'_>) -> Resumed {
     let answered = host.untold.iter().any(|ask| ask.delivery == Some(Delivery::Accepted));
     // All that it asked may have reached an agent that repeats whatever did not: it would ask nothing, and wait for ever.
     let reached =
-        host.agent == Hosted::ReasksAll && head.blocking.is_empty() && !host.untold.is_empty() && !answered;
+        host.agent == Hosted::ReasksAll && head.blocking == 0 && !host.untold.is_empty() && !answered;
     if reached {
         Resumed::Never
-    } else if head.blocking.is_empty() || answered {
+    } else if head.blocking == 0 || answered {
         Resumed::At(StartAt::OpenAsks)
     } else {
         Resumed::Waits

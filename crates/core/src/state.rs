@@ -1,6 +1,7 @@
 //! The state of a session: what its journal folds to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use holdstead_protocol::{
     AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 14;
+pub const STATE_VERSION: u32 = 15;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,37 @@ impl RuleUse {
     }
 }
 
+/// So many inputs are remembered whose approval may have taken effect in an agent that died.
+const MOST_MAY_HAVE_RUN: usize = 32;
+
+/// Inputs whose approval may have taken effect in an agent that died.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MayHaveRun {
+    These(BTreeSet<Digest>),
+    /// There were too many to remember: from then on any input may be one of them.
+    Any,
+}
+
+impl MayHaveRun {
+    pub(crate) const NONE: Self = Self::These(BTreeSet::new());
+
+    pub fn covers(&self, input: &Digest) -> bool {
+        match self {
+            Self::These(inputs) => inputs.contains(input),
+            Self::Any => true,
+        }
+    }
+
+    pub(crate) fn add(&mut self, input: &Digest) {
+        match self {
+            Self::These(inputs) if inputs.len() < MOST_MAY_HAVE_RUN || inputs.contains(input) => {
+                inputs.insert(input.clone());
+            }
+            Self::These(_) | Self::Any => *self = Self::Any,
+        }
+    }
+}
+
 /// A session's journal, folded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
@@ -39,13 +71,13 @@ pub enum State {
 /// An opened session with asks of it: all, after a fold of the whole journal, or those that a command concerns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    pub head: Head,
+    /// Shared with whoever was told of it: it is copied when it changes after that.
+    pub head: Arc<Head>,
     pub asks: BTreeMap<InteractionId, Ask>,
 }
 
-/// What there is of a session without its asks, always whole. It holds ids, states and
-/// small values, and of what was said its title alone: it is read and written
-/// at every append.
+/// What there is of a session without its asks, always whole. It holds states, counts and small values, and of what was
+/// said its title alone: it is read and written at every append. However many asks there are, it does not grow with them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub owner: OwnerId,
@@ -87,23 +119,21 @@ pub struct Head {
     pub initialised: bool,
     /// How often a rule kept the agent from ending this turn, or the last one.
     pub stop_attempts: u32,
-    /// Asks that a person can still answer or a handler still decides.
-    pub live: BTreeSet<InteractionId>,
+    /// How many asks a person can still answer or a handler still decides.
+    pub live: usize,
     /// What those show, in bytes.
     pub live_bytes: u64,
-    /// Those of them that keep the agent waiting.
-    pub blocking: BTreeSet<InteractionId>,
-    /// Settled asks of the agent whose delivery is not over, or may be tried again before the turn ends. What tools and
-    /// programs fetch is not held here: nobody knows whether they ever will, and this is read at every append.
-    pub undelivered: BTreeSet<InteractionId>,
-    /// Asks whose tool has a response and has not said yet what follows.
-    pub submitted: BTreeSet<InteractionId>,
+    /// How many of them keep the agent waiting.
+    pub blocking: usize,
+    /// How many asks are [`Ask::undelivered`].
+    pub undelivered: usize,
+    /// How many asks have a tool that was given a response and has not said yet what follows.
+    pub submitted: usize,
     /// Answers that a tool has, and the agent that called it has not shown to have.
     pub unconfirmed_results: BTreeMap<InteractionId, UnconfirmedResult>,
     /// Calls of this turn that wait for an ask which another call opened.
     pub awaiting: BTreeMap<ToolCallId, InteractionId>,
-    /// Inputs whose approval may have taken effect in an agent that died.
-    pub may_have_run: BTreeSet<Digest>,
+    pub may_have_run: MayHaveRun,
 }
 
 /// Who archived a session, and when.
@@ -153,6 +183,9 @@ pub struct Ask {
     pub bytes: u64,
     pub state: AskState,
     pub delivery: Option<Delivery>,
+    /// It is the agent's, settled, and its delivery is not over or may be tried again before the turn ends. What tools and
+    /// programs fetch is not: nobody knows whether they ever will.
+    pub undelivered: bool,
     /// It was approved with another input than the one asked about.
     pub edited: bool,
     /// Its call ran, and not with the input that was approved.
@@ -245,6 +278,14 @@ impl Ask {
         }
     }
 
+    /// Its tool has a response and has not said yet what follows.
+    pub fn is_submitted(&self) -> bool {
+        match self.state {
+            AskState::Submitted { .. } => true,
+            AskState::Open | AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. } => false,
+        }
+    }
+
     /// A person can still answer it.
     pub fn is_answerable(&self) -> bool {
         match self.state {
@@ -310,6 +351,12 @@ impl Head {
     pub fn orphaned_answers(&self) -> impl Iterator<Item = InteractionId> {
         let gone = |one: &UnconfirmedResult| self.alive != Some(one.asked_in) || self.turn != one.turn_id;
         self.unconfirmed_results.iter().filter(move |(_, one)| gone(one)).map(|(id, _)| *id)
+    }
+}
+
+impl Session {
+    pub(crate) fn undelivered(&self) -> impl Iterator<Item = (InteractionId, &Ask)> {
+        self.asks.iter().filter(|(_, ask)| ask.undelivered).map(|(id, ask)| (*id, ask))
     }
 }
 

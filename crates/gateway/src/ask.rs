@@ -198,11 +198,11 @@ fn opened(appended: Appended, id: InteractionId, session: SessionId, agent: Stri
     Some(AskRecord {
         id,
         session,
-        owner: head.owner,
+        owner: head.owner.clone(),
         ask: asks.remove(&id)?,
         request: *request,
         response: None,
-        session_title: head.title,
+        session_title: head.title.clone(),
         agent,
         agent_state: head.agent,
     })

@@ -375,6 +375,17 @@ impl Gateway {
         }
     }
 
+    /// All asks of a session that are not over.
+    pub(crate) async fn live_asks_of(
+        &self,
+        owner: &OwnerId,
+        session: SessionId,
+    ) -> Result<Vec<AskRecord>, GatewayError> {
+        let (owner, only) = (owner.clone(), AskFilter::Live);
+        let all = AskQuery { owner, session: Some(session), only, after: None, limit: u32::MAX };
+        Ok(self.inner.journal.asks(all).await?)
+    }
+
     /// The open ask of one tool call.
     pub async fn open_ask_of_call(
         &self,

@@ -1,6 +1,7 @@
 //! Appends, and tells screens, timers, tools and session tasks what is durable.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use holdstead_core::{Command, Said, Session, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
@@ -105,6 +106,10 @@ impl Gateway {
                 asks.insert(id, ask.ask);
             }
         }
-        Ok(Some(Appended { events, head: record.head, session: Session { head: record.state, asks } }))
+        Ok(Some(Appended {
+            events,
+            head: record.head,
+            session: Session { head: Arc::new(record.state), asks },
+        }))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdstead_core::is_unfinished;
 use holdstead_protocol::SessionId;
-use holdstead_store::SessionRecord;
+use holdstead_store::{SessionRecord, UnderWay};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -104,6 +104,15 @@ impl Gateway {
         }
     }
 
+    /// Asks whose tool was given a response, and never said what follows.
+    async fn call_handlers(&self, record: &SessionRecord) {
+        let journal = &self.inner.journal;
+        match self.patiently(|| journal.under_way(record.id, UnderWay::Submitted)).await {
+            Ok(asks) => asks.iter().for_each(|ask| self.spawn_handler(ask.id, record.owner.clone())),
+            Err(error) => tracing::error!(session = %record.id, %error, "its tools were not called again"),
+        }
+    }
+
     /// Waits for a place, which the session's task gives back when it has done what there was to do.
     async fn take_up(&self, record: &SessionRecord, places: &Arc<Semaphore>) {
         if record.erased.is_some() {
@@ -111,11 +120,11 @@ impl Gateway {
             return;
         }
         // A gateway that was killed may have saved a rule, and not yet settled what it covers.
-        if !record.state.live.is_empty() {
+        if record.state.live > 0 {
             self.settle_soon(&record.owner, Some(record.id));
         }
-        for id in &record.state.submitted {
-            self.spawn_handler(*id, record.owner.clone());
+        if record.state.submitted > 0 {
+            self.call_handlers(record).await;
         }
         if let Ok(place) = Arc::clone(places).acquire_owned().await {
             self.with_task(record.id, |task| task.take_up(place));

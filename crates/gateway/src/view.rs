@@ -51,7 +51,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         last_stop: record.state.last_stop,
         boxed: record.state.boxed,
         variables: record.state.variables,
-        open_asks: u32::try_from(record.state.live.len()).unwrap_or(u32::MAX),
+        open_asks: u32::try_from(record.state.live).unwrap_or(u32::MAX),
         interactive_clients: audience.interactive,
         enabled_clients: audience.enabled,
         opened_at: record.opened_at,

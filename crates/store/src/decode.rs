@@ -13,7 +13,9 @@ use crate::chain::{Hash, Line};
 use crate::db::Row;
 use crate::plan::StoredHead;
 use crate::rows::{self, AskRow, HeadRow, OpeningRow};
-use crate::{AskRecord, Checkpoint, DecidedRecord, Erasure, PublicKey, SessionRecord, StoreError, erase};
+use crate::{
+    AskRecord, Checkpoint, DecidedRecord, Erasure, PublicKey, SessionRecord, StoreError, UnderWay, erase,
+};
 
 pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
     let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
@@ -197,8 +199,14 @@ pub(crate) fn ask_row(row: &Row) -> Result<AskRow, StoreError> {
         request_seq: seq(row, "request_seq")?,
         response_seq: row.maybe_int("response_seq")?.map(to_seq).transpose()?,
         decided_at: maybe_moment(row, "decided_at")?,
+        under_way: row.maybe_text("under_way")?.map(|written| under_way(&written)).transpose()?,
         doc: row.bytes("doc")?,
     })
+}
+
+fn under_way(written: &str) -> Result<UnderWay, StoreError> {
+    let known = [UnderWay::Submitted, UnderWay::Undelivered].into_iter().find(|one| one.as_str() == written);
+    known.ok_or_else(|| StoreError::corrupt(format!("`{written}` is nothing that an ask can be")))
 }
 
 pub(crate) fn owner(row: &Row) -> Result<OwnerId, StoreError> {

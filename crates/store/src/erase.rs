@@ -177,7 +177,7 @@ pub(crate) fn erased(opened: &SessionOpened) -> Result<Head, StoreError> {
     let mut state = State::Unopened;
     fold(&mut state, &Event { id: EventId::from_uuid(uuid::Uuid::nil()), seq: Seq(1), at, body });
     match state {
-        State::Opened(session) => Ok(Head { agent: AgentState::Ended, ..session.head }),
+        State::Opened(session) => Ok(Head { agent: AgentState::Ended, ..Head::clone(&session.head) }),
         State::Unopened => Err(StoreError::corrupt("a session that nothing opens")),
     }
 }

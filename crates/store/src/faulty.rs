@@ -18,7 +18,7 @@ use crate::{
     EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary,
     PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round,
     RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Source, StoreError,
-    TicketRecord, Unmarked,
+    TicketRecord, UnderWay, Unmarked,
 };
 
 /// A call of the journal.
@@ -122,6 +122,10 @@ impl Journal for FaultyJournal {
 
     async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError> {
         self.may("outdated")?.outdated(limit).await
+    }
+
+    async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError> {
+        self.may("under_way")?.under_way(session, what).await
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {

@@ -14,7 +14,7 @@ use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueList,
     EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey, QueryPlan,
     Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SqliteJournal,
-    StoreError,
+    StoreError, UnderWay,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -48,6 +48,9 @@ pub trait Journal: People {
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError>;
 
     async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError>;
+
+    /// All asks of the session that are so, the oldest first.
+    async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError>;
 
     /// Asks that are over, behind this place, the newest first.
     async fn decisions(

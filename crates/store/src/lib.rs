@@ -71,7 +71,7 @@ pub use private::owners_alone;
 pub use record::{
     Appended, AskFilter, AskQuery, AskRecord, DecidedRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
     LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, SessionsOnly, TicketRecord,
+    SessionQuery, SessionRecord, SessionsOnly, TicketRecord, UnderWay,
 };
 pub use round::Round;
 pub use search::{FoundPlace, FoundRecord, SearchQuery};

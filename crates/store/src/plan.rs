@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use holdstead_core::{Ask, Head, Rejection, Session, State, decide, findable, fold};
+use holdstead_core::{Ask, Head, Needs, Rejection, Session, State, decide, findable, fold};
 use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::backend::Item;
@@ -43,17 +44,33 @@ pub(crate) struct Plan {
 
 /// The asks that must be loaded before the batch can be planned.
 ///
-/// Those of the stored state are enough: what a command of the batch adds to a session's sets was loaded for that
-/// very command, or made by it.
-pub(crate) fn concerned(items: &[&Item], heads: &HashMap<SessionId, StoredHead>) -> BTreeSet<InteractionId> {
-    items
-        .iter()
-        .filter_map(|item| {
-            let head = heads.get(&item.session).filter(|head| !head.erased)?;
-            Some(item.command.concerns(&head.state))
-        })
-        .flatten()
-        .collect()
+/// Those of the stored state are enough: what a command of the batch adds to them was loaded for that very command, or
+/// made by it.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) asks: BTreeSet<InteractionId>,
+    /// Sessions of which all undelivered ones are wanted.
+    pub(crate) undelivered: BTreeSet<SessionId>,
+    /// And all live ones.
+    pub(crate) live: BTreeSet<SessionId>,
+}
+
+impl Wanted {
+    pub(crate) fn by(items: &[&Item]) -> Self {
+        let mut wanted = Self::default();
+        for item in items {
+            wanted.asks.extend(item.command.names());
+            match item.command.needs() {
+                Needs::NoOthers => {}
+                Needs::Undelivered => drop(wanted.undelivered.insert(item.session)),
+                Needs::NotOver => {
+                    wanted.undelivered.insert(item.session);
+                    wanted.live.insert(item.session);
+                }
+            }
+        }
+        wanted
+    }
 }
 
 /// More events than any command leads to: how far to read for what a lost commit wrote.
@@ -107,7 +124,7 @@ fn plan_or_panic(
             Draft::of(heads.remove(&item.session), asks)
         });
         results.push(match found.remove(&index) {
-            Some(events) => draft.already(item, events),
+            Some(events) => draft.result(item, events),
             None => draft.append(item, now, &mut salt),
         });
     }
@@ -140,7 +157,8 @@ impl Draft {
         let (state, last_seq, last_at, hash) = match head {
             None => (State::Unopened, Seq::START, None, chain::START),
             Some(stored) => {
-                let session = Session { head: stored.state, asks };
+                let asks = if erased { BTreeMap::new() } else { asks };
+                let session = Session { head: Arc::new(stored.state), asks };
                 (State::Opened(Box::new(session)), stored.last_seq, Some(stored.last_at), stored.hash)
             }
         };
@@ -166,8 +184,6 @@ impl Draft {
     ) -> Result<Appended, AppendError> {
         // Time does not run backwards within a journal, whatever the clocks of its nodes do.
         let at = self.last_at.map_or(now, |last| last.max(now));
-        let concerned =
-            self.state.session().map(|session| item.command.concerns(&session.head)).unwrap_or_default();
         let bodies = decide(&self.state, &item.command, at)?;
         if self.erased && !bodies.is_empty() {
             return Err(Rejection::Erased.into());
@@ -187,21 +203,20 @@ impl Draft {
             self.take(item.session, &event, data, salt());
             events.push(event);
         }
-        self.result(events, concerned)
-    }
-
-    /// An item that was written by a commit whose reply was lost.
-    fn already(&mut self, item: &Item, events: Vec<Event>) -> Result<Appended, AppendError> {
-        let concerned =
-            self.state.session().map(|session| item.command.concerns(&session.head)).unwrap_or_default();
-        self.result(events, concerned)
+        self.result(item, events)
     }
 
     fn take(&mut self, session: SessionId, event: &Event, data: Vec<u8>, salt: Salt) {
         let asked = event.body.ask();
         let known = |state: &State, id| state.session().is_some_and(|session| session.asks.contains_key(&id));
         let was_known = asked.is_some_and(|id| known(&self.state, id));
+        let given_up = self.given_up_by(&event.body);
         fold(&mut self.state, event);
+        let asks = self.state.session().map(|session| &session.asks);
+        let waits =
+            |id: &InteractionId| asks.is_some_and(|asks| asks.get(id).is_some_and(|ask| ask.undelivered));
+        let given_up = given_up.into_iter().filter(|id| !waits(id) && !self.new_asks.contains(id));
+        self.changed_asks.extend(given_up);
         if let Some(id) = asked.filter(|id| known(&self.state, *id)) {
             if !was_known {
                 self.new_asks.insert(id);
@@ -225,11 +240,18 @@ impl Draft {
         self.events.push(EventRow { line, data, salt, hash: self.hash });
     }
 
-    fn result(
-        &mut self,
-        events: Vec<Event>,
-        mut concerned: Vec<InteractionId>,
-    ) -> Result<Appended, AppendError> {
+    /// The asks that an event may change without naming them: at the end of a turn or a session nobody waits any more for
+    /// answers that may not have arrived.
+    fn given_up_by(&self, body: &EventBody) -> Vec<InteractionId> {
+        let ends = matches!(body, EventBody::Done(_) | EventBody::SessionStatus(_));
+        let session = self.state.session().filter(|_| ends);
+        let asks = session.into_iter().flat_map(|session| &session.asks);
+        asks.filter(|(_, ask)| ask.undelivered).map(|(id, _)| *id).collect()
+    }
+
+    /// Also for an item that was written by a commit whose reply was lost.
+    fn result(&mut self, item: &Item, events: Vec<Event>) -> Result<Appended, AppendError> {
+        let mut concerned = item.command.names();
         concerned.extend(events.iter().filter_map(|event| event.body.ask()));
         let session = match &self.state {
             State::Unopened => return Err(Rejection::NotOpened.into()),
@@ -237,7 +259,11 @@ impl Draft {
         };
         let asks =
             concerned.into_iter().filter_map(|id| Some((id, session.asks.get(&id)?.clone()))).collect();
-        Ok(Appended { events, head: self.last_seq, session: Session { head: session.head.clone(), asks } })
+        Ok(Appended {
+            events,
+            head: self.last_seq,
+            session: Session { head: Arc::clone(&session.head), asks },
+        })
     }
 
     fn into_rows(self, id: SessionId) -> Result<Option<SessionPlan>, StoreError> {

@@ -123,6 +123,7 @@ fn migrations() -> Migrator {
     let eighth = include_str!("../migrations/postgres/0008_sessions_by_state.sql").into_sql_str();
     let ninth = include_str!("../migrations/postgres/0009_archive.sql").into_sql_str();
     let tenth = include_str!("../migrations/postgres/0010_search.sql").into_sql_str();
+    let thirteenth = include_str!("../migrations/postgres/0013_under_way.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -136,6 +137,7 @@ fn migrations() -> Migrator {
         Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
         Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
         Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
+        Migration::new(13, "under way".into(), MigrationType::Simple, thirteenth, false),
     ])
 }
 

@@ -9,9 +9,9 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
 use crate::chain::Hash;
-use crate::decode;
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::FoundRow;
+use crate::{UnderWay, decode};
 
 /// A head as a batch was decided on it.
 #[derive(Debug, Clone, Copy)]
@@ -43,18 +43,18 @@ macro_rules! store {
                $19::bytea[], $20::bytea[], $21::bytea[]) \
              ), asked AS ( \
                INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, response_seq, doc, \
-               decided_at) SELECT * FROM UNNEST($22::uuid[], $23::uuid[], $24::text[], $25::bool[], $26::bigint[], \
-               $27::bigint[], $28::bigint[], $29::bigint[], $30::bytea[], $31::bigint[]) \
+               decided_at, under_way) SELECT * FROM UNNEST($22::uuid[], $23::uuid[], $24::text[], $25::bool[], $26::bigint[], \
+               $27::bigint[], $28::bigint[], $29::bigint[], $30::bytea[], $31::bigint[], $32::text[]) \
              ), changed AS ( \
                UPDATE asks a SET live = new.live, due_at = new.due_at, request_seq = new.request_seq, \
-               response_seq = new.response_seq, doc = new.doc, decided_at = new.decided_at \
-               FROM UNNEST($32::uuid[], $33::bool[], $34::bigint[], $35::bigint[], $36::bigint[], $37::bytea[], \
-               $38::bigint[]) AS new (id, live, due_at, request_seq, response_seq, doc, decided_at) \
+               response_seq = new.response_seq, doc = new.doc, decided_at = new.decided_at, under_way = new.under_way \
+               FROM UNNEST($33::uuid[], $34::bool[], $35::bigint[], $36::bigint[], $37::bigint[], $38::bytea[], \
+               $39::bigint[], $40::text[]) AS new (id, live, due_at, request_seq, response_seq, doc, decided_at, under_way) \
                WHERE a.id = new.id \
              ), found AS ( \
                INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
-               SELECT * FROM UNNEST($39::uuid[], $40::bigint[], $41::text[], $42::text[], $43::bigint[], \
-               $44::uuid[], $45::text[], $46::text[]) ON CONFLICT (session_id, seq) DO NOTHING \
+               SELECT * FROM UNNEST($41::uuid[], $42::bigint[], $43::text[], $44::text[], $45::bigint[], \
+               $46::uuid[], $47::text[], $48::text[]) ON CONFLICT (session_id, seq) DO NOTHING \
              )",
             $opening,
             " SELECT 1 / ((SELECT count(*) FROM free) = cardinality($1::uuid[])",
@@ -72,13 +72,13 @@ const STORE_AND_OPEN: &str = store!(
        agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
        SELECT id, owner, agent, title, last_seq, last_at, head_hash, $4, state, \
        agent_state, opened, opened_at, last_at, listed, unfinished, archived_at, archived_by \
-       FROM UNNEST($47::uuid[], $48::text[], $49::bytea[], $50::bytea[], $51::bigint[], $52::bigint[], \
-       $53::bytea[], $54::bytea[], $55::bytea[], $56::bytea[], $57::bigint[], $58::bool[], $59::bool[], \
-       $60::bigint[], $61::text[]) AS new (id, owner, agent, title, last_seq, last_at, head_hash, state, \
+       FROM UNNEST($49::uuid[], $50::text[], $51::bytea[], $52::bytea[], $53::bigint[], $54::bigint[], \
+       $55::bytea[], $56::bytea[], $57::bytea[], $58::bytea[], $59::bigint[], $60::bool[], $61::bool[], \
+       $62::bigint[], $63::text[]) AS new (id, owner, agent, title, last_seq, last_at, head_hash, state, \
        agent_state, opened, opened_at, listed, unfinished, archived_at, archived_by) \
        ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id \
      )",
-    " AND (SELECT count(*) FROM opened) = cardinality($47::uuid[])"
+    " AND (SELECT count(*) FROM opened) = cardinality($49::uuid[])"
 );
 
 /// Whether somebody else was faster: the division by zero.
@@ -159,6 +159,7 @@ fn bind_new_asks<'q>(statement: Statement<'q>, rows: &[&'q AskRow]) -> Statement
         .bind(column(rows, |ask| ask.response_seq.map(decode::number)))
         .bind(column(rows, |ask| ask.doc.as_slice()))
         .bind(column(rows, |ask| ask.decided_at.map(Timestamp::micros)))
+        .bind(column(rows, |ask| ask.under_way.map(UnderWay::as_str)))
 }
 
 fn bind_changed_asks<'q>(statement: Statement<'q>, rows: &[&'q AskRow]) -> Statement<'q> {
@@ -170,6 +171,7 @@ fn bind_changed_asks<'q>(statement: Statement<'q>, rows: &[&'q AskRow]) -> State
         .bind(column(rows, |ask| ask.response_seq.map(decode::number)))
         .bind(column(rows, |ask| ask.doc.as_slice()))
         .bind(column(rows, |ask| ask.decided_at.map(Timestamp::micros)))
+        .bind(column(rows, |ask| ask.under_way.map(UnderWay::as_str)))
 }
 
 fn bind_found<'q>(statement: Statement<'q>, rows: &[&'q FoundRow]) -> Statement<'q> {

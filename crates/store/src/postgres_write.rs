@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
-use crate::plan::{self, Loaded, Plan, StoredHead};
+use crate::plan::{self, Loaded, Plan, StoredHead, Wanted};
 use crate::postgres_store::{Seen, is_conflict, store};
 use crate::search::Language;
 use crate::{decode, sql};
@@ -38,9 +38,12 @@ const LOOK: &str = concat!(
      NULL::bigint AS erased_at, NULL::bytea AS doc \
      UNION ALL SELECT id, NULL, last_seq, last_at, head_hash, state_version, state, erased_at, NULL FROM sessions \
      WHERE id = ANY($1) \
-     UNION ALL SELECT id, session_id, NULL, NULL, NULL, NULL, NULL, NULL, doc FROM asks WHERE id = ANY($2)"
+     UNION ALL SELECT id, session_id, NULL, NULL, NULL, NULL, NULL, NULL, doc FROM asks WHERE id = ANY($2) \
+     UNION ALL SELECT id, session_id, NULL, NULL, NULL, NULL, NULL, NULL, doc FROM asks \
+     WHERE session_id = ANY($3) AND under_way = 'undelivered' \
+     UNION ALL SELECT id, session_id, NULL, NULL, NULL, NULL, NULL, NULL, doc FROM asks \
+     WHERE session_id = ANY($4) AND live = TRUE"
 );
-const ASKS: &str = "SELECT id, session_id, doc FROM asks WHERE id = ANY($1)";
 
 /// Without locks: nothing is written if anything is not as it was read. Then there is nothing to say.
 pub(crate) async fn write(
@@ -142,10 +145,12 @@ enum Looked {
 /// Reads what the batch is decided on, and decides it.
 async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, WriteError> {
     let mut loaded = Loaded::default();
-    let named: BTreeSet<_> = items.iter().filter_map(|item| item.command.names()).collect();
+    let Wanted { asks, undelivered, live } = Wanted::by(items);
     let rows = sqlx::query(LOOK)
         .bind(ids(&sessions(items)))
-        .bind(named.iter().map(|id| id.uuid()).collect::<Vec<_>>())
+        .bind(asks.into_iter().map(InteractionId::uuid).collect::<Vec<_>>())
+        .bind(ids(&undelivered))
+        .bind(ids(&live))
         .fetch_all(&mut *connection)
         .await?;
     let (mut now, mut asks, mut outdated) = (Timestamp::from_micros(0), Vec::new(), Vec::new());
@@ -165,13 +170,6 @@ async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, 
     }
     for row in asks {
         loaded.asks.push(decode::loaded_ask(&row)?);
-    }
-    let more = plan::concerned(items, &loaded.heads).into_iter().filter(|id| !named.contains(id));
-    let more: Vec<Uuid> = more.map(InteractionId::uuid).collect();
-    if !more.is_empty() {
-        for row in sqlx::query(ASKS).bind(more).fetch_all(&mut *connection).await? {
-            loaded.asks.push(decode::loaded_ask(&Row::Postgres(row))?);
-        }
     }
     loaded.found = found(connection, items).await?;
     let seen = |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });

@@ -15,7 +15,7 @@ pub struct Appended {
     pub events: Vec<Event>,
     /// The last event of the session.
     pub head: Seq,
-    /// The session's state after it, with the asks that the command concerned.
+    /// The session's state after it, with the asks that the command or its events name.
     pub session: Session,
 }
 
@@ -106,6 +106,32 @@ pub enum AskFilter {
     /// Those that a person can still answer or a tool still decides.
     Live,
     All,
+}
+
+/// What somebody has to go on with, though no person is asked any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnderWay {
+    /// Its tool has a response, and has not said yet what follows.
+    Submitted,
+    /// What was decided is on its way to the agent.
+    Undelivered,
+}
+
+impl UnderWay {
+    pub(crate) fn of(ask: &Ask) -> Option<Self> {
+        match (ask.is_submitted(), ask.undelivered) {
+            (true, _) => Some(Self::Submitted),
+            (false, true) => Some(Self::Undelivered),
+            (false, false) => None,
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Undelivered => "undelivered",
+        }
+    }
 }
 
 /// The asks whose time ran out.

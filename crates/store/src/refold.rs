@@ -219,6 +219,7 @@ async fn replace(locked: &mut dyn Snapshot, head: HeadRow, asks: Vec<AskRow>) ->
             Param::Int(decode::number(ask.request_seq)),
             Param::MaybeInt(ask.response_seq.map(decode::number)),
             Param::MaybeInt(ask.decided_at.map(Timestamp::micros)),
+            Param::MaybeText(ask.under_way.map(|under_way| under_way.as_str().to_owned())),
             Param::Bytes(ask.doc),
         ];
         locked.query(sql::ADD_ASK, params).await?;

@@ -3,9 +3,9 @@
 use holdstead_core::{Archived, Ask, Head, STATE_VERSION, due_at, is_unfinished};
 use holdstead_protocol::{InteractionId, OwnerId, Seq, SessionId, SessionOpened, Timestamp};
 
-use crate::StoreError;
 use crate::chain::{self, Hash, Salt};
 use crate::search::FoundRow;
+use crate::{StoreError, UnderWay};
 
 /// The agent of an owner's own journal, which is no conversation and is not listed.
 const OWNER_JOURNAL: &str = "owner";
@@ -65,6 +65,7 @@ pub(crate) struct AskRow {
     pub(crate) request_seq: Seq,
     pub(crate) response_seq: Option<Seq>,
     pub(crate) decided_at: Option<Timestamp>,
+    pub(crate) under_way: Option<UnderWay>,
     pub(crate) doc: Vec<u8>,
 }
 
@@ -116,6 +117,7 @@ pub(crate) fn ask_row(
         request_seq: ask.request_seq,
         response_seq: ask.responses.last().map(|response| response.seq),
         decided_at: ask.decided_at,
+        under_way: UnderWay::of(ask),
         doc: bytes(ask)?,
     })
 }

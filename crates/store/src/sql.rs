@@ -24,7 +24,7 @@ pub(crate) const REPLACE_HEAD: &str = "UPDATE sessions SET last_seq = $2, last_a
     archived_by = $10 WHERE id = $1";
 pub(crate) const DROP_ASKS: &str = "DELETE FROM asks WHERE session_id = $1";
 pub(crate) const ADD_ASK: &str = "INSERT INTO asks (id, session_id, owner, live, opened_at, due_at, request_seq, \
-    response_seq, decided_at, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    response_seq, decided_at, under_way, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 pub(crate) const DROP_FOUND: &str = "DELETE FROM search WHERE session_id = $1";
 
 macro_rules! sessions {
@@ -85,6 +85,10 @@ pub(crate) const LIVE_ASKS_IN_SESSION: &str = asks!(
 );
 pub(crate) const ALL_ASKS_IN_SESSION: &str =
     asks!("WHERE a.session_id = $1 AND (a.opened_at, a.id) > ($2, $3) ORDER BY a.opened_at, a.id LIMIT $4");
+pub(crate) const UNDER_WAY: &str = asks!(
+    "WHERE a.session_id = $1 AND a.under_way = $2 AND (a.opened_at, a.id) > ($3, $4) \
+     ORDER BY a.opened_at, a.id LIMIT $5"
+);
 
 pub(crate) const DECISIONS: &str = asks!(
     ", s.opened, a.decided_at",
@@ -101,7 +105,7 @@ pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORD
 
 /// An ask's row as it is stored, to be compared with what it should be.
 pub(crate) const ASK_ROWS: &str = "SELECT id, session_id, owner, live, opened_at, due_at, request_seq, \
-    response_seq, decided_at, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
+    response_seq, decided_at, under_way, doc FROM asks WHERE session_id = $1 ORDER BY opened_at, id";
 
 /// The same of what its events are found by.
 pub(crate) const FOUND_ROWS: &str = "SELECT session_id, seq, kind, owner, at, interaction_id, text, words FROM search \
@@ -278,6 +282,11 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("all asks", ALL_ASKS, page(owner())),
         ("live asks in session", LIVE_ASKS_IN_SESSION, page(id())),
         ("all asks in session", ALL_ASKS_IN_SESSION, page(id())),
+        (
+            "under way",
+            UNDER_WAY,
+            vec![id(), Param::Text("undelivered".to_owned()), Param::Int(0), id(), Param::Int(50)],
+        ),
         ("live count", LIVE_COUNT, vec![owner()]),
         ("decisions", DECISIONS, page(owner())),
         ("decision", DECISION, vec![id(), owner()]),

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha384};
 use crate::StoreError;
 
 /// Version, name, statements. What is here never changes: files have its checksum.
-const MIGRATIONS: [(i64, &str, &str); 11] = [
+const MIGRATIONS: [(i64, &str, &str); 12] = [
     (1, "journal", include_str!("../migrations/sqlite/0001_journal.sql")),
     (2, "audit", include_str!("../migrations/sqlite/0002_audit.sql")),
     (3, "secrets", include_str!("../migrations/sqlite/0003_secrets.sql")),
@@ -20,6 +20,7 @@ const MIGRATIONS: [(i64, &str, &str); 11] = [
     (9, "archive", include_str!("../migrations/sqlite/0009_archive.sql")),
     (10, "search", include_str!("../migrations/sqlite/0010_search.sql")),
     (12, "passkeys", include_str!("../migrations/sqlite/0012_passkeys.sql")),
+    (13, "under way", include_str!("../migrations/sqlite/0013_under_way.sql")),
 ];
 
 /// As sqlx makes it: files that were made with it open, and it opens those that are made here.

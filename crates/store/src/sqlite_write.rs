@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Tried, WriteError, Written};
 use crate::clock::Clock;
-use crate::plan::{self, Loaded};
+use crate::plan::{self, Loaded, Wanted};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::{FoundRow, Language};
 use crate::sqlite_row::{put, run};
-use crate::{decode, sql};
+use crate::{UnderWay, decode, sql};
 
 /// Decides and commits. What is not committed is rolled back.
 pub(crate) fn write(
@@ -38,8 +38,12 @@ pub(crate) fn write(
     if !outdated.is_empty() {
         return Ok(Tried::Outdated(outdated));
     }
-    for ask in plan::concerned(items, &loaded.heads) {
-        for row in run(&transaction, ASK, &[&blob(&ask.uuid())])? {
+    let Wanted { asks, undelivered, live } = Wanted::by(items);
+    let by_id = asks.iter().map(|ask| (ASK, ask.uuid()));
+    let undelivered = undelivered.iter().map(|session| (UNDELIVERED, session.uuid()));
+    let live = live.iter().map(|session| (LIVE, session.uuid()));
+    for (sql, id) in by_id.chain(undelivered).chain(live) {
+        for row in run(&transaction, sql, &[&blob(&id)])? {
             loaded.asks.push(decode::loaded_ask(&row)?);
         }
     }
@@ -86,6 +90,9 @@ fn found(connection: &Connection, items: &[&Item]) -> Result<HashMap<usize, Vec<
 const HEAD: &str =
     "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions WHERE id = $1";
 const ASK: &str = "SELECT id, session_id, doc FROM asks WHERE id = $1";
+const UNDELIVERED: &str =
+    "SELECT id, session_id, doc FROM asks WHERE session_id = $1 AND under_way = 'undelivered'";
+const LIVE: &str = "SELECT id, session_id, doc FROM asks WHERE session_id = $1 AND live = TRUE";
 
 /// Ids are kept as their bytes.
 fn blob(id: &Uuid) -> &[u8] {
@@ -171,6 +178,7 @@ fn insert_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
             &decode::number(ask.request_seq),
             &ask.response_seq.map(decode::number),
             &ask.decided_at.map(Timestamp::micros),
+            &ask.under_way.map(UnderWay::as_str),
             &ask.doc,
         ],
     )
@@ -179,8 +187,8 @@ fn insert_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
 fn update_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
     put(
         connection,
-        "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6, decided_at = $7 \
-         WHERE id = $1",
+        "UPDATE asks SET live = $2, due_at = $3, request_seq = $4, response_seq = $5, doc = $6, decided_at = $7, \
+         under_way = $8 WHERE id = $1",
         &[
             &blob(&ask.id.uuid()),
             &ask.live,
@@ -189,6 +197,7 @@ fn update_ask(connection: &Connection, ask: &AskRow) -> rusqlite::Result<()> {
             &ask.response_seq.map(decode::number),
             &ask.doc,
             &ask.decided_at.map(Timestamp::micros),
+            &ask.under_way.map(UnderWay::as_str),
         ],
     )
 }

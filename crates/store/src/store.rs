@@ -18,7 +18,7 @@ use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueAsk, DueList,
     EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan,
     Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SessionsOnly,
-    StoreError, audit, decode, erase, export, refold, rounds, rows, search, secrets, sql,
+    StoreError, UnderWay, audit, decode, erase, export, refold, rounds, rows, search, secrets, sql,
 };
 
 /// A journal on the database `D`.
@@ -126,6 +126,16 @@ impl<D: Db + 'static> Journal for Store<D> {
         let from = vec![within.clone(), Param::Int(at), Param::Id(id)];
         let behind = |row: &Row| Ok(vec![within.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
         page(&*self.db, sql, from, behind, query.limit, decode::ask).await
+    }
+
+    async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError> {
+        let within = || vec![Param::Id(session.uuid()), Param::Text(what.as_str().to_owned())];
+        let behind = |row: &Row| {
+            let place = [Param::Int(row.int("opened_at")?), row_id(row)?];
+            Ok(within().into_iter().chain(place).collect())
+        };
+        let from = within().into_iter().chain([Param::Int(i64::MIN), Param::Id(Uuid::nil())]).collect();
+        page(&*self.db, sql::UNDER_WAY, from, behind, u32::MAX, decode::ask).await
     }
 
     async fn decisions(

@@ -8,8 +8,8 @@ pub(crate) fn decide(head: &Head, archived: &SessionArchived) -> Result<Vec<Even
     if head.archived.is_some() {
         return Ok(Vec::new());
     }
-    if !head.live.is_empty() {
-        return Err(Rejection::AsksOpen { open: head.live.len() });
+    if head.live > 0 {
+        return Err(Rejection::AsksOpen { open: head.live });
     }
     let at_work = match head.agent {
         AgentState::Ended => false,

@@ -61,7 +61,7 @@ pub(super) fn done(
 /// The same for a session that ends: what was being written to its agent is nobody's to confirm any more.
 pub(super) fn all_for_good(session: &Session, by: &str) -> Vec<EventBody> {
     let mut events = all(session, by);
-    events.extend(session.head.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?)));
+    events.extend(session.undelivered().filter_map(|(id, ask)| unknown(id, ask)));
     events
 }
 
@@ -81,12 +81,9 @@ pub(super) fn unknown(id: InteractionId, ask: &crate::Ask) -> Option<EventBody> 
 
 /// Closes every live ask, and makes sure that nothing decided before is written to an agent from now on.
 fn all(session: &Session, by: &str) -> Vec<EventBody> {
-    let live = session.head.live.iter().filter_map(|id| Some((*id, session.asks.get(id)?)));
-    let closed = live.map(|(id, ask)| cancelled(id, ask, Some(by)));
-    let dropped = session.head.undelivered.iter().filter_map(|id| {
-        let ask = session.asks.get(id)?;
-        (ask.delivery == Some(Delivery::Accepted))
-            .then(|| delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
-    });
+    let live = session.asks.iter().filter(|(_, ask)| ask.is_live());
+    let closed = live.map(|(id, ask)| cancelled(*id, ask, Some(by)));
+    let untold = session.undelivered().filter(|(_, ask)| ask.delivery == Some(Delivery::Accepted));
+    let dropped = untold.map(|(id, ask)| delivery(id, ask, Delivery::Undeliverable { moved_to: None }));
     closed.chain(dropped).collect()
 }

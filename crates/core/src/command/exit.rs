@@ -31,7 +31,7 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
     if session.head.alive != Some(command.incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    let unknown = session.head.undelivered.iter().filter_map(|id| unknown(*id, session.asks.get(id)?));
+    let unknown = session.undelivered().filter_map(|(id, ask)| unknown(id, ask));
     let agent = match session.head.agent {
         AgentState::Parking if command.parked => AgentState::Parked,
         AgentState::Ended => AgentState::Ended,
@@ -55,12 +55,12 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
 /// that a gateway that dies in between does not leave a turn that nobody ends.
 fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
     let (Some(turn_id), Some(end)) = (session.head.turn, &command.turn_end) else { return Vec::new() };
-    let answered = session.head.undelivered.iter().filter_map(|id| session.asks.get(id)).any(|ask| {
+    let answered = session.undelivered().any(|(_, ask)| {
         ask.origin == Origin::Agent && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
     });
     // What it was parked at closed meanwhile: it comes back to be told.
     let resumes_at_call = agent == AgentState::Parked && end.reason == StopReason::Failed;
-    if agent == AgentState::Ended || !session.head.blocking.is_empty() || answered || resumes_at_call {
+    if agent == AgentState::Ended || session.head.blocking > 0 || answered || resumes_at_call {
         return Vec::new();
     }
     let words = end.words.clone();

@@ -29,12 +29,11 @@ pub(crate) fn decide(
     if !ask.can_park {
         return Err(Rejection::CannotPark { why: "the agent cannot come back to this call" });
     }
-    if session.head.blocking.len() != 1 || !session.head.blocking.contains(&interaction_id) {
+    if session.head.blocking != 1 || !ask.is_blocking() {
         return Err(Rejection::CannotPark { why: "it waits for more than one answer" });
     }
     // It would hear it only in its next life.
-    let untold = |id| session.asks.get(id).is_some_and(|ask| ask.delivery == Some(Delivery::Accepted));
-    if session.head.undelivered.iter().any(untold) {
+    if session.undelivered().any(|(_, ask)| ask.delivery == Some(Delivery::Accepted)) {
         return Err(Rejection::CannotPark { why: "an answer is on its way to it" });
     }
     Ok(vec![EventBody::SessionStatus(status(AgentState::Parking))])

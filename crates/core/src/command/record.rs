@@ -1,10 +1,12 @@
 //! The agent said something that asks nothing of anybody.
 
 use holdstead_protocol::{
-    EventBody, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult,
+    EventBody, InteractionId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolResult,
 };
 
 use super::still_open;
+use crate::fold::awaited;
 use crate::{Head, Rejection};
 
 /// What an agent may write into its journal by itself. Nothing here can allow anything.
@@ -20,6 +22,19 @@ pub enum Output {
 }
 
 impl Output {
+    /// The ask that its call waits for, if it names one.
+    pub(crate) fn awaits(&self) -> Option<InteractionId> {
+        match self {
+            Self::ToolCallEnd(end) => awaited(&end.input),
+            Self::Text(_)
+            | Self::Thinking(_)
+            | Self::ToolCallStart(_)
+            | Self::ToolCallDelta(_)
+            | Self::ToolResult(_)
+            | Self::Error(_) => None,
+        }
+    }
+
     /// The event that it becomes.
     pub fn to_event(&self) -> EventBody {
         match self.clone() {

@@ -44,7 +44,7 @@ pub(crate) fn decide(
         room(session, &request, command.quota)?;
         return Ok(vec![EventBody::InteractionRequest(Box::new(request))]);
     }
-    request.may_have_run = session.head.may_have_run.contains(&request.input_digest);
+    request.may_have_run = session.head.may_have_run.covers(&request.input_digest);
 
     // Who allows it without asking: first an answer to the very same call that never reached the agent, then a
     // grant, then a rule. A call that may have run already always goes to a person.
@@ -83,7 +83,7 @@ pub(crate) fn decide(
 
 /// Whether one more may wait for a person.
 fn room(session: &Session, request: &InteractionRequest, quota: Quota) -> Result<(), Rejection> {
-    let open = session.head.live.len();
+    let open = session.head.live;
     if open >= quota.asks {
         return Err(Rejection::TooManyOpen { open });
     }
@@ -103,7 +103,7 @@ fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody
 /// An approval of the same tool and input whose asking process died before it was written. One with edited input is
 /// left out: it answered another call.
 fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(InteractionId, &'a Ask)> {
-    session.head.undelivered.iter().filter_map(|id| Some((*id, session.asks.get(id)?))).find(|(_, ask)| {
+    session.undelivered().find(|(_, ask)| {
         ask.delivery == Some(Delivery::Accepted)
             && ask.state == AskState::Settled { settlement: Settlement::Approved }
             && ask.asked_in != session.head.alive

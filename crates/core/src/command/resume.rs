@@ -36,10 +36,10 @@ pub(crate) fn decide(head: &Head, command: &Resume) -> Result<Vec<EventBody>, Re
 
 /// What an agent with a process is doing.
 pub(super) fn alive_state(head: &Head) -> AgentState {
-    match (head.turn, head.blocking.is_empty()) {
+    match (head.turn, head.blocking) {
         (None, _) => AgentState::Idle,
-        (Some(_), true) => AgentState::Running,
-        (Some(_), false) => AgentState::Waiting,
+        (Some(_), 0) => AgentState::Running,
+        (Some(_), 1..) => AgentState::Waiting,
     }
 }
 

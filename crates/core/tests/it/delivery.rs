@@ -2,7 +2,8 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, Command, Exit, Finish, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd, Verdict,
+    Cancel, Command, Exit, Finish, MayHaveRun, Needs, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd,
+    Verdict,
 };
 use holdstead_protocol::{
     AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, NotRun, Origin,
@@ -48,7 +49,7 @@ fn accepted_delivering_delivered_acknowledged() {
     world.ok(delivered(1, 1));
     world.ok(acknowledge(1));
     assert_eq!(world.ask(1).delivery, Some(Delivery::Acknowledged));
-    assert!(world.session().head.undelivered.is_empty());
+    assert!(world.session().head.undelivered == 0);
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn an_approval_that_did_not_run_is_never_acknowledged() {
     assert!(world.ok(delivered(1, 1)).is_empty());
     assert!(world.ok(acknowledge(1)).is_empty());
     assert_eq!(world.ask(1).delivery, Some(Delivery::NotRun { because }));
-    assert!(world.session().head.undelivered.is_empty());
+    assert!(world.session().head.undelivered == 0);
 }
 
 #[test]
@@ -114,6 +115,27 @@ fn an_approval_that_may_have_run_is_never_replayed_and_the_person_is_told() {
     let events = world.ok(ask(approval(2, 1)));
     let [EventBody::InteractionRequest(again)] = &events[..] else { panic!("asked again: {events:?}") };
     assert!(again.may_have_run);
+}
+
+#[test]
+fn more_that_may_have_run_than_is_remembered_makes_any_call_a_persons() {
+    let mut world = World::running();
+    let by_rule = |n: u8| {
+        let Command::Request(mut request) = ask(approval(n, n)) else { panic!("a request") };
+        request.allowed_by = Some("a rule".to_owned());
+        Command::Request(request)
+    };
+    for n in 1..=33_u8 {
+        let life = u32::from(n);
+        assert_eq!(world.ok(by_rule(n)).len(), 2, "allowed without a person");
+        world.ok(delivering(n, life));
+        world.ok(exit(life, false));
+        world.ok(resume(life + 1));
+        assert_eq!(world.session().head.may_have_run == MayHaveRun::Any, n == 33, "{n}");
+    }
+    let events = world.ok(by_rule(200));
+    let [EventBody::InteractionRequest(asked)] = &events[..] else { panic!("a person decides: {events:?}") };
+    assert!(asked.may_have_run);
 }
 
 #[test]
@@ -334,7 +356,7 @@ fn a_session_that_ends_settles_what_is_being_delivered() {
         world.ok(Command::End { name: "ana".to_owned() });
         assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
         world.ok(last_exit(1, false));
-        assert!(world.session().head.undelivered.is_empty(), "nobody is left to tell");
+        assert!(world.session().head.undelivered == 0, "nobody is left to tell");
     }
 }
 
@@ -345,9 +367,13 @@ fn what_programs_fetch_is_not_held_by_the_session() {
         world.ok(ask(InteractionRequest { origin: Origin::Caller, tool_call_id: None, ..approval(n, n) }));
         world.ok(respond(n, 1, "k", approve()));
     }
-    assert!(world.session().head.undelivered.is_empty());
+    assert!(world.session().head.undelivered == 0);
     let next = ask(InteractionRequest { origin: Origin::Caller, ..approval(60, 60) });
-    assert_eq!(next.concerns(&world.session().head), [ask_id(60)], "an approval loads itself and no others");
+    assert_eq!(
+        (next.names(), next.needs()),
+        (vec![ask_id(60)], Needs::NoOthers),
+        "it loads itself and no others"
+    );
     world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.ask(7).delivery, Some(Delivery::Accepted), "the agent's turn is not the program's");
     world.ok(acknowledge(7));

@@ -16,7 +16,7 @@ fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
 
 fn untold(world: &World) -> Vec<Ask> {
     let session = world.session();
-    let asks = session.head.undelivered.iter().map(|id| &session.asks[id]);
+    let asks = session.asks.values().filter(|ask| ask.undelivered);
     asks.filter(|ask| ask.needs_delivery()).cloned().collect()
 }
 
@@ -178,15 +178,12 @@ fn a_process_is_kept_for_an_answer_on_its_way() {
         let (turn_id, reason) = (turn(1), StopReason::Completed);
         world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
         world.ok(Command::Identify { incarnation: Incarnation(1), agent_ref: "ref".to_owned() });
-        let mut head = world.session().head.clone();
+        let mut head = Head::clone(&world.session().head);
         change(&mut head);
         next_step(&head, &Hosting { process: ProcessHere::Idle, ..host(Hosted::ReasksAll, &[]) })
     };
     assert_eq!(with(|_| {}), Step::LetGo);
-    let undelivered = |head: &mut Head| {
-        head.undelivered.insert(ask_id(1));
-    };
-    assert_eq!(with(undelivered), Step::Nothing);
+    assert_eq!(with(|head| head.undelivered = 1), Step::Nothing);
     let result = |head: &mut Head| {
         let tool_call_id = ToolCallId::new("call").unwrap();
         let result = UnconfirmedResult { tool_call_id, asked_in: Incarnation(1), turn_id: None };

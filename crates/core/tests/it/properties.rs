@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Quota, Request, Start, State,
-    Trigger, TurnEnd, Verdict, decide, fold,
+    Ask, AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Quota, Request, Start,
+    State, Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
     InteractionRequest, Origin, Response, ResponseDraft, Scope, Settlement, StopReason, Timestamp,
+    ToolCallEnd, ToolCallId, ToolResult,
 };
 use proptest::prelude::*;
 
@@ -35,6 +36,8 @@ enum Step {
     Delivered(u8),
     Acknowledge(u8),
     Retell(u8),
+    CallNames(u8),
+    CallHeard(u8),
     Revoke,
     Finish,
     End,
@@ -64,7 +67,9 @@ fn step() -> impl Strategy<Value = Step> {
         24 => (n.clone(), prop::bool::weighted(0.2)).prop_map(|(n, old_life)| Step::Delivering { n, old_life }),
         12 => n.clone().prop_map(Step::Delivered),
         12 => n.clone().prop_map(Step::Acknowledge),
-        12 => n.prop_map(Step::Retell),
+        12 => n.clone().prop_map(Step::Retell),
+        2 => n.clone().prop_map(Step::CallNames),
+        1 => n.prop_map(Step::CallHeard),
         4 => Just(Step::Revoke),
         1 => Just(Step::Finish),
         4 => Just(Step::Later),
@@ -192,6 +197,19 @@ fn command(world: &World, step: &Step) -> Command {
                 None => message(2),
             }
         }
+        Step::CallNames(n) => Command::Record(vec![Output::ToolCallEnd(ToolCallEnd {
+            turn_id: turn(1),
+            tool_call_id: named_by(n),
+            tool_name: None,
+            input: serde_json::json!({ "interaction_id": ask_id(n) }),
+            decision: None,
+        })]),
+        Step::CallHeard(n) => Command::Record(vec![Output::ToolResult(ToolResult {
+            turn_id: turn(1),
+            tool_call_id: named_by(n),
+            output: serde_json::json!({ "ok": true }),
+            is_error: false,
+        })]),
         Step::Finish => Command::Finish(Finish {
             turn_id: session.and_then(|session| session.head.turn).unwrap_or(turn(1)),
             reason: StopReason::Completed,
@@ -221,8 +239,8 @@ fn play(steps: &[Step]) -> World {
 fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
     let State::Opened(session) = &world.state else { return };
     let mut part = session.clone();
-    let concerned = command.concerns(&session.head);
-    part.asks.retain(|id, _| concerned.contains(id));
+    let (named, needs) = (command.names(), command.needs());
+    part.asks.retain(|id, ask| named.contains(id) || needs.include(ask));
     let mut part = State::Opened(part);
     let decided = decide(&part, command, world.now);
     assert_eq!(decided, decide(&world.state, command, world.now), "{command:?}");
@@ -263,6 +281,10 @@ fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
         .collect()
 }
 
+fn named_by(n: u8) -> ToolCallId {
+    ToolCallId::new(format!("names_{n}")).expect("a good id")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -279,6 +301,19 @@ proptest! {
         for (ask, _) in settlements(&world.journal) {
             prop_assert!(settled.insert(ask), "{ask} was settled twice");
         }
+    }
+
+    #[test]
+    fn the_head_counts_what_its_asks_are(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let session = world.session();
+        let count = |is: fn(&Ask) -> bool| session.asks.values().filter(|ask| is(ask)).count();
+        prop_assert_eq!(session.head.live, count(Ask::is_live));
+        prop_assert_eq!(session.head.blocking, count(Ask::is_blocking));
+        prop_assert_eq!(session.head.submitted, count(Ask::is_submitted));
+        prop_assert_eq!(session.head.undelivered, count(|ask| ask.undelivered));
+        let bytes: u64 = session.asks.values().filter(|ask| ask.is_live()).map(|ask| ask.bytes).sum();
+        prop_assert_eq!(session.head.live_bytes, bytes);
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl Judge {
             may_allow: asked.may_allow,
             mode: self.mode,
             grant: self.exact_grant(asked),
-            may_have_run: self.head.may_have_run.contains(&digest(&asked.input)),
+            may_have_run: self.head.may_have_run.covers(&digest(&asked.input)),
         };
         let offers = policy::offers(&call, &ground.rules, &facts, &self.marked_words);
         let mut judgement = policy::judge(&verdict, line_of(meaning, &asked.input), &standing);

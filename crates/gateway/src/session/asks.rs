@@ -1,5 +1,6 @@
 //! The asks of the agent: opened for a person, and told what became of them.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use holdstead_agents::{Ask, Resolution};
@@ -144,9 +145,10 @@ impl SessionTask {
     /// Tells the agent what became of the calls that it waits for.
     pub(super) async fn resolve_asks(&mut self, head: &Head) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
-        let decided = process.asked.iter().filter(|(_, id)| !head.blocking.contains(id));
-        let decided: Vec<_> = decided.map(|(call, id)| (call.clone(), *id)).collect();
-        for (tool_call_id, interaction_id) in decided {
+        let asked: Vec<_> = process.asked.iter().map(|(call, id)| (call.clone(), *id)).collect();
+        let waits =
+            if asked.len() > 1 && head.blocking > 0 { self.blocking().await? } else { HashSet::new() };
+        for (tool_call_id, interaction_id) in asked.into_iter().filter(|(_, id)| !waits.contains(id)) {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
             let resolution = match &record.ask.state {
                 AskState::Open | AskState::Submitted { .. } => continue,
@@ -171,6 +173,13 @@ impl SessionTask {
             }
         }
         Ok(())
+    }
+
+    /// The asks that keep the agent waiting: of many, they are not read one by one.
+    async fn blocking(&mut self) -> Result<HashSet<InteractionId>, GatewayError> {
+        let Some(known) = &self.known else { return Ok(HashSet::new()) };
+        let live = self.gateway.live_asks_of(&known.owner, self.session).await?;
+        Ok(live.into_iter().filter(|record| record.ask.is_blocking()).map(|record| record.id).collect())
     }
 
     /// Durable before the first byte; then the bytes; then durable that they were written.

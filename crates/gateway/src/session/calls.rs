@@ -48,7 +48,7 @@ impl SessionTask {
         let now = record.changed_at;
         let once = covering(&record.state.grants, &[], &ask.tool_name, &digest(&ask.input), now)
             .is_some_and(|grant| grant.scope == Scope::Once);
-        let undelivered = !record.state.undelivered.is_empty();
+        let undelivered = record.state.undelivered > 0;
         let asked = self.gateway.inner.journal.ask(id).await?.is_some_and(|record| {
             // Another input is another call, even under the same id.
             record.ask.is_live() || record.ask.input_digest == digest(&ask.input)

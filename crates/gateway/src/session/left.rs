@@ -31,9 +31,11 @@ impl SessionTask {
     /// An ask that was submitted is left to its tool.
     pub(super) async fn leave_tool_asks(&mut self, over: Over) -> Result<(), GatewayError> {
         let Some(session) = self.gateway.inner.journal.session(self.session).await? else { return Ok(()) };
-        for interaction_id in session.state.live {
-            let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
-            let ask = &record.ask;
+        if session.state.live == 0 {
+            return Ok(());
+        }
+        for record in self.gateway.live_asks_of(&session.owner, self.session).await? {
+            let (ask, interaction_id) = (&record.ask, record.id);
             if ask.origin == Origin::Tool && ask.state == AskState::Open && over.covers(ask) {
                 self.unless_refused(Command::Queue { interaction_id, message: LEFT.to_owned() }).await?;
             }

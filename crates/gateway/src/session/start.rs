@@ -8,7 +8,7 @@ use holdstead_core::{
     after_start_error, exit,
 };
 use holdstead_protocol::{EventBody, Incarnation, InteractionId, SessionError, StopReason, TurnId};
-use holdstead_store::SessionRecord;
+use holdstead_store::{SessionRecord, UnderWay};
 
 use super::SessionTask;
 use super::left::Over;
@@ -31,9 +31,10 @@ impl SessionTask {
         if self.process.is_some() || head.turn.is_none() {
             return Ok(untold);
         }
-        for id in &head.undelivered {
-            let record = self.gateway.inner.journal.ask(*id).await?;
-            untold.extend(record.map(|record| record.ask).filter(Ask::needs_delivery).map(|ask| (*id, ask)));
+        if head.undelivered > 0 {
+            let asks = self.gateway.inner.journal.under_way(self.session, UnderWay::Undelivered).await?;
+            untold.extend(asks.into_iter().map(|record| (record.id, record.ask)));
+            untold.retain(|(_, ask)| ask.needs_delivery());
         }
         Ok(untold)
     }

@@ -13,7 +13,7 @@ use holdstead_protocol::{
     SessionId, Surface,
 };
 use holdstead_scripted_model::{Model, Script, Told, call, say};
-use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly};
+use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
@@ -173,10 +173,7 @@ impl Scene {
     async fn is_quiet(&self, session: SessionId) -> Result<bool> {
         let record = self.sound.session(session).await?.ok_or("the session is gone")?;
         let state = record.state;
-        Ok(state.turn.is_none()
-            && state.pending.is_empty()
-            && state.live.is_empty()
-            && state.undelivered.is_empty())
+        Ok(state.turn.is_none() && state.pending.is_empty() && state.live == 0 && state.undelivered == 0)
     }
 
     async fn answer_all(
@@ -294,10 +291,9 @@ pub(super) async fn stalled(
     let now = sound.now().await?;
     let query = SessionQuery { owner: ada()?.owner, before: None, only: SessionsOnly::All, limit: 200 };
     for session in sound.sessions(query).await? {
-        for id in session.state.undelivered {
-            let Some(record) = sound.ask(id).await? else { continue };
+        for record in sound.under_way(session.id, UnderWay::Undelivered).await? {
             if record.ask.responses.last().is_some_and(|given| now.since(given.at) > limit) {
-                tally.stalled.push(format!("{id} in {}: {:?}", session.id, record.ask.delivery));
+                tally.stalled.push(format!("{} in {}: {:?}", record.id, session.id, record.ask.delivery));
             }
         }
     }

@@ -63,6 +63,8 @@ conformance! {
         sessions_come_in_pages_without_the_owners_journal,
         deadlines_are_found_in_time,
         what_needs_looking_after_is_found,
+        a_head_does_not_grow_with_its_asks,
+        what_is_on_its_way_to_an_agent_is_found,
         every_query_has_its_index,
     }
     durability {

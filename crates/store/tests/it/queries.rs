@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Command, Expire, ExpireCause, Resume};
-use holdstead_protocol::{AgentBox, AgentState, Incarnation, OwnerId, Response, SessionId};
-use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly};
+use holdstead_core::{Cancel, Command, Exit, Expire, ExpireCause, Resume, Start};
+use holdstead_protocol::{
+    AgentBox, AgentState, Incarnation, InteractionRequest, MessageId, Origin, OwnerId, Response, SessionId,
+    TurnId, UserMessage,
+};
+use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay};
 
 use crate::commands::{
     answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question,
@@ -218,6 +221,75 @@ pub(crate) async fn what_needs_looking_after_is_found(fixture: &Fixture) {
     assert!(journal.session(idle).await.expect("a session").is_some());
 }
 
+pub(crate) async fn a_head_does_not_grow_with_its_asks(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "many").await;
+    let largest = || fixture.count("SELECT CAST(max(length(state)) AS BIGINT) FROM sessions");
+    let ask_some = async |from: u32, to: u32| {
+        let asks = (from..to).map(|number| ask(&question(session, &format!("ask {number}"))));
+        let asked: Vec<_> = asks.map(|command| journal.append(session, command)).collect();
+        for asked in asked {
+            asked.await.expect("asked");
+        }
+    };
+    ask_some(0, 10).await;
+    let few = largest().await;
+    ask_some(10, 300).await;
+    let many = largest().await;
+    assert!(many < few + 10, "{few} bytes with 10 asks, {many} with 300");
+    let record = journal.session(session).await.expect("read").expect("the session");
+    assert_eq!(record.state.live, 300);
+    let ended = journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    assert_eq!(ended.session.head.live, 0, "all are found without being named");
+    assert_eq!(check_sound(journal, session).await.len(), 602);
+}
+
+/// Also when an older version wrote its rows.
+pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "hosted").await;
+    let (turn_id, incarnation) = (TurnId::generate(), Incarnation(1));
+    let said = UserMessage {
+        turn_id,
+        message_id: MessageId::generate(),
+        text: "go".to_owned(),
+        from: "ada".to_owned(),
+        actor: None,
+    };
+    journal.append(session, Command::Message(said)).await.expect("said");
+    let resume = Resume { incarnation, pid: 1, left_out: None, boxed: AgentBox::Landlock };
+    journal.append(session, Command::Resume(resume)).await.expect("a process");
+    journal.append(session, Command::Begin { turn_id, start: Start::default() }).await.expect("a turn");
+    let [told, untold] = ["told", "untold"].map(|key| {
+        let request = question(session, key);
+        InteractionRequest { origin: Origin::Agent, turn_id: Some(turn_id), ..request }
+    });
+    for request in [&told, &untold] {
+        journal.append(session, ask(request)).await.expect("asked");
+        journal.append(session, answer(request, "ada", "k", "here")).await.expect("answered");
+    }
+    let interaction_id = told.interaction_id;
+    journal.append(session, Command::Delivering { interaction_id, incarnation }).await.expect("delivering");
+    let found = async || {
+        let asks = journal.under_way(session, UnderWay::Undelivered).await.expect("a list");
+        asks.into_iter().map(|record| record.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found().await, [told.interaction_id, untold.interaction_id]);
+
+    let older = "UPDATE asks SET under_way = NULL; UPDATE sessions SET state_version = 0, state = {}";
+    fixture.run(&older.replace("{}", "x'00'"), &older.replace("{}", "'\\x00'")).await;
+    check_sound(journal, session).await;
+    assert_eq!(found().await, [told.interaction_id, untold.interaction_id]);
+
+    // What was being written may be told again in the next life; the end of the turn gives it up.
+    let exit = Exit { incarnation, parked: false, message: None, turn_end: None };
+    let gone = journal.append(session, Command::Exit(exit)).await.expect("gone");
+    assert_eq!(gone.session.head.undelivered, 2);
+    journal.append(session, Command::Cancel(Cancel::Turn { by: "ada".to_owned() })).await.expect("stopped");
+    assert_eq!(found().await, []);
+    check_sound(journal, session).await;
+}
+
 pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
     let journal = &**fixture.journal();
     // Of a table with one row it does not matter how it is read.
@@ -258,6 +330,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "live asks" | "live count" => "asks_live",
             "all asks" => "asks_by_owner",
             "live asks in session" => "asks_live_in_session",
+            "under way" => "asks_under_way",
             "all asks in session" => "asks_by_session",
             "due" | "next due" => "asks_due",
             other => panic!("which index serves `{other}`?"),
