@@ -31,7 +31,8 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
             // The agent withdrew it, is being stopped, or was told before that the answer comes later.
             Closing::Cancelled | Closing::AnsweredLate => false,
         },
-        EventBody::SessionStatus(status) => status.agent == AgentState::Ended,
+        // Ended, or somebody wants the turn to end.
+        EventBody::SessionStatus(status) => status.agent == AgentState::Ended || status.by.is_some(),
         EventBody::SessionOpened(_)
         | EventBody::SessionArchived(_)
         | EventBody::SessionUnarchived(_)

@@ -13,7 +13,9 @@ pub(crate) mod delivering;
 pub(crate) mod end;
 pub(crate) mod exit;
 pub(crate) mod expire;
+pub(crate) mod fenced;
 pub(crate) mod finish;
+pub(crate) mod forget;
 pub(crate) mod grant;
 pub(crate) mod identify;
 pub(crate) mod late_answer;
@@ -32,19 +34,22 @@ pub(crate) mod retell;
 pub(crate) mod revoke;
 pub(crate) mod set_variables;
 pub(crate) mod snooze;
+pub(crate) mod start;
 pub(crate) mod stay;
 pub(crate) mod trust;
 
 use holdstead_protocol::{
-    AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
+    AgentSeq, AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
     InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Origin, SessionArchived, SessionOpened,
     SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
 };
 use serde_json::Value;
 
+use fenced::Passed;
+
 use crate::{
-    Allow, Ask, Cancel, Exit, Expire, Finish, Outcome, Output, RanOther, Rejection, Request, Respond, Resume,
-    Retell, Start, Verdict,
+    Allow, Ask, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, RanOther, Rejection, Request,
+    Respond, Resume, Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
 
@@ -89,10 +94,14 @@ pub enum Command {
     Park { interaction_id: InteractionId, incarnation: Incarnation },
     /// The agent would not go: it keeps waiting.
     Stay { incarnation: Incarnation },
-    /// A process was started.
+    /// A process is about to be started, to go on with this turn if there is one.
+    Start { incarnation: Incarnation, turn: Option<TurnId> },
+    /// It was started.
     Resume(Resume),
     /// The agent told us its own name for the conversation.
     Identify { incarnation: Incarnation, agent_ref: String },
+    /// The agent does not know its conversation any more.
+    Forget { incarnation: Incarnation },
     /// A process is gone.
     Exit(Exit),
     /// The agent ended its turn, or a turn without a process is given up.
@@ -119,6 +128,8 @@ pub enum Command {
     Distrust { trust_id: TrustId, name: String },
     /// End the session.
     End { name: String },
+    /// Any of these from whoever speaks for the session, if it is as they believe it to be.
+    Fenced(Box<Fenced>),
 }
 
 /// What an agent or a tool says with a command. It is checked and masked before it is written.
@@ -137,8 +148,24 @@ pub enum Said<'a> {
 }
 
 impl Command {
+    /// The same, if the session is as whoever says it believes.
+    #[must_use]
+    pub fn fenced(self, fence: Fence) -> Self {
+        Self::Fenced(Box::new(Fenced { fence, command: self }))
+    }
+
+    pub fn unfenced_mut(&mut self) -> &mut Self {
+        if let Self::Fenced(fenced) = self { fenced.command.unfenced_mut() } else { self }
+    }
+
+    /// The number that the last event of this command carries: what the agent said is taken up to there.
+    pub fn heard(&self) -> Option<AgentSeq> {
+        if let Self::Fenced(fenced) = self { fenced.fence.heard() } else { None }
+    }
+
     pub fn said(&mut self) -> Said<'_> {
         match self {
+            Self::Fenced(fenced) => fenced.command.said(),
             Self::Request(request) => Said::Ask(&mut request.request),
             Self::Record(outputs) => Said::Outputs(outputs),
             Self::Outcome(outcome) => match &mut outcome.verdict {
@@ -170,6 +197,8 @@ impl Command {
             | Self::Cancel(_)
             | Self::Park { .. }
             | Self::Stay { .. }
+            | Self::Start { .. }
+            | Self::Forget { .. }
             | Self::Identify { .. }
             | Self::Delivering { .. }
             | Self::Delivered { .. }
@@ -186,6 +215,7 @@ impl Command {
     /// The asks that the command itself names: they are known before the session is read.
     pub fn names(&self) -> Vec<InteractionId> {
         match self {
+            Self::Fenced(fenced) => fenced.command.names(),
             // A call may wait for an ask which another call opened.
             Self::Record(outputs) => outputs.iter().filter_map(Output::awaits).collect(),
             Self::Open(_)
@@ -196,6 +226,8 @@ impl Command {
             | Self::Begin { .. }
             | Self::BlockEnd(_)
             | Self::Stay { .. }
+            | Self::Start { .. }
+            | Self::Forget { .. }
             | Self::Resume(_)
             | Self::Identify { .. }
             | Self::Grant(_)
@@ -228,6 +260,7 @@ impl Command {
     /// Which others of its session it is decided on.
     pub fn needs(&self) -> Needs {
         match self {
+            Self::Fenced(fenced) => fenced.command.needs(),
             // It may be the repeat of a call whose approval never arrived.
             Self::Request(request)
                 if request.request.body.is_approval() && request.request.origin == Origin::Agent =>
@@ -248,6 +281,8 @@ impl Command {
             | Self::BlockEnd(_)
             | Self::Record(_)
             | Self::Stay { .. }
+            | Self::Start { .. }
+            | Self::Forget { .. }
             | Self::Resume(_)
             | Self::Identify { .. }
             | Self::Grant(_)
@@ -319,7 +354,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Cancel(cancel) => cancel::decide(session, cancel),
         Command::Park { interaction_id, incarnation } => park::decide(session, *interaction_id, *incarnation),
         Command::Stay { incarnation } => stay::decide(&session.head, *incarnation),
+        Command::Start { incarnation, turn } => start::decide(&session.head, *incarnation, *turn),
         Command::Resume(resume) => resume::decide(&session.head, resume),
+        Command::Forget { incarnation } => forget::decide(&session.head, *incarnation),
         Command::Identify { incarnation, agent_ref } => {
             identify::decide(&session.head, *incarnation, agent_ref)
         }
@@ -340,6 +377,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Trust(trust) => trust::decide(&session.head, trust),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
         Command::End { name } => end::decide(session, name),
+        Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {
+            Passed::Now => decide(state, &fenced.command, now),
+            Passed::Before => Ok(Vec::new()),
+        },
     }
 }
 

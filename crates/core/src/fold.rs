@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holdstead_protocol::{
-    AgentState, AskChange, AskState, CallDecision, Decider, Delivery, Done, Event, EventBody, InteractionId,
-    InteractionRequest, InteractionResponse, LateAnswer, Origin, ProcessChange, Response, Seq, SessionOpened,
-    SessionStatus, Settlement, StopReason, Timestamp, ToolCallId,
+    AgentSeq, AgentState, AskChange, AskState, CallDecision, Decider, Delivery, Done, Event, EventBody,
+    Incarnation, InteractionId, InteractionRequest, InteractionResponse, LateAnswer, Origin, ProcessChange,
+    Response, Seq, SessionOpened, SessionStatus, Settlement, StopReason, Timestamp, ToolCallId,
 };
 use serde_json::Value;
 
@@ -38,6 +38,9 @@ pub fn fold(state: &mut State, event: &Event) {
     };
     let mut session = Folding { head: Arc::make_mut(&mut session.head), asks: &mut session.asks };
     let (seq, at) = (event.seq, event.at);
+    if let Some(heard) = event.heard {
+        session.head.heard = heard;
+    }
     match &event.body {
         EventBody::SessionArchived(archived) => {
             session.head.archived = Some(Archived { at, by: archived.by.clone() });
@@ -119,11 +122,13 @@ fn opened_session(opened: &SessionOpened) -> Session {
         hosted: opened.agent != CALLER,
         agent: AgentState::Idle,
         alive: None,
+        heard: AgentSeq::START,
         pid: None,
         boxed: None,
         incarnations: 0,
         resumes_at_call: false,
         agent_ref: None,
+        forgotten: false,
         turn: None,
         last_stop: None,
         stopped_by: None,
@@ -355,7 +360,9 @@ impl Folding<'_> {
         }
         if let Some(agent_ref) = &status.agent_ref {
             self.head.agent_ref = Some(agent_ref.clone());
+            self.head.forgotten = false;
         }
+        self.head.forgotten |= status.forgotten;
         if let Some(turn) = status.turn_id {
             self.head.turn = Some(turn);
             self.head.last_stop = None;
@@ -366,10 +373,13 @@ impl Folding<'_> {
             self.head.boxed = Some(boxed.clone());
         }
         match status.process() {
+            Some(ProcessChange::Starting { incarnation }) => self.begin_life(incarnation),
             Some(ProcessChange::Began { incarnation, pid }) => {
-                self.head.alive = Some(incarnation);
+                // In journals of before, nothing said that it would be started.
+                if self.head.alive != Some(incarnation) {
+                    self.begin_life(incarnation);
+                }
                 self.head.pid = Some(pid);
-                self.head.incarnations = incarnation.0;
             }
             Some(ProcessChange::Ended { .. }) => {
                 self.head.alive = None;
@@ -377,6 +387,13 @@ impl Folding<'_> {
             }
             None => {}
         }
+    }
+
+    fn begin_life(&mut self, incarnation: Incarnation) {
+        self.head.alive = Some(incarnation);
+        self.head.heard = AgentSeq::START;
+        self.head.pid = None;
+        self.head.incarnations = incarnation.0;
     }
 
     fn done(&mut self, done: &Done) {

@@ -36,6 +36,7 @@ pub use command::begin::Start;
 pub use command::cancel::Cancel;
 pub use command::exit::{Exit, TurnEnd};
 pub use command::expire::{Expire, ExpireCause};
+pub use command::fenced::{Fence, Fenced};
 pub use command::finish::Finish;
 pub use command::late_answer::told_after_loss;
 pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};

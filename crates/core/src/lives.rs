@@ -11,6 +11,10 @@ pub enum Gone<'a> {
     Heard(HeardEnd<'a>),
     /// It went with the gateway that hosted it.
     WithItsGateway,
+    /// It was being started when the gateway went that was to host it. There may never have been a process.
+    WhileStarting,
+    /// It could not be started, for this reason.
+    NotStarted(&'a str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +41,20 @@ pub enum EndedBy {
 }
 
 const WITH_ITS_GATEWAY: &str = "the gateway that hosted it is gone";
+const WHILE_STARTING: &str = "the gateway that was starting it went away";
 const GATEWAY_STOPPED: &str = "the gateway was stopped";
 const LET_GO: &str = "it had nothing to do for an hour; the next message starts it again";
 
 /// What is recorded about it. `forgotten`: the agent does not know its conversation any more, so its turn begins anew with
 /// the next process instead of ending with this one.
 pub fn exit(incarnation: Incarnation, gone: Gone<'_>, forgotten: bool) -> Exit {
+    // A life in which nothing happened takes no turn with it: it is started again, or given up with words of its own.
+    let never_lived =
+        |why: &str| Exit { incarnation, parked: false, message: Some(why.to_owned()), turn_end: None };
     let (parked, message, reason) = match gone {
         Gone::WithItsGateway => (false, Some(WITH_ITS_GATEWAY.to_owned()), StopReason::Failed),
+        Gone::WhileStarting => return never_lived(WHILE_STARTING),
+        Gone::NotStarted(why) => return never_lived(why),
         Gone::Heard(end) => {
             let reason = if end.turn_stopped { StopReason::Interrupted } else { StopReason::Failed };
             (end.parked, why(end), reason)

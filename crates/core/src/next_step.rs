@@ -38,13 +38,17 @@ pub enum Hosted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessHere {
     None,
+    /// It is being started. That it is there wakes us again.
+    Starting,
     InTurn,
+    /// It was told to end its turn.
+    Stopping,
+    /// Its turn has begun, and it was not given the message that it began with.
+    Untold,
     /// It is free for a message.
     Free,
     /// It has been free for as long as one is kept for nothing.
     Idle,
-    /// It is free, and is being given the message of this turn.
-    Beginning(TurnId),
     /// It was ended, and is not gone yet. Whatever it were told now would be lost with it.
     Leaving,
 }
@@ -60,6 +64,8 @@ pub enum Step {
     SeeGone { incarnation: Incarnation, pid: Option<u32> },
     /// Nobody needs its process now: it goes, and the next message starts another.
     LetGo,
+    /// A person wants its turn to end: it is told.
+    Stop,
     /// The agent works: it is told what became of its asks, and parked if it was held long enough.
     Attend,
     /// The agent is given the next message.
@@ -112,22 +118,25 @@ impl FailedTurn {
 pub fn next_step(head: &Head, host: &Hosting<'_>) -> Step {
     match host.process {
         ProcessHere::None => without_process(head, host),
-        // Its end wakes us again.
-        ProcessHere::Leaving => Step::Nothing,
-        ProcessHere::InTurn | ProcessHere::Free | ProcessHere::Idle | ProcessHere::Beginning(_)
+        // That it is up, or its end, wakes us again.
+        ProcessHere::Starting | ProcessHere::Leaving => Step::Nothing,
+        ProcessHere::InTurn
+        | ProcessHere::Stopping
+        | ProcessHere::Untold
+        | ProcessHere::Free
+        | ProcessHere::Idle
             if head.agent == AgentState::Ended =>
         {
             Step::Kill
         }
-        ProcessHere::InTurn => Step::Attend,
-        ProcessHere::Beginning(turn) if head.turn == Some(turn) => Step::SayBegun,
-        ProcessHere::Free | ProcessHere::Idle | ProcessHere::Beginning(_) => {
-            match (head.turn, head.pending.first()) {
-                (None, Some(next)) => Step::Begin(*next),
-                (None, None) if host.process == ProcessHere::Idle && is_dispensable(head) => Step::LetGo,
-                (Some(_), _) | (None, None) => Step::Nothing,
-            }
-        }
+        ProcessHere::Untold => Step::SayBegun,
+        ProcessHere::InTurn if head.stopped_by.is_some() => Step::Stop,
+        ProcessHere::InTurn | ProcessHere::Stopping => Step::Attend,
+        ProcessHere::Free | ProcessHere::Idle => match (head.turn, head.pending.first()) {
+            (None, Some(next)) => Step::Begin(*next),
+            (None, None) if host.process == ProcessHere::Idle && is_dispensable(head) => Step::LetGo,
+            (Some(_), _) | (None, None) => Step::Nothing,
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a command was not accepted. Every refusal has a name and words for the person who meets it.
 
-use holdstead_protocol::{AgentState, Closing, FieldErrors, PromptId, Winner};
+use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Winner};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Rejection {
@@ -99,6 +99,8 @@ pub enum Rejection {
     AlreadyAlive,
     #[error("that process of the agent is gone or was never started")]
     StaleIncarnation,
+    #[error("the journal has what the agent said up to number {heard}: go on from there")]
+    OutOfStep { heard: AgentSeq },
     #[error("the agent cannot do this while it is {}", agent_words(*agent))]
     WrongAgentState { agent: AgentState },
     #[error("no message waits for its turn")]

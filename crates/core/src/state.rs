@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdstead_protocol::{
-    AgentBox, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
+    AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
     Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq,
     Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
@@ -88,9 +88,11 @@ pub struct Head {
     /// It has an agent that reads messages. A program that only asks has none.
     pub hosted: bool,
     pub agent: AgentState,
-    /// The process that lives now.
+    /// The process that lives now, or is being started.
     pub alive: Option<Incarnation>,
-    /// The number of its process, to be looked for before another one is started.
+    /// The last that was taken of what it said.
+    pub heard: AgentSeq,
+    /// The number of its process, to be looked for before another one is started. Unknown while it is being started.
     pub pid: Option<u32>,
     /// The box of the last process that was started; nothing in journals from before there were boxes.
     pub boxed: Option<AgentBox>,
@@ -100,6 +102,8 @@ pub struct Head {
     pub resumes_at_call: bool,
     /// The agent's own name for the conversation.
     pub agent_ref: Option<String>,
+    /// The agent does not know that conversation any more: the next process begins another one.
+    pub forgotten: bool,
     pub turn: Option<TurnId>,
     /// How the last turn ended, while no other one began.
     pub last_stop: Option<StopReason>,

@@ -121,6 +121,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::CannotPark { .. }
         | Rejection::AlreadyAlive
         | Rejection::StaleIncarnation
+        | Rejection::OutOfStep { .. }
         | Rejection::WrongAgentState { .. }
         | Rejection::NoSuchTurn
         | Rejection::NotDeliverable

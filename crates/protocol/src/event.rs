@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, AgentBox, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId,
+    Actor, AgentBox, AgentSeq, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId,
     Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId, PermissionMode,
     PromptId, Response, RuleText, Seq, Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
     VariableValue, Variables,
@@ -19,8 +19,24 @@ pub struct Event {
     pub id: EventId,
     pub seq: Seq,
     pub at: Timestamp,
+    /// Everything that the live process of the agent said up to this number is in the journal with this line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<AgentSeq>,
     #[serde(flatten)]
     pub body: EventBody,
+}
+
+/// The last member of an event's data, where what an agent said brought it about.
+const HEARD: &[u8] = b",\"heard\":";
+
+/// The number that [`EventBody::stored_bytes`] wrote. Its member is the last one of the outermost object: the brace at the
+/// end closes that object, and digits before it are the value of a key of it.
+pub fn heard_in(data: &[u8]) -> Option<AgentSeq> {
+    let members = data.strip_suffix(b"}")?;
+    let digits = members.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, number) = members.split_at(members.len() - digits);
+    let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+    before.ends_with(HEARD).then_some(AgentSeq(number))
 }
 
 macro_rules! events {
@@ -54,7 +70,7 @@ macro_rules! events {
                 }
             }
 
-            /// The bytes that are stored and hashed.
+            /// What it says, without what its line adds.
             pub fn data_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
                 match self {
                     $(Self::$variant(data) => serde_json::to_vec(data),)*
@@ -106,6 +122,19 @@ events! {
 }
 
 impl EventBody {
+    /// The bytes that are stored and hashed.
+    pub fn stored_bytes(&self, heard: Option<AgentSeq>) -> Result<Vec<u8>, serde_json::Error> {
+        let mut bytes = self.data_bytes()?;
+        if let Some(heard) = heard
+            && bytes.pop_if(|last| *last == b'}').is_some()
+        {
+            bytes.extend_from_slice(HEARD);
+            bytes.extend_from_slice(heard.to_string().as_bytes());
+            bytes.push(b'}');
+        }
+        Ok(bytes)
+    }
+
     /// The ask that an event is about.
     pub const fn ask(&self) -> Option<InteractionId> {
         match self {
@@ -555,6 +584,12 @@ pub struct SessionStatus {
     /// The agent's own name for this conversation, with which it can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_ref: Option<String>,
+    /// This incarnation is about to be started: there may be a process of it from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
+    /// The agent does not know this conversation any more: the next process begins another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
     /// Its process group, to be checked before anything is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -574,6 +609,8 @@ pub struct SessionStatus {
 /// What became of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessChange {
+    /// Nothing runs yet; whatever runs from now on under this number is this life.
+    Starting { incarnation: Incarnation },
     Began { incarnation: Incarnation, pid: u32 },
     Ended { incarnation: Incarnation },
 }
@@ -583,6 +620,7 @@ impl SessionStatus {
     pub const fn process(&self) -> Option<ProcessChange> {
         match (self.incarnation, self.pid) {
             (Some(incarnation), Some(pid)) => Some(ProcessChange::Began { incarnation, pid }),
+            (Some(incarnation), None) if self.starting => Some(ProcessChange::Starting { incarnation }),
             (Some(incarnation), None) => Some(ProcessChange::Ended { incarnation }),
             (None, _) => None,
         }
@@ -590,11 +628,12 @@ impl SessionStatus {
 
     #[must_use]
     pub fn with_process(self, change: ProcessChange) -> Self {
-        let (incarnation, pid) = match change {
-            ProcessChange::Began { incarnation, pid } => (incarnation, Some(pid)),
-            ProcessChange::Ended { incarnation } => (incarnation, None),
+        let (incarnation, pid, starting) = match change {
+            ProcessChange::Starting { incarnation } => (incarnation, None, true),
+            ProcessChange::Began { incarnation, pid } => (incarnation, Some(pid), false),
+            ProcessChange::Ended { incarnation } => (incarnation, None, false),
         };
-        Self { incarnation: Some(incarnation), pid, ..self }
+        Self { incarnation: Some(incarnation), pid, starting, ..self }
     }
 }
 
@@ -664,6 +703,27 @@ mod tests {
         let asker = r#"{"name":"ci","surface":"api"}"#;
         let read: crate::Asker = serde_json::from_str(asker).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), asker);
+    }
+
+    #[test]
+    fn the_number_of_what_was_heard_reads_back_whatever_an_agent_wrote() {
+        let turn_id: TurnId = format!("trn{ID}").parse().unwrap();
+        let tool_call_id = ToolCallId::new("call").unwrap();
+        for output in [
+            serde_json::json!({ "a": 1, "heard": 7 }),
+            serde_json::json!(",\"heard\":7}"),
+            serde_json::json!({ ",\"heard\"": 7 }),
+            serde_json::json!(7),
+        ] {
+            let result =
+                ToolResult { turn_id, tool_call_id: tool_call_id.clone(), output, is_error: false };
+            let body = EventBody::ToolResult(result);
+            for heard in [None, Some(AgentSeq(1)), Some(AgentSeq(u64::MAX))] {
+                let bytes = body.stored_bytes(heard).unwrap();
+                assert_eq!(heard_in(&bytes), heard, "{}", String::from_utf8_lossy(&bytes));
+                assert_eq!(EventBody::from_data(body.event_type(), &bytes).unwrap(), body);
+            }
+        }
     }
 
     #[test]

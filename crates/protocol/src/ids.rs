@@ -347,6 +347,41 @@ impl fmt::Display for Seq {
 #[schema(value_type = u32)]
 pub struct Incarnation(pub u32);
 
+/// The number of something that an agent said, within one life of its process: from 1, without a gap.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+)]
+#[serde(transparent)]
+#[schema(value_type = u64)]
+pub struct AgentSeq(pub u64);
+
+impl AgentSeq {
+    /// Before the first word.
+    pub const START: Self = Self(0);
+
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for AgentSeq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

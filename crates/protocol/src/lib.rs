@@ -35,10 +35,11 @@ pub use event::{
     ProcessChange, RevokedWhy, SessionArchived, SessionError, SessionInitialised, SessionOpened,
     SessionStatus, SessionUnarchived, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
     ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage, VariablesSet,
+    heard_in,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
-    DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PasskeyId,
+    AgentSeq, DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId, PasskeyId,
     PersonId, PromptId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use meaning::{MayAllow, Meaning, Shell, Subject};

@@ -175,7 +175,7 @@ impl Answered {
             for body in decide(&state, &command, Timestamp::from_micros(1)).expect("it is asked") {
                 fold(
                     &mut state,
-                    &Event { id: EventId::generate(), seq: Seq(seq), at: Timestamp::from_micros(1), body },
+                    &Event { id: EventId::generate(), seq: Seq(seq), at: Timestamp::from_micros(1), heard: None, body },
                 );
             }
         }

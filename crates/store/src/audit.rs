@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use holdstead_core::{Session, State, findable, fold, is_unfinished};
-use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp};
+use holdstead_protocol::{
+    Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp, heard_in,
+};
 
 use crate::chain;
 use crate::db::{Param, Row, Snapshot};
@@ -154,7 +156,7 @@ impl Audit<'_> {
         if let (EventBody::SessionOpened(opened), None) = (&body, &self.opened) {
             self.opened = Some((opened.clone(), line.at));
         }
-        let event = Event { id: line.id, seq: line.seq, at: line.at, body };
+        let event = Event { id: line.id, seq: line.seq, at: line.at, heard: heard_in(data), body };
         fold(&mut self.state, &event);
         if let Some(session) = self.state.session()
             && let Some(found) = findable(session, &event)

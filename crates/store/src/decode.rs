@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use holdstead_core::{Archived, Ask, Head, STATE_VERSION};
 use holdstead_protocol::{
     AgentState, Event, EventBody, EventId, EventType, InteractionId, InteractionRequest, InteractionResponse,
-    OwnerId, Seq, SessionError, SessionId, SessionOpened, Timestamp,
+    OwnerId, Seq, SessionError, SessionId, SessionOpened, Timestamp, heard_in,
 };
 use serde::de::DeserializeOwned;
 
@@ -19,8 +19,10 @@ use crate::{
 
 pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
     let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
-    let body = body(event_type, &row.bytes("data")?)?;
-    Ok(Event { id: EventId::from_uuid(row.id("id")?), seq: seq(row, "seq")?, at: moment(row, "at")?, body })
+    let data = row.bytes("data")?;
+    let (heard, body) = (heard_in(&data), body(event_type, &data)?);
+    let (id, seq, at) = (EventId::from_uuid(row.id("id")?), seq(row, "seq")?, moment(row, "at")?);
+    Ok(Event { id, seq, at, heard, body })
 }
 
 /// An event that cannot be read says so in its place: what follows it can be read.
@@ -31,7 +33,7 @@ pub(crate) fn event_in_place(row: &Row) -> Result<Event, StoreError> {
         let message =
             format!("Event {seq} cannot be read. `holdstead audit verify` says what is wrong with it.");
         let body = EventBody::Error(SessionError { turn_id: None, message });
-        Ok(Event { id: EventId::from_uuid(row.id("id")?), seq, at: moment(row, "at")?, body })
+        Ok(Event { id: EventId::from_uuid(row.id("id")?), seq, at: moment(row, "at")?, heard: None, body })
     })
 }
 

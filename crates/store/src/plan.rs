@@ -190,16 +190,18 @@ impl Draft {
         }
         // All bytes first: an item that does not fit changes nothing.
         let mut lines = Vec::with_capacity(bodies.len());
-        for body in bodies {
-            let data = body.data_bytes().map_err(|error| StoreError::corrupt(error.to_string()))?;
+        let last = bodies.len().saturating_sub(1);
+        for (index, body) in bodies.into_iter().enumerate() {
+            let heard = item.command.heard().filter(|_| index == last);
+            let data = body.stored_bytes(heard).map_err(|error| StoreError::corrupt(error.to_string()))?;
             if data.len() > EVENT_LIMIT {
                 return Err(AppendError::TooLarge { bytes: data.len(), limit: EVENT_LIMIT });
             }
-            lines.push((body, data));
+            lines.push((heard, body, data));
         }
         let mut events = Vec::with_capacity(lines.len());
-        for (index, (body, data)) in lines.into_iter().enumerate() {
-            let event = Event { id: item.event_id(index), seq: self.last_seq.next(), at, body };
+        for (index, (heard, body, data)) in lines.into_iter().enumerate() {
+            let event = Event { id: item.event_id(index), seq: self.last_seq.next(), at, heard, body };
             self.take(item.session, &event, data, salt());
             events.push(event);
         }

@@ -24,6 +24,7 @@ impl Weight {
 pub(crate) fn weigh(command: &Command) -> Weight {
     let none = Weight::default();
     match command {
+        Command::Fenced(fenced) => weigh(&fenced.command),
         Command::Open(opened) => none.add(json(opened)),
         Command::Message(message) => none.add(json(message)),
         Command::Record(outputs) => {
@@ -59,6 +60,8 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Cancel(_)
         | Command::Park { .. }
         | Command::Stay { .. }
+        | Command::Start { .. }
+        | Command::Forget { .. }
         | Command::Delivering { .. }
         | Command::Delivered { .. }
         | Command::Acknowledge { .. }

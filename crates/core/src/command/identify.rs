@@ -14,7 +14,7 @@ pub(crate) fn decide(
     if head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
     }
-    if head.agent_ref.as_deref() == Some(agent_ref) {
+    if head.agent_ref.as_deref() == Some(agent_ref) && !head.forgotten {
         return Ok(Vec::new());
     }
     Ok(vec![EventBody::SessionStatus(SessionStatus {

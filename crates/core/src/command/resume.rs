@@ -1,15 +1,14 @@
-//! A process was started: the first one, or one that goes on where another stopped.
+//! A process was started, after the journal said that it would be.
 
 use holdstead_protocol::{
     AgentBox, AgentState, EventBody, Incarnation, LeftOut, ProcessChange, SessionStatus,
 };
 
-use super::still_open;
 use crate::{Head, Rejection};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resume {
-    /// The number of this life: one more than the last.
+    /// The life that was started.
     pub incarnation: Incarnation,
     pub pid: u32,
     /// What of its folder's own files it was started without.
@@ -18,12 +17,14 @@ pub struct Resume {
 }
 
 pub(crate) fn decide(head: &Head, command: &Resume) -> Result<Vec<EventBody>, Rejection> {
-    still_open(head)?;
-    if head.alive.is_some() {
-        return Err(Rejection::AlreadyAlive);
-    }
-    if command.incarnation.0 != head.incarnations + 1 {
+    // Also if the session ended meanwhile: the process is there, and has to be seen to go.
+    if head.alive != Some(command.incarnation) {
         return Err(Rejection::StaleIncarnation);
+    }
+    match head.pid {
+        None => {}
+        Some(pid) if pid == command.pid => return Ok(Vec::new()),
+        Some(_) => return Err(Rejection::AlreadyAlive),
     }
     let began = ProcessChange::Began { incarnation: command.incarnation, pid: command.pid };
     let status = SessionStatus {
@@ -37,6 +38,7 @@ pub(crate) fn decide(head: &Head, command: &Resume) -> Result<Vec<EventBody>, Re
 /// What an agent with a process is doing.
 pub(super) fn alive_state(head: &Head) -> AgentState {
     match (head.turn, head.blocking) {
+        _ if head.agent == AgentState::Ended => AgentState::Ended,
         (None, _) => AgentState::Idle,
         (Some(_), 0) => AgentState::Running,
         (Some(_), 1..) => AgentState::Waiting,
@@ -50,6 +52,8 @@ pub(super) const fn status(agent: AgentState) -> SessionStatus {
         turn_id: None,
         incarnation: None,
         agent_ref: None,
+        starting: false,
+        forgotten: false,
         pid: None,
         message: None,
         by: None,

@@ -25,6 +25,7 @@ fn the_host_is_woken_for_what_it_must_tell_its_agent() {
     let mut world = World::new();
     assert!(!wakes(&mut world, open()));
     assert!(wakes(&mut world, message(1)));
+    assert!(!wakes(&mut world, start(1, None)));
     assert!(!wakes(&mut world, resume(1)));
     assert!(!wakes(&mut world, Command::Begin { turn_id: turn(1), start: Start::default() }));
     assert!(!wakes(&mut world, ask(approval(1, 1))));
@@ -38,6 +39,7 @@ fn the_host_is_woken_for_what_it_must_tell_its_agent() {
     world.ok(ask(question(3)));
     let withdrawn = Command::Cancel(Cancel::Ask(ask_id(3)));
     assert!(!wakes(&mut world, withdrawn), "the agent withdrew it itself");
+    assert!(wakes(&mut world, Command::Cancel(Cancel::Turn { by: "Ada".to_owned() })));
     assert!(wakes(&mut world, Command::End { name: "ana".to_owned() }));
 }
 
@@ -56,7 +58,7 @@ fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
     assert!(!is_unfinished(&world.session().head));
     world.ok(message(1));
     assert!(is_unfinished(&world.session().head), "a message waits");
-    world.ok(resume(1));
+    world.begins(1);
     world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
     assert!(is_unfinished(&world.session().head), "a turn is under way");
     world.ok(Command::Finish(Finish {

@@ -98,7 +98,7 @@ fn a_death_while_accepted_leaves_the_answer_for_the_next_life() {
     world.ok(exit(1, false));
     assert_eq!(world.session().head.agent, AgentState::Detached);
     world.ok(respond(1, 1, "k", approve()));
-    world.ok(resume(2));
+    world.begins(2);
     world.ok(delivering(1, 2));
 }
 
@@ -110,7 +110,7 @@ fn an_approval_that_may_have_run_is_never_replayed_and_the_person_is_told() {
     world.ok(delivering(1, 1));
     world.ok(exit(1, false));
     assert_eq!(world.ask(1).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
-    world.ok(resume(2));
+    world.begins(2);
     assert_eq!(world.rejected(delivering(1, 2)), Rejection::NotDeliverable);
     let events = world.ok(ask(approval(2, 1)));
     let [EventBody::InteractionRequest(again)] = &events[..] else { panic!("asked again: {events:?}") };
@@ -145,7 +145,7 @@ fn a_question_may_be_answered_again_in_the_next_life_but_not_in_the_same() {
     world.ok(respond(1, 1, "k", answer("SQLite")));
     world.ok(delivering(1, 1));
     world.ok(exit(1, false));
-    world.ok(resume(2));
+    world.begins(2);
     world.ok(delivering(1, 2));
     assert_eq!(world.rejected(delivering(1, 2)), Rejection::NotDeliverable);
 }
@@ -156,7 +156,7 @@ fn an_identical_repeat_gets_the_answer_that_never_arrived_once() {
     world.ok(ask(approval(1, 1)));
     world.ok(respond(1, 1, "k", approve()));
     world.ok(exit(1, false));
-    world.ok(resume(2));
+    world.begins(2);
     let events = world.ok(ask(approval(2, 1)));
     assert!(matches!(
         &events[1],
@@ -193,7 +193,7 @@ fn parked_means_no_process_and_an_answer_waits_for_the_next_one() {
     world.ok(exit(1, true));
     assert_eq!(world.session().head.agent, AgentState::Parked);
     assert_eq!(world.session().head.alive, None);
-    world.ok(resume(2));
+    world.begins(2);
     world.ok(delivering(1, 2));
 }
 
@@ -254,7 +254,7 @@ fn a_turn_goes_on_where_another_life_can_be_told_something() {
     world.ok(last_exit(1, false));
     assert_eq!(world.session().head.agent, AgentState::Detached);
     // An answer that no life was given.
-    world.ok(resume(2));
+    world.begins(2);
     world.ok(respond(1, 1, "k", approve()));
     world.ok(last_exit(2, false));
     assert_eq!(world.session().head.agent, AgentState::Detached);
@@ -268,10 +268,10 @@ fn who_was_parked_and_dies_before_it_was_told_comes_back_to_the_same_call() {
     world.ok(park(1, 1));
     world.ok(exit(1, true));
     world.ok(respond(1, 1, "k", approve()));
-    world.ok(resume(2));
+    world.begins(2);
     world.ok(exit(2, false));
     assert_eq!(world.session().head.agent, AgentState::Parked, "its call is still there");
-    world.ok(resume(3));
+    world.begins(3);
     world.ok(delivering(1, 3));
     world.ok(exit(3, false));
     assert_ne!(world.session().head.agent, AgentState::Parked, "it may have run");

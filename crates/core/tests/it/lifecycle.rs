@@ -8,7 +8,7 @@ use holdstead_protocol::{
     VariableValue, Variables, VariablesSet,
 };
 
-use crate::world::{World, message, open, owner, resume, turn};
+use crate::world::{World, message, open, owner, turn};
 
 fn text(text: &str) -> VariableValue {
     VariableValue::Text(text.to_owned())
@@ -115,7 +115,7 @@ fn the_first_turn_initialises_the_session_once() {
     let mut world = World::new();
     world.ok(open());
     world.ok(message(1));
-    world.ok(resume(1));
+    world.begins(1);
     let events = world.ok(begin(1));
     let [EventBody::SessionInitialised(told), EventBody::SessionStatus(_)] = events.as_slice() else {
         panic!("{events:?}")
@@ -132,7 +132,7 @@ fn an_agent_that_was_never_reached_is_told_again() {
     let mut world = World::new();
     world.ok(open());
     world.ok(message(1));
-    world.ok(resume(1));
+    world.begins(1);
     world.ok(begin(1));
     world.ok(finish(1, StopReason::Failed));
     world.ok(message(2));

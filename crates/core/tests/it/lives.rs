@@ -14,7 +14,9 @@ const QUIET: HeardEnd<'static> =
 #[test]
 fn the_reason_at_the_end_is_what_is_known_of_it() {
     let let_go = "it had nothing to do for an hour; the next message starts it again";
-    let table: [(Gone<'_>, Option<&str>); 9] = [
+    let table: [(Gone<'_>, Option<&str>); 11] = [
+        (Gone::WhileStarting, Some("the gateway that was starting it went away")),
+        (Gone::NotStarted("there is no such program"), Some("there is no such program")),
         (Gone::WithItsGateway, Some("the gateway that hosted it is gone")),
         (Gone::Heard(QUIET), None),
         (Gone::Heard(HeardEnd { code: None, ..QUIET }), None),

@@ -2,6 +2,7 @@
 
 mod attention;
 mod delivery;
+mod fencing;
 mod lifecycle;
 mod lives;
 mod next_step;

@@ -1,7 +1,7 @@
 //! What the host of a session does next, as a table.
 
 use holdstead_core::{
-    Ask, Command, Exit, FailedTurn, Finish, Head, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn,
+    Ask, Cancel, Command, Exit, FailedTurn, Finish, Head, Hosted, Hosting, MAX_FRUITLESS_STARTS, PendingTurn,
     ProcessHere, Start, StartAt, Step, UnconfirmedResult, next_step,
 };
 use holdstead_protocol::{Incarnation, InteractionRequest, Origin, Seq, StopReason, ToolCallId};
@@ -69,22 +69,25 @@ fn a_process_that_is_there_is_attended_to_or_given_the_next_message() {
     let mut world = World::new();
     world.ok(open());
     world.ok(message(1));
-    world.ok(resume(1));
+    world.begins(1);
     let with = |world: &World, process| {
         next_step(&world.session().head, &Hosting { process, ..host(Hosted::ReasksParked, &[]) })
     };
     let next = Step::Begin(PendingTurn { turn_id: turn(1), seq: Seq(2) });
     assert_eq!(with(&world, ProcessHere::Free), next);
-    assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), next, "nothing was written");
     world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
-    assert_eq!(with(&world, ProcessHere::Beginning(turn(1))), Step::SayBegun, "only the reply was lost");
+    assert_eq!(with(&world, ProcessHere::Untold), Step::SayBegun);
     assert_eq!(with(&world, ProcessHere::InTurn), Step::Attend);
     assert_eq!(with(&world, ProcessHere::Free), Step::Nothing, "somebody else's turn");
+    assert_eq!(with(&world, ProcessHere::Starting), Step::Nothing, "it is not there yet");
+    world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
+    assert_eq!(with(&world, ProcessHere::InTurn), Step::Stop, "whoever comes to it reads who wants that");
+    assert_eq!(with(&world, ProcessHere::Stopping), Step::Attend, "it is told once");
     let (turn_id, reason) = (turn(1), StopReason::Completed);
     world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
     assert_eq!(with(&world, ProcessHere::Free), Step::Nothing);
     world.ok(Command::End { name: "ana".to_owned() });
-    for process in [ProcessHere::Free, ProcessHere::InTurn, ProcessHere::Beginning(turn(2))] {
+    for process in [ProcessHere::Free, ProcessHere::InTurn, ProcessHere::Stopping, ProcessHere::Untold] {
         assert_eq!(with(&world, process), Step::Kill);
     }
 }

@@ -20,6 +20,7 @@ use proptest::prelude::*;
 enum Step {
     Message(u8),
     Begin(u8),
+    Start,
     Resume,
     Exit { parked: bool },
     Ask { n: u8, what: u8, kind: u8, handler: bool, deadline: bool },
@@ -49,6 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1..4_u8).prop_map(Step::Message),
         8 => (1..4_u8).prop_map(Step::Begin),
+        12 => Just(Step::Start),
         12 => Just(Step::Resume),
         8 => any::<bool>().prop_map(|parked| Step::Exit { parked }),
         32 => (n.clone(), 0..2_u8, 0..4_u8, any::<bool>(), any::<bool>())
@@ -111,7 +113,8 @@ fn command(world: &World, step: &Step) -> Command {
     match *step {
         Step::Message(n) => message(n),
         Step::Begin(n) => Command::Begin { turn_id: turn(n), start: Start::default() },
-        Step::Resume => resume(lives + 1),
+        Step::Start => start(lives + 1, session.and_then(|session| session.head.turn)),
+        Step::Resume => resume(lives),
         Step::Exit { parked } => {
             // Every other life ends its turn with it.
             let reason = StopReason::Failed;
@@ -250,6 +253,7 @@ fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
             id: holdstead_protocol::EventId::from_uuid(uuid::Uuid::nil()),
             seq: holdstead_protocol::Seq((world.journal.len() + index + 1) as u64),
             at: world.now,
+            heard: None,
             body,
         };
         fold(&mut part, &event);

@@ -321,7 +321,7 @@ fn an_ended_session_refuses_everything_but_looking_back() {
     assert_eq!(world.rejected(message(2)), Rejection::Ended);
     assert_eq!(world.rejected(ask(question(2))), Rejection::Ended);
     assert!(world.ok(ask(question(1))).is_empty(), "asking again finds what became of it");
-    assert_eq!(world.rejected(resume(2)), Rejection::Ended);
+    assert_eq!(world.rejected(start(2, None)), Rejection::Ended);
     let stopped = Rejection::Stopped { by: "ana".to_owned() };
     assert_eq!(world.rejected(respond(1, 1, "k", answer("SQLite"))), stopped);
     assert_eq!(world.rejected(open()), Rejection::AlreadyOpen);

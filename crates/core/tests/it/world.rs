@@ -29,18 +29,19 @@ impl World {
         let mut world = Self::new();
         world.ok(open());
         world.ok(message(1));
-        world.ok(resume(1));
+        world.begins(1);
         world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
         world
     }
 
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Vec<EventBody>, Rejection> {
         let bodies = decide(&self.state, command, self.now)?;
-        for body in &bodies {
+        for (index, body) in bodies.iter().enumerate() {
             let event = Event {
                 id: EventId::from_uuid(Uuid::from_u128(self.journal.len() as u128)),
                 seq: Seq(self.journal.len() as u64 + 1),
                 at: self.now,
+                heard: command.heard().filter(|_| index + 1 == bodies.len()),
                 body: body.clone(),
             };
             assert_eq!(written_and_read(&event.body), event.body, "what is kept is what was decided");
@@ -48,6 +49,12 @@ impl World {
             self.journal.push(event);
         }
         Ok(bodies)
+    }
+
+    /// A process of this life is started, and is up.
+    pub(crate) fn begins(&mut self, n: u32) {
+        self.ok(start(n, self.session().head.turn));
+        self.ok(resume(n));
     }
 
     pub(crate) fn ok(&mut self, command: Command) -> Vec<EventBody> {
@@ -102,6 +109,10 @@ pub(crate) fn message(n: u8) -> Command {
         from: "ana".to_owned(),
         actor: None,
     })
+}
+
+pub(crate) fn start(n: u32, turn: Option<TurnId>) -> Command {
+    Command::Start { incarnation: Incarnation(n), turn }
 }
 
 pub(crate) fn resume(n: u32) -> Command {

@@ -53,7 +53,7 @@ impl World {
     fn push(&mut self, body: EventBody) {
         let seq = self.history.journal.len() as u64 + 1;
         let at = Timestamp::from_micros(i64::try_from(seq * 1_000).unwrap());
-        self.history.journal.push(Event { id: EventId::generate(), seq: Seq(seq), at, body });
+        self.history.journal.push(Event { id: EventId::generate(), seq: Seq(seq), at, heard: None, body });
     }
 
     fn request(&mut self, name: &str, of_call: &str, question: bool, may_have_run: bool) -> PromptId {
