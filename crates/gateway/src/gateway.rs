@@ -293,13 +293,10 @@ impl Gateway {
         self.record(&person.owner, session).await?;
         let (gateway, by) = (self.clone(), person.name.clone());
         // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
-        let stopped = self.inner.tasks.spawn(async move {
-            let cancelled = gateway.append(session, Command::Cancel(Cancel::Turn { by })).await?;
-            if let Some(turn) = cancelled.session.head.turn {
-                gateway.with_task(session, |task| task.interrupt(turn));
-            }
-            Ok(cancelled)
-        });
+        let stopped = self
+            .inner
+            .tasks
+            .spawn(async move { gateway.append(session, Command::Cancel(Cancel::Turn { by })).await });
         let cancelled = stopped.await.unwrap_or(Err(GatewayError::Closing))?;
         let mut closed = Vec::new();
         for event in &cancelled.events {

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, AgentBox, AgentSeq, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant, GrantId,
-    Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId, PermissionMode,
-    PromptId, Response, RuleText, Seq, Settlement, Surface, Timestamp, ToolCallId, Trust, TrustId, TurnId,
-    VariableValue, Variables,
+    Actor, AgentBox, AgentSeq, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant,
+    GrantId, Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId,
+    PermissionMode, PromptId, Response, RuleText, Seq, Settlement, Surface, Timestamp, ToolCallId, Trust,
+    TrustId, TurnId, VariableValue, Variables,
 };
 
 /// One line of a session's journal.
@@ -610,9 +610,16 @@ pub struct SessionStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessChange {
     /// Nothing runs yet; whatever runs from now on under this number is this life.
-    Starting { incarnation: Incarnation },
-    Began { incarnation: Incarnation, pid: u32 },
-    Ended { incarnation: Incarnation },
+    Starting {
+        incarnation: Incarnation,
+    },
+    Began {
+        incarnation: Incarnation,
+        pid: u32,
+    },
+    Ended {
+        incarnation: Incarnation,
+    },
 }
 
 impl SessionStatus {
@@ -715,8 +722,7 @@ mod tests {
             serde_json::json!({ ",\"heard\"": 7 }),
             serde_json::json!(7),
         ] {
-            let result =
-                ToolResult { turn_id, tool_call_id: tool_call_id.clone(), output, is_error: false };
+            let result = ToolResult { turn_id, tool_call_id: tool_call_id.clone(), output, is_error: false };
             let body = EventBody::ToolResult(result);
             for heard in [None, Some(AgentSeq(1)), Some(AgentSeq(u64::MAX))] {
                 let bytes = body.stored_bytes(heard).unwrap();

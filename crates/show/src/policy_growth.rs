@@ -175,7 +175,13 @@ impl Answered {
             for body in decide(&state, &command, Timestamp::from_micros(1)).expect("it is asked") {
                 fold(
                     &mut state,
-                    &Event { id: EventId::generate(), seq: Seq(seq), at: Timestamp::from_micros(1), heard: None, body },
+                    &Event {
+                        id: EventId::generate(),
+                        seq: Seq(seq),
+                        at: Timestamp::from_micros(1),
+                        heard: None,
+                        body,
+                    },
                 );
             }
         }

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use holdstead_core::{Session, State, findable, fold, is_unfinished};
-use holdstead_protocol::{
-    Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp, heard_in,
-};
+use holdstead_protocol::{Event, EventBody, InteractionId, SessionId, SessionOpened, Timestamp, heard_in};
 
 use crate::chain;
 use crate::db::{Param, Row, Snapshot};

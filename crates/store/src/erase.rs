@@ -175,7 +175,10 @@ pub(crate) fn erased(opened: &SessionOpened) -> Result<Head, StoreError> {
     let body = EventBody::SessionOpened(opened.clone());
     let at = Timestamp::from_micros(0);
     let mut state = State::Unopened;
-    fold(&mut state, &Event { id: EventId::from_uuid(uuid::Uuid::nil()), seq: Seq(1), at, heard: None, body });
+    fold(
+        &mut state,
+        &Event { id: EventId::from_uuid(uuid::Uuid::nil()), seq: Seq(1), at, heard: None, body },
+    );
     match state {
         State::Opened(session) => Ok(Head { agent: AgentState::Ended, ..Head::clone(&session.head) }),
         State::Unopened => Err(StoreError::corrupt("a session that nothing opens")),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdstead_core::Head;
-use holdstead_protocol::{Seq, TurnId};
+use holdstead_protocol::Seq;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 #[derive(Debug, Clone, Default)]
@@ -15,7 +15,6 @@ pub(crate) struct SessionHandle {
 struct Shared {
     notify: Notify,
     woken: Mutex<Woken>,
-    interrupted: Mutex<Option<TurnId>>,
     /// Its place among those that a gateway takes up when it starts.
     place: Mutex<Option<OwnedSemaphorePermit>>,
 }
@@ -70,12 +69,6 @@ impl SessionHandle {
         *self.woken() = Woken::Look;
     }
 
-    /// A person stops this turn, and no other that may follow it.
-    pub(crate) fn interrupt(&self, turn: TurnId) {
-        *self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(turn);
-        self.shared.notify.notify_one();
-    }
-
     pub(super) async fn told(&self) {
         self.shared.notify.notified().await;
     }
@@ -84,12 +77,7 @@ impl SessionHandle {
         std::mem::take(&mut *self.woken())
     }
 
-    pub(super) fn take_interrupt(&self) -> Option<TurnId> {
-        self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
     pub(crate) fn is_quiet(&self) -> bool {
-        let interrupted = self.shared.interrupted.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(*self.woken(), Woken::No) && interrupted.is_none()
+        matches!(*self.woken(), Woken::No)
     }
 }

@@ -23,10 +23,7 @@ impl SessionTask {
         match (event, turn) {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
             (AgentEvent::Ready { agent_ref }, _) => self.identified(agent_ref).await,
-            (AgentEvent::Forgotten, _) => {
-                self.forgotten = true;
-                Ok(())
-            }
+            (AgentEvent::Forgotten, _) => self.forgot().await,
             (AgentEvent::Error { message }, turn_id) => {
                 self.now(Output::Error(SessionError { turn_id, message: message.clone() }));
                 Ok(())
@@ -176,7 +173,13 @@ impl SessionTask {
         let Some(process) = &self.process else { return Ok(()) };
         let agent_ref = agent_ref.to_owned();
         let command = Command::Identify { incarnation: process.incarnation, agent_ref };
-        self.forgotten = false;
+        self.unless_refused(command).await?;
+        Ok(())
+    }
+
+    async fn forgot(&mut self) -> Result<(), GatewayError> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let command = Command::Forget { incarnation: process.incarnation };
         self.unless_refused(command).await?;
         Ok(())
     }

@@ -55,8 +55,6 @@ pub(crate) struct SessionTask {
     /// Inputs of calls that were shown with their secrets masked: the agent goes on with what it asked about.
     unmasked: HashMap<ToolCallId, Value>,
     fruitless_starts: u32,
-    /// The agent does not know its conversation any more: the next process begins another one.
-    forgotten: bool,
 }
 
 impl SessionTask {
@@ -75,7 +73,6 @@ impl SessionTask {
             trouble: Trouble::default(),
             unmasked: HashMap::new(),
             fruitless_starts: 0,
-            forgotten: false,
         };
         (task, handle)
     }
@@ -83,7 +80,6 @@ impl SessionTask {
     pub(crate) async fn run(mut self) {
         let shutdown = self.gateway.shutdown_token();
         while !shutdown.is_cancelled() {
-            self.take_interrupt();
             let patience = self.process.as_ref().and_then(Process::patience_ends);
             let idle = self.process.as_ref().and_then(Process::idle_ends);
             if let Some(rested) = self.trouble.resting_until() {
@@ -164,15 +160,6 @@ impl SessionTask {
         }
     }
 
-    fn take_interrupt(&mut self) {
-        if let Some(turn) = self.handle.take_interrupt()
-            && let Some(process) = self.process.as_mut()
-            && process.turn == Some(turn)
-        {
-            process.stop_turn();
-        }
-    }
-
     /// Does what the journal asks for. If that fails it is not forgotten.
     async fn look_again(&mut self, told: Option<(Seq, Head)>) {
         let result = self.advance(told).await;
@@ -206,6 +193,14 @@ impl SessionTask {
                     process.let_go = true;
                     process.kill();
                 }
+                Ok(())
+            }
+            Step::Stop => {
+                if let Some(process) = &mut self.process {
+                    process.stop_turn();
+                }
+                // Its asks are closed by now, and it waits for others.
+                self.handle.wake();
                 Ok(())
             }
             Step::SeeGone { incarnation, pid } => self.see_gone(incarnation, pid).await,
@@ -246,8 +241,11 @@ impl SessionTask {
         let process = match &self.process {
             None => ProcessHere::None,
             Some(process) if process.is_leaving() => ProcessHere::Leaving,
+            Some(Process { turn: Some(_), stop_by: Some(_), .. }) => ProcessHere::Stopping,
             Some(Process { turn: Some(_), .. }) => ProcessHere::InTurn,
-            Some(Process { beginning: Some((turn, _)), .. }) => ProcessHere::Beginning(*turn),
+            Some(Process { beginning: Some((turn, _)), .. }) if record.state.turn == Some(*turn) => {
+                ProcessHere::Untold
+            }
             Some(process) if process.is_idle() => ProcessHere::Idle,
             Some(_) => ProcessHere::Free,
         };
@@ -258,7 +256,7 @@ impl SessionTask {
             // One that this gateway does not know fails to start, and says so.
             Ok(Reasks::Any) | Err(_) => Hosted::ReasksAll,
         };
-        let (forgotten, fruitless_starts) = (self.forgotten, self.fruitless_starts);
+        let (forgotten, fruitless_starts) = (record.state.forgotten, self.fruitless_starts);
         Hosting { agent, process, forgotten, fruitless_starts, first_message, untold }
     }
 

@@ -90,14 +90,16 @@ pub(super) enum Heard {
 }
 
 impl Process {
-    /// Nothing, if what it was started for was over before it was up.
+    /// The journal has it before anything runs.
     pub(super) async fn start(
         gateway: &Gateway,
         record: SessionRecord,
+        incarnation: Incarnation,
         at: ResumeAt,
-    ) -> Result<Option<Self>, GatewayError> {
+    ) -> Result<Self, GatewayError> {
         let driver = gateway.driver(&record.opened.agent)?;
-        let incarnation = Incarnation(record.state.incarnations + 1);
+        let turn = record.state.turn;
+        gateway.append(record.id, Command::Start { incarnation, turn }).await?;
         let tool_server = gateway.tool_server(&record, incarnation).await?;
         let opened = record.opened;
         let cwd = opened.cwd.map_or_else(|| PathBuf::from("."), PathBuf::from);
@@ -116,14 +118,10 @@ impl Process {
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
         let agent = driver.start(launch).await?;
-        // If this is refused, the agent is dropped, and its process with it.
         let resume =
             Command::Resume(Resume { incarnation, pid: agent.pid, left_out, boxed: agent.boxed.clone() });
-        let turn = gateway.append(record.id, resume).await?.session.head.turn;
-        if turn != record.state.turn {
-            return Ok(None);
-        }
-        Ok(Some(Self {
+        gateway.append(record.id, resume).await?;
+        Ok(Self {
             incarnation,
             capabilities: driver.capabilities(),
             turn,
@@ -143,7 +141,7 @@ impl Process {
             killed: false,
             agent,
             writing: FuturesOrdered::new(),
-        }))
+        })
     }
 
     /// What happens next. Never, without a process. It is not listened to while what it said before piles up.

@@ -42,7 +42,7 @@ impl SessionTask {
     /// The message that the turn began with, for an agent that has forgotten it.
     pub(super) async fn first_message(&mut self, head: &Head) -> Result<Option<String>, GatewayError> {
         match head.turn {
-            Some(turn) if self.forgotten && self.process.is_none() => self.said_in(turn).await,
+            Some(turn) if head.forgotten && self.process.is_none() => self.said_in(turn).await,
             Some(_) | None => Ok(None),
         }
     }
@@ -54,14 +54,14 @@ impl SessionTask {
         incarnation: Incarnation,
         pid: Option<u32>,
     ) -> Result<(), GatewayError> {
-        if let Some(pid) = pid {
-            let life = life(self.session, incarnation);
-            let gone = tokio::task::spawn_blocking(move || host::end(pid, &life)).await;
-            if !gone.unwrap_or(false) {
-                return Err(GatewayError::StillAlive { pid });
-            }
+        let life = life(self.session, incarnation);
+        // Nobody wrote down the number of a process that was only being started.
+        let found = move || pid.or_else(|| host::find(&life)).filter(|pid| !host::end(*pid, &life));
+        if let Some(pid) = tokio::task::spawn_blocking(found).await.unwrap_or(pid) {
+            return Err(GatewayError::StillAlive { pid });
         }
-        self.gone(incarnation, Gone::WithItsGateway).await
+        let gone = if pid.is_some() { Gone::WithItsGateway } else { Gone::WhileStarting };
+        self.gone(incarnation, gone).await
     }
 
     pub(super) async fn start(
@@ -70,7 +70,7 @@ impl SessionTask {
         at: StartAt,
         untold: Untold,
     ) -> Result<(), GatewayError> {
-        let turn = record.state.turn;
+        let (turn, incarnation) = (record.state.turn, Incarnation(record.state.incarnations + 1));
         let (resume_at, words) = match at {
             StartAt::OpenAsks => (ResumeAt::OpenAsks, None),
             StartAt::NextMessage => (ResumeAt::NextMessage, None),
@@ -81,7 +81,7 @@ impl SessionTask {
                 (ResumeAt::NextMessage, Some(words))
             }
         };
-        if self.forgotten {
+        if record.state.forgotten {
             record.state.agent_ref = None;
         }
         let left_out = match record.state.incarnations {
@@ -92,20 +92,21 @@ impl SessionTask {
             // It was told when the first process was started.
             _ => None,
         };
-        match Process::start(&self.gateway, record, resume_at).await {
+        match Process::start(&self.gateway, record, incarnation, resume_at).await {
             Ok(mut process) => {
                 if let Some(message) = left_out {
                     self.now(Output::Error(SessionError { turn_id: turn, message }));
                 }
-                if let (Some(process), Some(words)) = (&mut process, words) {
+                if let Some(words) = words {
                     process.loss = Some(Loss { words, carried: Vec::new(), left: untold.asks.into() });
                 }
                 self.fruitless_starts += 1;
-                self.process = process;
+                self.process = Some(process);
                 self.handle.wake();
                 Ok(())
             }
             Err(error @ GatewayError::Start(_)) => {
+                self.gone(incarnation, Gone::NotStarted(&error.to_string())).await?;
                 self.fruitless_starts += 1;
                 match after_start_error(turn, self.fruitless_starts) {
                     AfterStartError::TryAgain => Err(error),
@@ -152,7 +153,9 @@ impl SessionTask {
         self.gateway.end_agent_token(self.session, incarnation).await?;
         // Before the end is known: whoever takes this up after a crash does it again.
         self.leave_tool_asks(Over::Life(incarnation)).await?;
-        let exit = Command::Exit(exit(incarnation, gone, self.forgotten));
+        let record = self.gateway.inner.journal.session(self.session).await?;
+        let forgotten = record.is_some_and(|record| record.state.forgotten);
+        let exit = Command::Exit(exit(incarnation, gone, forgotten));
         let appended = self.unless_refused(exit).await?;
         let events = appended.map(|appended| appended.events).unwrap_or_default();
         if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {

@@ -216,7 +216,9 @@ impl Talk {
 
     pub(crate) async fn status(&mut self, agent: AgentState) -> SessionStatus {
         self.until(|body| match body {
-            EventBody::SessionStatus(status) if status.agent == agent => Some(status.clone()),
+            EventBody::SessionStatus(status) if status.agent == agent && !status.starting => {
+                Some(status.clone())
+            }
             _ => None,
         })
         .await

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use holdstead_core::{Cancel, Command, Resume};
-use holdstead_protocol::{AgentBox, EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdstead_core::{Cancel, Command};
+use holdstead_protocol::{EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
 use holdstead_store::{
     AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, SessionsOnly, StoreError,
@@ -317,12 +317,7 @@ pub(crate) async fn a_panic_fails_its_item_alone(fixture: &Fixture) {
     let pending: Vec<_> = (0..20)
         .map(|number| {
             let command = if number == 7 {
-                Command::Resume(Resume {
-                    incarnation: Incarnation(1),
-                    pid: 1,
-                    left_out: None,
-                    boxed: AgentBox::Landlock,
-                })
+                Command::Start { incarnation: Incarnation(1), turn: None }
             } else {
                 say(&number.to_string())
             };

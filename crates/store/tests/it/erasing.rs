@@ -1,7 +1,7 @@
 //! What was said can go; that it was said stays, and the chain still holds.
 
 use holdstead_core::{Command, STATE_VERSION};
-use holdstead_protocol::{AgentBox, AgentState, InteractionId, Seq, SessionId};
+use holdstead_protocol::{AgentState, InteractionId, Seq, SessionId};
 use holdstead_store::{AskFilter, AskQuery, EraseError, Fault, Heads, Journal, verify_export};
 
 use crate::audit::journal_of_seven;
@@ -17,13 +17,8 @@ pub(crate) async fn only_what_has_ended_is_erased(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "alive").await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::NotEnded)));
-    let resume = holdstead_core::Resume {
-        incarnation: holdstead_protocol::Incarnation(1),
-        pid: 1,
-        left_out: None,
-        boxed: AgentBox::Landlock,
-    };
-    journal.append(session, Command::Resume(resume)).await.expect("a process");
+    let start = Command::Start { incarnation: holdstead_protocol::Incarnation(1), turn: None };
+    journal.append(session, start).await.expect("a process may be there");
     end(journal, session).await;
     assert!(matches!(journal.erase(session, "ada").await, Err(EraseError::StillGoing)));
     let nowhere = SessionId::generate(&owner());

@@ -129,6 +129,8 @@ pub(crate) async fn sessions_are_found_by_what_their_agents_do(fixture: &Fixture
                 let resume =
                     Resume { incarnation: Incarnation(1), pid: 1, left_out: None, boxed: AgentBox::Landlock };
                 journal.append(session, message("go")).await.expect("a message");
+                let start = Command::Start { incarnation: Incarnation(1), turn: None };
+                journal.append(session, start).await.expect("a start");
                 journal.append(session, Command::Resume(resume)).await.expect("a process");
                 expected.insert(0, session);
             }
@@ -206,13 +208,8 @@ pub(crate) async fn what_needs_looking_after_is_found(fixture: &Fixture) {
     let said = open(journal, "said").await;
     let alive = open(journal, "alive").await;
     journal.append(said, message("hello")).await.expect("a message");
-    let resume = Command::Resume(Resume {
-        incarnation: Incarnation(1),
-        pid: 1,
-        left_out: None,
-        boxed: AgentBox::Landlock,
-    });
-    journal.append(alive, resume).await.expect("a process");
+    let start = Command::Start { incarnation: Incarnation(1), turn: None };
+    journal.append(alive, start).await.expect("a process may be there");
     let mut expected = [said, alive];
     expected.sort();
     assert_eq!(ids().await, expected);
