@@ -30,6 +30,11 @@ export type AgentBox = {
 };
 
 /**
+ * The number of something that an agent said, within one life of its process: from 1, without a gap.
+ */
+export type AgentSeq = number;
+
+/**
  * What the agent's process is doing.
  */
 export type AgentState = 'idle' | 'running' | 'waiting' | 'parking' | 'parked' | 'detached' | 'ended';
@@ -594,6 +599,7 @@ export type Erased = {
  */
 export type Event = EventBody & {
     at: Timestamp;
+    heard?: AgentSeq | null;
     id: EventId;
     seq: Seq;
 };
@@ -1943,6 +1949,10 @@ export type SessionStatus = {
      * The person who wanted it: stopped the turn, or ended the session.
      */
     by?: string | null;
+    /**
+     * The agent does not know this conversation any more: the next process begins another one.
+     */
+    forgotten?: boolean;
     incarnation?: Incarnation | null;
     leftOut?: LeftOut | null;
     message?: string | null;
@@ -1950,6 +1960,10 @@ export type SessionStatus = {
      * Its process group, to be checked before anything is resumed.
      */
     pid?: number | null;
+    /**
+     * This incarnation is about to be started: there may be a process of it from now on.
+     */
+    starting?: boolean;
     turnId?: TurnId | null;
 };
 
