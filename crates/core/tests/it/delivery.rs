@@ -130,7 +130,7 @@ fn more_that_may_have_run_than_is_remembered_makes_any_call_a_persons() {
         assert_eq!(world.ok(by_rule(n)).len(), 2, "allowed without a person");
         world.ok(delivering(n, life));
         world.ok(exit(life, false));
-        world.ok(resume(life + 1));
+        world.begins(life + 1);
         assert_eq!(world.session().head.may_have_run == MayHaveRun::Any, n == 33, "{n}");
     }
     let events = world.ok(by_rule(200));

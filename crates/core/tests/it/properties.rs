@@ -20,20 +20,46 @@ use proptest::prelude::*;
 enum Step {
     Message(u8),
     Begin(u8),
-    Start,
+    /// A process is about to be started, or was.
     Resume,
-    Exit { parked: bool },
-    Ask { n: u8, what: u8, kind: u8, handler: bool, deadline: bool },
-    AskByRule { n: u8, what: u8 },
-    Respond { n: u8, old_prompt: bool, key: u8, draft: u8 },
-    Outcome { n: u8, verdict: u8, timeout: bool },
+    Exit {
+        parked: bool,
+    },
+    Ask {
+        n: u8,
+        what: u8,
+        kind: u8,
+        handler: bool,
+        deadline: bool,
+    },
+    AskByRule {
+        n: u8,
+        what: u8,
+    },
+    Respond {
+        n: u8,
+        old_prompt: bool,
+        key: u8,
+        draft: u8,
+    },
+    Outcome {
+        n: u8,
+        verdict: u8,
+        timeout: bool,
+    },
     Queue(u8),
-    Expire { n: u8, hold: bool },
+    Expire {
+        n: u8,
+        hold: bool,
+    },
     CancelAsk(u8),
     CancelTurn,
     Park(u8),
     Stay,
-    Delivering { n: u8, old_life: bool },
+    Delivering {
+        n: u8,
+        old_life: bool,
+    },
     Delivered(u8),
     Acknowledge(u8),
     Retell(u8),
@@ -50,8 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1..4_u8).prop_map(Step::Message),
         8 => (1..4_u8).prop_map(Step::Begin),
-        12 => Just(Step::Start),
-        12 => Just(Step::Resume),
+        24 => Just(Step::Resume),
         8 => any::<bool>().prop_map(|parked| Step::Exit { parked }),
         32 => (n.clone(), 0..2_u8, 0..4_u8, any::<bool>(), any::<bool>())
             .prop_map(|(n, what, kind, handler, deadline)| Step::Ask { n, what, kind, handler, deadline }),
@@ -113,8 +138,10 @@ fn command(world: &World, step: &Step) -> Command {
     match *step {
         Step::Message(n) => message(n),
         Step::Begin(n) => Command::Begin { turn_id: turn(n), start: Start::default() },
-        Step::Start => start(lives + 1, session.and_then(|session| session.head.turn)),
-        Step::Resume => resume(lives),
+        Step::Resume => match session.map(|session| &session.head) {
+            Some(head) if head.alive.is_none() => start(lives + 1, head.turn),
+            Some(_) | None => resume(lives),
+        },
         Step::Exit { parked } => {
             // Every other life ends its turn with it.
             let reason = StopReason::Failed;

@@ -254,6 +254,7 @@ pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {
         actor: None,
     };
     journal.append(session, Command::Message(said)).await.expect("said");
+    journal.append(session, Command::Start { incarnation, turn: None }).await.expect("a start");
     let resume = Resume { incarnation, pid: 1, left_out: None, boxed: AgentBox::Landlock };
     journal.append(session, Command::Resume(resume)).await.expect("a process");
     journal.append(session, Command::Begin { turn_id, start: Start::default() }).await.expect("a turn");
