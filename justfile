@@ -100,6 +100,11 @@ show-routes: _shows
 show-growth: _shows
     scripts/postgres with {{ proof }} growth
 
+# Latency of ask, answer and inbox with up to a million open asks of 1,000 owners, and the gateway's memory. Takes minutes;
+# another largest number can be given.
+show-open-asks *largest: _shows
+    scripts/postgres with {{ proof }} open-asks "$@"
+
 # A decision found among 100,000 on each store, and what the index costs whoever writes. Takes minutes.
 show-search: _shows
     scripts/postgres with {{ proof }} search

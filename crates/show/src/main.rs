@@ -28,6 +28,7 @@ mod kill;
 mod latency;
 mod lifecycle;
 mod mcp;
+mod open_asks;
 mod policy_growth;
 mod policy_lines;
 mod policy_speed;
@@ -71,6 +72,7 @@ async fn main() -> ExitCode {
         "growth" => growth::show().await,
         // Not a show: what `web/shows/desk.mjs` looks for something in.
         "fill-decisions" => growth::fill().await,
+        "open-asks" => open_asks::show().await,
         "search" => search::show().await,
         "kill" => kill::show().await,
         "reconnect" => reconnect::show().await,
