@@ -100,10 +100,9 @@ show-routes: _shows
 show-growth: _shows
     scripts/postgres with {{ proof }} growth
 
-# Latency of ask, answer and inbox with up to a million open asks of 1,000 owners, and the gateway's memory. Takes minutes;
-# another largest number can be given.
-show-open-asks *largest: _shows
-    scripts/postgres with {{ proof }} open-asks "$@"
+# Latency of ask, answer and inbox, and the gateway's memory, from 1,000 to so many open asks of 1,000 owners. Takes minutes.
+show-open-asks largest="1000000": _shows
+    scripts/postgres with {{ proof }} open-asks {{ largest }}
 
 # A decision found among 100,000 on each store, and what the index costs whoever writes. Takes minutes.
 show-search: _shows
