@@ -18,8 +18,8 @@ pub mod scripted;
 
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
-    Agent, AgentEvent, AgentExit, AgentInput, AgentSide, Ask, Driver, DriverCapabilities, FoundFiles, Launch,
-    Outgoing, ProjectFiles, Reasks, Resolution, ResumeAt, ResumePoint, Sent, StartError, ToolServer, TurnEnd,
-    TurnEnds, WriteError,
+    Agent, AgentInput, AgentSide, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks,
+    ResumeAt, ResumePoint, Sent, StartError, ToolServer, TurnEnds, WriteError,
 };
+pub use holdstead_protocol::runner::{AgentEvent, AgentExit, Ask, Outgoing, Resolution, TurnEnd};
 pub use program::{Program, find_program};

@@ -15,9 +15,10 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::driver::{Agent, AgentEvent, AgentExit, AgentSide, Outgoing, Sent, StartError, WriteError};
+use crate::driver::{Agent, AgentSide, Sent, StartError, WriteError};
 use crate::host::{self, Hosted};
 use crate::lines::{Line, Lines};
+use crate::{AgentEvent, AgentExit, Outgoing};
 
 /// The longest line that we read.
 const LINE_LIMIT: usize = 8 * 1024 * 1024;

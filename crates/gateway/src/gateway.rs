@@ -27,6 +27,7 @@ use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
+use crate::runner::Runner;
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
 use crate::{
@@ -99,7 +100,8 @@ pub struct Gateway {
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
-    drivers: Vec<Arc<dyn Driver>>,
+    /// The agents of this machine.
+    pub(crate) runner: Arc<Runner>,
     pub(crate) access: Arc<Access>,
     pub(crate) challenges: Challenges,
     pub(crate) hub: Hub,
@@ -113,6 +115,8 @@ pub(crate) struct Inner {
     /// Told when an ask with a deadline was opened.
     pub(crate) new_deadline: Notify,
     pub(crate) shutdown: CancellationToken,
+    /// Cancelled when it does not speak for any session any more.
+    pub(crate) silent: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
 
@@ -127,6 +131,15 @@ impl Gateway {
     pub async fn start(
         journal: Arc<dyn Journal>,
         drivers: Vec<Arc<dyn Driver>>,
+        config: GatewayConfig,
+    ) -> Result<Self, GatewayError> {
+        Self::start_with(journal, Arc::new(Runner::new(drivers)), config).await
+    }
+
+    /// The same, with agents that may be running already.
+    pub async fn start_with(
+        journal: Arc<dyn Journal>,
+        runner: Arc<Runner>,
         mut config: GatewayConfig,
     ) -> Result<Self, GatewayError> {
         // A registered tool takes the place of one that we have.
@@ -136,7 +149,7 @@ impl Gateway {
         let inner = Inner {
             journal,
             config,
-            drivers,
+            runner,
             access: Arc::default(),
             challenges: Challenges::default(),
             hub: Hub::default(),
@@ -148,6 +161,7 @@ impl Gateway {
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
             shutdown: CancellationToken::new(),
+            silent: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         let gateway = Self { inner: Arc::new(inner) };
@@ -167,6 +181,12 @@ impl Gateway {
         self.write_all_earlier().await;
     }
 
+    /// Speaks for no session from now on, in the middle of whatever it does. Agents go on, and what they say waits for
+    /// whoever speaks for them next. People are served as before.
+    pub fn stop_speaking(&self) {
+        self.inner.silent.cancel();
+    }
+
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.inner.journal
     }
@@ -178,7 +198,7 @@ impl Gateway {
 
     /// The agents that can be hosted, and what each needs on this machine.
     pub fn agents(&self) -> Vec<HostedAgent> {
-        let agents = self.inner.drivers.iter().map(|driver| {
+        let agents = self.drivers().iter().map(|driver| {
             let missing = driver.program().filter(|program| program.find().is_none());
             HostedAgent {
                 name: driver.name().to_owned(),
@@ -407,12 +427,12 @@ impl Gateway {
     }
 
     pub(crate) fn drivers(&self) -> &[Arc<dyn Driver>] {
-        &self.inner.drivers
+        self.inner.runner.drivers()
     }
 
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
-        let found = self.inner.drivers.iter().find(|driver| driver.name() == name);
-        let known: Vec<_> = self.inner.drivers.iter().map(|driver| driver.name()).collect();
+        let found = self.drivers().iter().find(|driver| driver.name() == name);
+        let known: Vec<_> = self.drivers().iter().map(|driver| driver.name()).collect();
         found.cloned().ok_or_else(|| GatewayError::NoAgent {
             name: name.to_owned(),
             known: match known.as_slice() {

@@ -24,13 +24,19 @@ impl Gateway {
     /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
     /// about to go cannot miss it.
     pub(crate) fn with_task(&self, session: SessionId, tell: impl FnOnce(&SessionHandle)) {
-        if self.inner.shutdown.is_cancelled() {
+        if self.inner.shutdown.is_cancelled() || self.inner.silent.is_cancelled() {
             return;
         }
         let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = sessions.entry(session).or_insert_with(|| {
             let (task, handle) = SessionTask::new(self.clone(), session);
-            self.inner.tasks.spawn(task.run());
+            let silent = self.inner.silent.clone();
+            self.inner.tasks.spawn(async move {
+                tokio::select! {
+                    () = silent.cancelled() => {}
+                    () = task.run() => {}
+                }
+            });
             handle
         });
         tell(handle);

@@ -16,6 +16,7 @@ mod person;
 mod policy;
 mod problem;
 mod response;
+pub mod runner;
 pub mod shape;
 pub mod socket;
 mod state;

@@ -1,4 +1,6 @@
-//! The words in which whoever speaks to an agent tells what its calls mean. They never leave the process.
+//! The words in which whoever speaks to an agent tells what its calls mean.
+
+use serde::{Deserialize, Serialize};
 
 /// What the driver says of a tool's input. A field that it does not name asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,8 @@ pub enum Shell {
 }
 
 /// What may decide about a call besides a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MayAllow {
     /// Nothing. A rule may still deny it.
     PersonOnly,

@@ -11,4 +11,5 @@ mod properties;
 mod put_aside;
 mod rules;
 mod secrets;
+mod two_speakers;
 mod world;

@@ -1,23 +1,27 @@
 //! The asks of the agent: opened for a person, and told what became of them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_agents::{Ask, Resolution};
 use holdstead_core::policy::Judgement;
 use holdstead_core::{Command, Head, Output, Rejection, Request, asking, waits_for};
 use holdstead_protocol::{
-    AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation, InteractionId,
-    InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told, ToolCallId,
+    AgentSeq, AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation,
+    InteractionId, InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told,
+    ToolCallId,
 };
 use holdstead_store::AskRecord;
 use serde_json::Value;
 
 use super::SessionTask;
-use super::calls::Route;
-use super::process::Written;
+use super::calls::{Route, resolution};
+use super::journal::ask_of;
+use super::process::{Asked, Process};
 use crate::GatewayError;
 use crate::policy::{Judged, named, offered};
+use crate::said::Said;
 use crate::secrets::Revealed;
 
 /// The words for an agent whose ask closed without any of its own.
@@ -27,46 +31,70 @@ pub(super) const QUEUED: &str = "The question is queued. Go on; the answer will 
 
 impl SessionTask {
     /// The agent makes a call, or needs a person.
-    pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
+    pub(super) async fn ask(&mut self, ask: Ask, made: &Said) -> Result<(), GatewayError> {
         let tool_call_id = ask.tool_call_id.clone();
-        match self.decide_or_ask(ask).await {
+        match self.decide_or_ask(ask, made).await {
             Ok(()) => Ok(()),
+            Err(GatewayError::Rejected(
+                rejection @ (Rejection::OutOfStep { .. } | Rejection::StaleIncarnation),
+            )) => {
+                self.is_refused(&rejection);
+                Ok(())
+            }
             // The store is away, or the gateway is going: it is asked when they are back.
             Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => Err(error),
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
             Err(error) => {
                 let message = not_shown(&error);
-                let turn_id = self.process.as_mut().and_then(|process| {
-                    process.resolve(&tool_call_id, Resolution::Closed { message: message.clone() }, None);
+                let turn_id = self.process.as_ref().and_then(|process| {
+                    process.reply(&tool_call_id, Resolution::Closed { message: message.clone() });
                     process.turn
                 });
-                self.now(Output::Error(SessionError { turn_id, message }));
+                self.now(made.number, Output::Error(SessionError { turn_id, message }));
                 Ok(())
             }
         }
     }
 
-    async fn decide_or_ask(&mut self, ask: Ask) -> Result<(), GatewayError> {
+    async fn decide_or_ask(&mut self, ask: Ask, made: &Said) -> Result<(), GatewayError> {
+        if self.process.as_ref().is_some_and(Process::is_repeated)
+            && let Some(decision) = self.decision_on(&ask.tool_call_id).await?
+        {
+            if let Some(process) = &self.process {
+                process.reply(&ask.tool_call_id, resolution(&ask, &decision));
+            }
+            return Ok(());
+        }
         let judged = self.judge(&ask).await?;
         if let Route::Decide(decision) = self.route(&ask, &judged.judgement).await? {
             return self.decided(&ask, decision).await;
         }
         self.keep_words().await?;
         let tool_call_id = ask.tool_call_id.clone();
-        let interaction_id = self.open_ask(ask, &judged).await?;
+        let opened = self.open_ask(ask, &judged, made).await?;
         if let Some(process) = self.process.as_mut() {
-            process.last_ask.insert(tool_call_id.clone(), interaction_id);
-            process.asked.insert(tool_call_id, interaction_id);
+            match opened {
+                Some(ask) => drop(process.asked.insert(tool_call_id, Asked { ask, made: made.number })),
+                None => drop(process.running.said().replied(made.number)),
+            }
         }
         self.handle.wake();
         Ok(())
     }
 
-    /// Opens the ask, or finds the one that this very call opened in an earlier life of the agent.
-    async fn open_ask(&mut self, ask: Ask, judged: &Judged) -> Result<InteractionId, GatewayError> {
+    /// Opens the ask, or finds the one that this very call opened before: in an earlier life of the agent, or under an
+    /// earlier task. Nothing, if that is over: a dead ask is not answered.
+    async fn open_ask(
+        &mut self,
+        ask: Ask,
+        judged: &Judged,
+        made: &Said,
+    ) -> Result<Option<InteractionId>, GatewayError> {
         let Some(process) = &self.process else { return Err(GatewayError::Closing) };
-        let (capabilities, turn_id) = (process.capabilities, process.turn);
-        let response_id = process.made_by.get(&ask.tool_call_id).map(|(message, _)| *message);
+        let (capabilities, turn_id, running) =
+            (process.capabilities, process.turn, Arc::clone(&process.running));
+        let (fence, repeated) = (process.heard_now(), process.is_repeated());
+        let response_id = made.made_by.as_ref().map(|(message, _)| *message);
         let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
         let deadline = match ask.timeout_ms {
             Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
@@ -74,7 +102,7 @@ impl SessionTask {
         };
         let mut shown = ask.input.clone();
         if self.gateway.inner.masks().of(self.session).is_some_and(|secrets| secrets.value(&mut shown)) {
-            self.unmasked.insert(ask.tool_call_id.clone(), ask.input.clone());
+            running.keep_unmasked(ask.tool_call_id.clone(), ask.input.clone());
         }
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
         let body = with_scopes(ask.body, &ask.tool_name, &ask.input, judged, carried);
@@ -97,7 +125,7 @@ impl SessionTask {
             deadline,
             can_park: ask.can_park && capabilities.parks,
             ..asking(
-                InteractionId::derive(self.session, ask.tool_call_id.as_str()),
+                ask_of(self.session, &ask.tool_call_id, 1),
                 PromptId::generate(),
                 Origin::Agent,
                 ask.tool_name,
@@ -106,7 +134,7 @@ impl SessionTask {
                 carried,
             )
         };
-        let host_limit = ask.host_limit_ms.map(Duration::from_millis);
+        let limit = ask.host_limit_ms.map(|limit| made.at + Duration::from_millis(limit));
         // The same call may have been asked, and be over: in an earlier life, or with an input that a hook of the agent's
         // changed since. Then this is a new ask of it.
         for repeat in 2_u32.. {
@@ -117,14 +145,26 @@ impl SessionTask {
                 quota: self.gateway.inner.config.quota,
             };
             let id = request.interaction_id;
-            match self.gateway.append(self.session, Command::Request(Box::new(command))).await {
+            let command = Command::Request(Box::new(command)).fenced(fence);
+            match self.gateway.append(self.session, command).await {
                 Ok(appended) => {
-                    let Some(ask) = appended.session.asks.get(&id) else { return Err(GatewayError::NoAsk) };
-                    if waits_for(ask, turn_id) {
+                    self.knows(&appended.session.head);
+                    let Some(ask) = appended.session.asks.get(&id) else {
+                        return if repeated && repeat > 2 { Ok(None) } else { Err(GatewayError::NoAsk) };
+                    };
+                    // Whoever was about to tell it may have gone before that.
+                    let being_told = ask.delivery
+                        == Some(Delivery::Delivering { incarnation: running.incarnation })
+                        && !running.is_told(id);
+                    if waits_for(ask, turn_id) || being_told {
                         if ask.state == AskState::Open {
-                            self.holds.begin(id, ask.hold, host_limit);
+                            let held = match appended.events.is_empty() {
+                                true => self.gateway.inner.journal.now().await?.since(ask.opened_at),
+                                false => Duration::ZERO,
+                            };
+                            self.holds.begin(id, ask.hold, held, limit);
                         }
-                        return Ok(id);
+                        return Ok(Some(id));
                     }
                 }
                 // A person can decide on the whole input without a preview of what it does.
@@ -132,8 +172,9 @@ impl SessionTask {
                 Err(GatewayError::Rejected(Rejection::AskChanged)) if self.is_over(id).await? => {}
                 Err(error) => return Err(error),
             }
-            let call = request.tool_call_id.as_ref().map_or("", ToolCallId::as_str);
-            request.interaction_id = InteractionId::derive(self.session, &format!("{call}\n{repeat}"));
+            if let Some(call) = &request.tool_call_id {
+                request.interaction_id = ask_of(self.session, call, repeat);
+            }
         }
         Err(GatewayError::NoAsk)
     }
@@ -148,12 +189,14 @@ impl SessionTask {
         let asked: Vec<_> = process.asked.iter().map(|(call, id)| (call.clone(), *id)).collect();
         let waits =
             if asked.len() > 1 && head.blocking > 0 { self.blocking().await? } else { HashSet::new() };
-        for (tool_call_id, interaction_id) in asked.into_iter().filter(|(_, id)| !waits.contains(id)) {
+        for (tool_call_id, Asked { ask: interaction_id, made }) in
+            asked.into_iter().filter(|(_, asked)| !waits.contains(&asked.ask))
+        {
             let Some(record) = self.gateway.inner.journal.ask(interaction_id).await? else { continue };
             let resolution = match &record.ask.state {
                 AskState::Open | AskState::Submitted { .. } => continue,
                 AskState::Settled { .. } => {
-                    self.deliver(&tool_call_id, record).await?;
+                    self.deliver(&tool_call_id, made, record).await?;
                     continue;
                 }
                 AskState::Queued | AskState::Closed { closing: Closing::AnsweredLate } => {
@@ -168,8 +211,8 @@ impl SessionTask {
                 AskState::Closed { closing: Closing::Cancelled } => None,
             };
             self.resolved(&tool_call_id, interaction_id);
-            if let (Some(process), Some(resolution)) = (self.process.as_mut(), resolution) {
-                process.resolve(&tool_call_id, resolution, None);
+            if let (Some(process), Some(resolution)) = (&self.process, resolution) {
+                process.running.resolve(made, tool_call_id, resolution, None);
             }
         }
         Ok(())
@@ -183,7 +226,12 @@ impl SessionTask {
     }
 
     /// Durable before the first byte; then the bytes; then durable that they were written.
-    async fn deliver(&mut self, tool_call_id: &ToolCallId, record: AskRecord) -> Result<(), GatewayError> {
+    async fn deliver(
+        &mut self,
+        tool_call_id: &ToolCallId,
+        made: AgentSeq,
+        record: AskRecord,
+    ) -> Result<(), GatewayError> {
         let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else {
             return Ok(());
         };
@@ -202,27 +250,24 @@ impl SessionTask {
             return Ok(());
         };
         // It gets what it asked about, which is not always what was shown.
-        let input = self.unmasked.remove(tool_call_id).unwrap_or(record.request.input);
+        let unmasked = self.process.as_ref().and_then(|process| process.running.unmasked(tool_call_id));
+        let input = unmasked.unwrap_or(record.request.input);
         let settled = match revealed {
             Revealed::Whole => Resolution::Settled { settlement, response: response.response, input },
             Revealed::Gone => {
                 let message = GatewayError::SecretGone.to_string();
-                self.now(Output::Error(SessionError {
-                    turn_id: record.ask.turn_id,
-                    message: message.clone(),
-                }));
+                self.complain(record.ask.turn_id, message.clone());
                 Resolution::Closed { message }
             }
         };
         if let Some(process) = self.process.as_mut() {
             process.written.insert(tool_call_id.clone(), interaction_id);
-            process.resolve(tool_call_id, settled, Some(interaction_id));
+            process.running.resolve(made, tool_call_id.clone(), settled, Some(interaction_id));
         }
         Ok(())
     }
 
-    /// Makes it durable that this is about to be written. It may have been before, if the reply that said so was lost:
-    /// nothing is written without one, so nothing was.
+    /// Makes it durable that this is about to be written. It may have been before: then it is written now, unless it was.
     pub(super) async fn is_delivering(
         &mut self,
         record: &AskRecord,
@@ -232,17 +277,20 @@ impl SessionTask {
             return Ok(true);
         }
         let delivering = Command::Delivering { interaction_id: record.id, incarnation };
-        Ok(self.unless_refused(delivering).await?.is_some())
+        if self.unless_refused(delivering).await?.is_some() {
+            return Ok(true);
+        }
+        // Somebody who spoke before us may have been faster.
+        let now = self.gateway.inner.journal.ask(record.id).await?;
+        Ok(now.is_some_and(|now| now.ask.delivery == Some(Delivery::Delivering { incarnation })))
     }
 
-    /// Something was handed over to the agent. If it was not, the agent's end is on its way.
-    pub(super) fn written(&mut self, written: &Written) {
+    /// These were handed over to the agent.
+    pub(super) fn written(&self, settlements: &[InteractionId]) {
         let Some(incarnation) = self.process.as_ref().map(|process| process.incarnation) else { return };
-        if written.result.is_ok() {
-            for interaction_id in written.settlements.iter().copied() {
-                let delivered = Command::Delivered { interaction_id, incarnation };
-                self.gateway.append_later(self.session, delivered);
-            }
+        for interaction_id in settlements.iter().copied() {
+            let delivered = Command::Delivered { interaction_id, incarnation };
+            self.gateway.append_later(self.session, delivered);
         }
     }
 

@@ -59,21 +59,25 @@ impl SessionTask {
 
     /// The decision is durable with the call's own event before the agent hears of it.
     pub(super) async fn decided(&mut self, ask: &Ask, decision: CallDecision) -> Result<(), GatewayError> {
-        if let Some(turn_id) = self.process.as_ref().and_then(|process| process.turn) {
+        let turn = self.process.as_ref().and_then(|process| Some((process.turn?, process.now)));
+        if let Some((turn_id, made)) = turn {
             let resolution = resolution(ask, &decision);
             let decision = Some(Box::new(decision));
             match self.deltas.end_of(&ask.tool_call_id).filter(|end| end.input == ask.input) {
-                Some(end) => end.decision = decision,
+                Some(end) => {
+                    end.decision = decision;
+                    self.deltas.reaches(made);
+                }
                 None => {
                     let (tool_call_id, input) = (ask.tool_call_id.clone(), ask.input.clone());
                     let tool_name = Some(ask.tool_name.clone());
                     let end = ToolCallEnd { turn_id, tool_call_id, tool_name, input, decision };
-                    self.now(Output::ToolCallEnd(end));
+                    self.now(made, Output::ToolCallEnd(end));
                 }
             }
             self.keep_words().await?;
-            if let Some(process) = self.process.as_mut() {
-                process.resolve(&ask.tool_call_id, resolution, None);
+            if let Some(process) = &self.process {
+                process.reply(&ask.tool_call_id, resolution);
             }
         }
         Ok(())
@@ -90,14 +94,14 @@ impl SessionTask {
             Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => return Err(error),
             Err(error) => Resolution::Closed { message: format!("{NO_TURN} {error}") },
         };
-        if let Some(process) = self.process.as_mut() {
-            process.resolve(&ask.tool_call_id, resolution, None);
+        if let Some(process) = &self.process {
+            process.reply(&ask.tool_call_id, resolution);
         }
         Ok(())
     }
 }
 
-fn resolution(ask: &Ask, decision: &CallDecision) -> Resolution {
+pub(super) fn resolution(ask: &Ask, decision: &CallDecision) -> Resolution {
     let input = ask.input.clone();
     match answer(decision) {
         Some((settlement, response)) => Resolution::Settled { settlement, response, input },

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdstead_core::Output;
-use holdstead_protocol::{ToolCallEnd, ToolCallId};
+use holdstead_protocol::{AgentSeq, ToolCallEnd, ToolCallId};
 use tokio::time::Instant;
 
 use crate::needles::Needles;
@@ -23,13 +23,16 @@ pub(super) struct Deltas {
     gathered: Vec<Output>,
     size: usize,
     since: Option<Instant>,
+    /// The last of what was said that is among it. The end of that may be held: then it is lost if nobody takes more.
+    upto: AgentSeq,
     /// Ends of streams that may be the beginning of a secret, which the next words complete or not.
     held: Vec<Output>,
 }
 
 impl Deltas {
-    /// Adds words, without the secrets that are known.
-    pub(super) fn add(&mut self, mut output: Output, secrets: Option<&Needles>) {
+    /// Adds words that were said with this number, without the secrets that are known.
+    pub(super) fn add(&mut self, number: AgentSeq, mut output: Output, secrets: Option<&Needles>) {
+        self.upto = number;
         if let Some(secrets) = secrets {
             self.mask(&mut output, secrets);
         }
@@ -93,10 +96,16 @@ impl Deltas {
         })
     }
 
-    pub(super) fn take(&mut self) -> Vec<Output> {
+    /// What was said up to this number is among what is gathered.
+    pub(super) const fn reaches(&mut self, number: AgentSeq) {
+        self.upto = number;
+    }
+
+    /// With the number of the last of it.
+    pub(super) fn take(&mut self) -> (Vec<Output>, AgentSeq) {
         self.size = 0;
         self.since = None;
-        std::mem::take(&mut self.gathered)
+        (std::mem::take(&mut self.gathered), self.upto)
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -150,10 +159,10 @@ mod tests {
         let mut deltas = Deltas::default();
         let mut words = 0;
         while !deltas.is_full() {
-            deltas.add(next(), None);
+            deltas.add(AgentSeq(1), next(), None);
             words += 1;
         }
-        let events = deltas.take().len();
+        let events = deltas.take().0.len();
         assert!(!deltas.is_full() && deltas.due().is_none());
         (words, events)
     }

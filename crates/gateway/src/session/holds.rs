@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdstead_core::{AfterHold, AfterLimit, Command, Expire, ExpireCause, after_hold, after_limit};
-use holdstead_protocol::{Hold, InteractionId};
+use holdstead_core::{AfterHold, AfterLimit, Command, Expire, ExpireCause, Head, after_hold, after_limit};
+use holdstead_protocol::{AgentState, Hold, InteractionId};
 use holdstead_store::AskRecord;
 use tokio::time::Instant;
 
@@ -24,10 +24,11 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    pub(super) fn begin(&mut self, ask: InteractionId, hold: Hold, host_limit: Option<Duration>) {
-        let now = Instant::now();
-        self.running.insert((now + Duration::from_millis(hold.after_ms), ask));
-        self.limits.extend(host_limit.map(|limit| (now + limit, ask)));
+    /// `held` is how long it has been open. The agent itself can be kept waiting until `limit`.
+    pub(super) fn begin(&mut self, ask: InteractionId, hold: Hold, held: Duration, limit: Option<Instant>) {
+        let left = Duration::from_millis(hold.after_ms).saturating_sub(held);
+        self.running.insert((Instant::now() + left, ask));
+        self.limits.extend(limit.map(|limit| (limit, ask)));
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -168,12 +169,20 @@ impl SessionTask {
         if self.unless_refused(park).await?.is_none() {
             return Ok(false);
         }
-        let Some(process) = self.process.as_mut() else { return Ok(false) };
-        let call = process.asked.iter().find(|(_, asked)| **asked == id).map(|(call, _)| call.clone());
-        if let Some(tool_call_id) = call {
-            process.park(tool_call_id);
+        if let Some(process) = self.process.as_mut() {
+            process.park(id);
         }
         Ok(true)
+    }
+
+    /// The journal says that it is being parked: whoever wrote that may not have told it.
+    pub(super) fn go_on_parking(&mut self, head: &Head) {
+        if let Some(process) = self.process.as_mut()
+            && head.agent == AgentState::Parking
+            && !process.is_parking()
+        {
+            process.park_again();
+        }
     }
 }
 

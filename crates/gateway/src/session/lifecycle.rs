@@ -1,12 +1,13 @@
 //! The session's start step, and the ends of its turns: what rules say of them is durable before the agent hears it.
 
-use holdstead_agents::{Outgoing, TurnEnd};
+use holdstead_agents::TurnEnd;
 use holdstead_core::policy::{Ending, MAX_STOP_ATTEMPTS};
 use holdstead_core::{Command, Output, Start};
-use holdstead_protocol::{ContextSaid, SessionError, TurnEndBlocked, TurnId};
+use holdstead_protocol::{AgentSeq, ContextSaid, SessionError, TurnEndBlocked, TurnId};
 use holdstead_store::SessionRecord;
 
 use super::SessionTask;
+use super::process::Process;
 use crate::GatewayError;
 
 impl SessionTask {
@@ -30,10 +31,18 @@ impl SessionTask {
     /// The agent wants to end its turn.
     pub(super) async fn turn_ending(&mut self, turn_id: TurnId) -> Result<(), GatewayError> {
         self.keep_words().await?;
+        let Some(asked) = self.process.as_ref().map(|process| process.now) else { return Ok(()) };
+        if self.process.as_ref().is_some_and(Process::is_repeated) {
+            let end = self.blocked_at(asked).await?.map_or(TurnEnd::Ends, |words| TurnEnd::Blocked { words });
+            if let Some(process) = &self.process {
+                process.running.turn_ends(asked, end);
+            }
+            return Ok(());
+        }
         let found = match self.process.as_ref().and_then(|process| process.end_blocked.clone()) {
             // The store failed after it was decided: whether it was written or not, it stays decided.
             Some(blocked) => Some(blocked),
-            None => self.end_blocked(turn_id).await?,
+            None => self.end_blocked(turn_id, asked).await?,
         };
         let end = match found {
             None => TurnEnd::Ends,
@@ -42,7 +51,7 @@ impl SessionTask {
                     process.end_blocked = Some(blocked.clone());
                 }
                 let words = blocked.words.clone();
-                match self.unless_refused(Command::BlockEnd(blocked)).await? {
+                match self.take(Command::BlockEnd(blocked)).await? {
                     Some(_) => TurnEnd::Blocked { words },
                     None => TurnEnd::Ends,
                 }
@@ -50,13 +59,17 @@ impl SessionTask {
         };
         if let Some(process) = self.process.as_mut() {
             process.end_blocked = None;
-            process.say(Outgoing::TurnEnd(end));
+            process.running.turn_ends(asked, end);
         }
         Ok(())
     }
 
     /// The rule that keeps this turn going, if one does.
-    async fn end_blocked(&mut self, turn_id: TurnId) -> Result<Option<Box<TurnEndBlocked>>, GatewayError> {
+    async fn end_blocked(
+        &mut self,
+        turn_id: TurnId,
+        asked: AgentSeq,
+    ) -> Result<Option<Box<TurnEndBlocked>>, GatewayError> {
         let Some(record) = self.gateway.inner.journal.session(self.session).await? else { return Ok(None) };
         // What a person stopped ends.
         if record.state.stopped_by.is_some() || record.state.turn != Some(turn_id) {
@@ -70,7 +83,7 @@ impl SessionTask {
                      ends although the rule still holds: {}",
                     by.text
                 );
-                self.now(Output::Error(SessionError { turn_id: Some(turn_id), message }));
+                self.now(asked, Output::Error(SessionError { turn_id: Some(turn_id), message }));
                 Ok(None)
             }
             Ending::Blocked { by, words } => {

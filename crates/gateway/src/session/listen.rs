@@ -1,16 +1,18 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, TurnEnd};
-use holdstead_core::{Cancel, Command, Finish, Output, PendingTurn, RanOther, Rejection};
+use holdstead_core::{Cancel, Command, Finish, Head, Output, PendingTurn, RanOther, Rejection};
 use holdstead_protocol::{
-    EventBody, InteractionId, MessageId, Seq, SessionError, TextDelta, ThinkingDelta, ToolCallDelta,
-    ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
+    AgentSeq, ContextSaid, EventBody, InteractionId, Seq, SessionError, TextDelta, ThinkingDelta,
+    ToolCallDelta, ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
 };
 
 use super::SessionTask;
+use super::journal::Beginning;
 use super::left::Over;
 use super::lifecycle::words_of;
 use crate::GatewayError;
+use crate::said::Said;
 
 /// A call that rules allowed.
 const RAN_OTHER: &str =
@@ -18,84 +20,74 @@ const RAN_OTHER: &str =
 
 impl SessionTask {
     /// Whatever of this touches the store comes before what it changes here: if it fails it is done again.
-    pub(super) async fn agent_said(&mut self, event: &AgentEvent) -> Result<(), GatewayError> {
+    pub(super) async fn agent_said(&mut self, said: &Said) -> Result<(), GatewayError> {
         let turn = self.process.as_ref().and_then(|process| process.turn);
-        match (event, turn) {
+        match (&*said.event, turn) {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
             (AgentEvent::Ready { agent_ref }, _) => self.identified(agent_ref).await,
             (AgentEvent::Forgotten, _) => self.forgot().await,
             (AgentEvent::Error { message }, turn_id) => {
-                self.now(Output::Error(SessionError { turn_id, message: message.clone() }));
+                self.now(said.number, Output::Error(SessionError { turn_id, message: message.clone() }));
                 Ok(())
             }
-            (event, Some(turn_id)) => self.in_turn(turn_id, event).await,
+            (_, Some(turn_id)) => self.in_turn(turn_id, said).await,
             (AgentEvent::Ask(ask), None) => self.ask_outside_of_turn(ask).await,
             // Nobody is kept from ending what no turn is.
             (AgentEvent::TurnEnding, None) => {
-                if let Some(process) = self.process.as_mut() {
-                    process.say(Outgoing::TurnEnd(TurnEnd::Ends));
+                if let Some(process) = &self.process {
+                    process.running.turn_ends(said.number, TurnEnd::Ends);
                 }
                 Ok(())
             }
             (event, None) => {
                 tracing::debug!(session = %self.session, ?event, "an agent spoke outside of a turn");
+                if let Some(process) = &self.process {
+                    process.running.said().came_to_nothing(said.number);
+                }
                 Ok(())
             }
         }
     }
 
-    async fn in_turn(&mut self, turn_id: TurnId, event: &AgentEvent) -> Result<(), GatewayError> {
-        self.heard_what_it_was_told(event);
+    async fn in_turn(&mut self, turn_id: TurnId, said: &Said) -> Result<(), GatewayError> {
+        self.heard_what_it_was_told(&said.event);
         let Some(process) = self.process.as_mut() else { return Ok(()) };
-        let message_id = process.message;
-        match event.clone() {
+        let (message_id, number) = (said.message, said.number);
+        match AgentEvent::clone(&said.event) {
             AgentEvent::Text { text, parents } => {
-                self.soon(Output::Text(TextDelta { turn_id, message_id, text, parents }));
+                self.soon(number, Output::Text(TextDelta { turn_id, message_id, text, parents }));
             }
             AgentEvent::Thinking { text, parents } => {
-                self.soon(Output::Thinking(ThinkingDelta { turn_id, message_id, text, parents }));
+                self.soon(number, Output::Thinking(ThinkingDelta { turn_id, message_id, text, parents }));
             }
             AgentEvent::ToolCallDelta { tool_call_id, text } => {
-                self.soon(Output::ToolCallDelta(ToolCallDelta { turn_id, tool_call_id, text }));
+                self.soon(number, Output::ToolCallDelta(ToolCallDelta { turn_id, tool_call_id, text }));
             }
-            AgentEvent::MessageEnd => {
-                process.message = MessageId::generate();
-                self.deltas.let_go();
-            }
+            AgentEvent::MessageEnd => self.deltas.let_go(),
             AgentEvent::ToolCallStart { tool_call_id, tool_name, parents } => {
-                process.made_by.insert(tool_call_id.clone(), (message_id, tool_name.clone()));
-                self.now(Output::ToolCallStart(ToolCallStart {
-                    turn_id,
-                    message_id,
-                    tool_call_id,
-                    tool_name,
-                    parents,
-                }))
+                let start = ToolCallStart { turn_id, message_id, tool_call_id, tool_name, parents };
+                self.now(number, Output::ToolCallStart(start));
             }
             AgentEvent::ToolCallEnd { tool_call_id, input } => {
-                let tool_name = process.made_by.get(&tool_call_id).map(|(_, tool)| tool.clone());
+                let tool_name = said.made_by.as_ref().map(|(_, tool)| tool.clone());
                 // What rules say about it may follow at once, and then rides with it.
                 self.deltas.let_go();
                 let decision = None;
-                self.soon(Output::ToolCallEnd(ToolCallEnd {
-                    turn_id,
-                    tool_call_id,
-                    tool_name,
-                    input,
-                    decision,
-                }));
+                let end = ToolCallEnd { turn_id, tool_call_id, tool_name, input, decision };
+                self.soon(number, Output::ToolCallEnd(end));
             }
             AgentEvent::ToolResult { tool_call_id, output, is_error } => {
-                self.now(Output::ToolResult(ToolResult { turn_id, tool_call_id, output, is_error }));
+                let result = ToolResult { turn_id, tool_call_id, output, is_error };
+                self.now(number, Output::ToolResult(result));
             }
-            AgentEvent::Ask(ask) => self.ask(*ask).await?,
+            AgentEvent::Ask(ask) => self.ask(*ask, said).await?,
             AgentEvent::CannotPark { why, tool_call_id } => {
                 tracing::debug!(session = %self.session, why, "an agent would not be parked");
                 let (incarnation, asked) = (process.incarnation, process.asked.get(&tool_call_id).copied());
-                self.unless_refused(Command::Stay { incarnation }).await?;
-                if let Some(ask) = asked {
-                    self.could_not_park(ask).await?;
+                if let Some(asked) = asked {
+                    self.could_not_park(asked.ask).await?;
                 }
+                self.take(Command::Stay { incarnation }).await?;
                 if let Some(process) = self.process.as_mut() {
                     process.stays();
                 }
@@ -110,30 +102,29 @@ impl SessionTask {
             }
             AgentEvent::NotRun { tool_call_id, because } => {
                 if let Some(interaction_id) = self.shown(&tool_call_id) {
-                    self.unless_refused(Command::NotRun { interaction_id, because }).await?;
+                    self.take(Command::NotRun { interaction_id, because }).await?;
                     self.no_longer_written(&tool_call_id);
                 }
             }
             AgentEvent::RanOther { tool_call_id, input } => {
-                if let Some(interaction_id) = process.last_ask.get(&tool_call_id).copied() {
+                if let Some(interaction_id) = self.last_ask(&tool_call_id, turn_id).await? {
                     let other = RanOther::new(interaction_id, input);
-                    self.unless_refused(Command::RanOther(other)).await?;
+                    self.take(Command::RanOther(other)).await?;
                 } else {
                     let message = RAN_OTHER.to_owned();
-                    self.now(Output::Error(SessionError { turn_id: Some(turn_id), message }));
+                    self.now(number, Output::Error(SessionError { turn_id: Some(turn_id), message }));
                 }
             }
             AgentEvent::TurnEnding => self.turn_ending(turn_id).await?,
             AgentEvent::TurnDone { reason, usage } => {
                 self.keep_words().await?;
                 self.leave_tool_asks(Over::Turn(turn_id)).await?;
-                self.unless_refused(Command::Finish(Finish { turn_id, reason, usage, words: None })).await?;
+                self.take(Command::Finish(Finish { turn_id, reason, usage, words: None })).await?;
                 if let Some(process) = self.process.as_mut() {
                     process.turn_done();
                 }
                 self.fruitless_starts = 0;
                 self.holds.clear();
-                self.unmasked.clear();
                 // Also if the turn was over before: a message may wait for the agent to be free.
                 self.handle.wake();
             }
@@ -159,38 +150,39 @@ impl SessionTask {
     }
 
     /// Words that may wait a moment for others.
-    fn soon(&mut self, output: Output) {
+    fn soon(&mut self, number: AgentSeq, output: Output) {
         let secrets = self.gateway.inner.masks().of(self.session);
-        self.deltas.add(output, secrets.as_ref());
+        self.deltas.add(number, output, secrets.as_ref());
     }
 
-    pub(super) fn now(&mut self, output: Output) {
+    pub(super) fn now(&mut self, number: AgentSeq, output: Output) {
         self.flush();
-        self.record(vec![output]);
+        self.record(vec![output], number);
     }
 
     async fn identified(&mut self, agent_ref: &str) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
         let agent_ref = agent_ref.to_owned();
         let command = Command::Identify { incarnation: process.incarnation, agent_ref };
-        self.unless_refused(command).await?;
+        self.take(command).await?;
         Ok(())
     }
 
     async fn forgot(&mut self) -> Result<(), GatewayError> {
         let Some(process) = &self.process else { return Ok(()) };
         let command = Command::Forget { incarnation: process.incarnation };
-        self.unless_refused(command).await?;
+        self.take(command).await?;
         Ok(())
     }
 
     async fn withdrawn(&mut self, tool_call_id: &ToolCallId) -> Result<(), GatewayError> {
         let asked = self.process.as_ref().and_then(|process| process.asked.get(tool_call_id));
-        let Some(interaction_id) = asked.copied() else { return Ok(()) };
-        self.unless_refused(Command::Cancel(Cancel::Ask(interaction_id))).await?;
-        self.holds.forget(interaction_id);
+        let Some(asked) = asked.copied() else { return Ok(()) };
+        self.take(Command::Cancel(Cancel::Ask(asked.ask))).await?;
+        self.holds.forget(asked.ask);
         if let Some(process) = self.process.as_mut() {
             process.asked.remove(tool_call_id);
+            process.running.said().replied(asked.made);
         }
         Ok(())
     }
@@ -205,26 +197,31 @@ impl SessionTask {
             Some(_) | None => return Err(GatewayError::Rejected(Rejection::NoSuchTurn)),
         };
         let start = self.start_step().await?;
-        let message = match words_of(&start.context) {
-            Some(context) => Outgoing::MessageWithContext { context, text },
-            None => Outgoing::Message { text },
-        };
-        if let Some(process) = self.process.as_mut() {
-            process.beginning = Some((next.turn_id, message));
+        let message = opening(&start.context, text);
+        if self.unless_refused(Command::Begin { turn_id: next.turn_id, start }).await?.is_some()
+            && let Some(process) = self.process.as_mut()
+        {
+            process.begin(next.turn_id, message);
         }
-        self.gateway.append(self.session, Command::Begin { turn_id: next.turn_id, start }).await?;
-        self.say_begun();
+        self.handle.wake();
         Ok(())
     }
 
-    /// The journal says that its turn began: now the agent is told.
-    pub(super) fn say_begun(&mut self) {
-        if let Some(process) = self.process.as_mut()
-            && let Some((turn, message)) = process.beginning.take()
-        {
-            process.turn = Some(turn);
-            process.message = MessageId::generate();
-            process.say(message);
+    /// The journal says that a turn began, and whoever wrote that may not have told the agent.
+    pub(super) async fn say_begun(&mut self, head: &Head) -> Result<(), GatewayError> {
+        let Some(turn) = head.turn else { return Ok(()) };
+        let Beginning { text: Some(text), context } = self.beginning_of(turn).await? else { return Ok(()) };
+        if let Some(process) = self.process.as_mut() {
+            process.begin(turn, opening(&context, text));
         }
+        self.handle.wake();
+        Ok(())
+    }
+}
+
+fn opening(context: &[ContextSaid], text: String) -> Outgoing {
+    match words_of(context) {
+        Some(context) => Outgoing::MessageWithContext { context, text },
+        None => Outgoing::Message { text },
     }
 }

@@ -5,34 +5,29 @@
 
 use holdstead_agents::AgentEvent;
 use holdstead_core::{Command, told_after_loss};
-use holdstead_protocol::{AskState, EventBody, Incarnation, InteractionId, Seq, Settlement, TurnId};
+use holdstead_protocol::{AskState, Incarnation, InteractionId, Settlement};
 
 use super::SessionTask;
-use super::process::Process;
 use crate::GatewayError;
+use crate::runner::Loss;
 use crate::secrets::Revealed;
-
-/// How many events are read at once.
-const PAGE: u32 = 200;
 
 impl SessionTask {
     /// Gathers the words for a process that was started to be told of lost calls, and tells them.
     pub(super) async fn tell_of_loss(&mut self) -> Result<(), GatewayError> {
-        while let Some((id, incarnation)) = self.process.as_ref().and_then(Process::next_loss) {
-            let told = self.loss_of(id, incarnation).await?;
-            let loss = self.process.as_mut().and_then(|process| process.loss.as_mut());
-            if let Some(loss) = loss {
-                loss.left.pop_front();
-                let (words, carried) = told.unzip();
-                loss.words.extend(words);
-                loss.carried.extend(carried.flatten());
+        let loss =
+            self.process.as_ref().and_then(|process| Some((process.incarnation, process.running.loss()?)));
+        let Some((incarnation, Loss { mut words, asks })) = loss else { return Ok(()) };
+        let mut carried = Vec::new();
+        for id in asks {
+            if let Some((text, settlement)) = self.loss_of(id, incarnation).await? {
+                words.push(text);
+                carried.extend(settlement);
             }
         }
-        if let Some(process) = self.process.as_mut()
-            && let Some(loss) = process.loss.take()
-            && !loss.words.is_empty()
-        {
-            process.tell(loss.words.join("\n\n"), loss.carried);
+        if let Some(process) = self.process.as_mut() {
+            process.told.extend(&carried);
+            process.running.tell_loss(words.join("\n\n"), carried);
         }
         Ok(())
     }
@@ -54,28 +49,6 @@ impl SessionTask {
         }
         let carried = self.is_delivering(&record, incarnation).await?;
         Ok(carried.then_some((text, Some(id))))
-    }
-
-    /// The message that a turn began with, for an agent that does not know it any more.
-    pub(super) async fn said_in(&mut self, turn: TurnId) -> Result<Option<String>, GatewayError> {
-        let mut after = Seq::START;
-        loop {
-            let page = self.gateway.inner.journal.read(self.session, after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(None) };
-            after = last.seq;
-            let said = page.into_iter().find_map(|event| {
-                if let EventBody::UserMessage(message) = event.body {
-                    (message.turn_id == turn).then_some(message.text)
-                } else if let EventBody::LateAnswer(late) = event.body {
-                    (late.turn_id == turn).then_some(late.text)
-                } else {
-                    None
-                }
-            });
-            if said.is_some() {
-                return Ok(said);
-            }
-        }
     }
 
     /// An agent that goes on after words has read them.

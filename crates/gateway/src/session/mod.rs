@@ -8,6 +8,7 @@ mod calls;
 mod deltas;
 mod handle;
 mod holds;
+mod journal;
 mod left;
 mod lifecycle;
 mod listen;
@@ -17,13 +18,13 @@ mod start;
 mod trouble;
 mod words;
 
-use std::collections::HashMap;
-
 use holdstead_agents::{AgentEvent, Reasks};
-use holdstead_core::{Ask, CALLER, Command, FailedTurn, Head, Hosted, Hosting, ProcessHere, Step, next_step};
-use holdstead_protocol::{Seq, SessionId, ToolCallId};
+use holdstead_core::{
+    Ask, CALLER, Command, EndedBy, FailedTurn, Fence, Head, Hosted, Hosting, ProcessHere, Rejection, Step,
+    next_step,
+};
+use holdstead_protocol::{Incarnation, Seq, SessionId};
 use holdstead_store::{Appended, SessionRecord};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{Gateway, GatewayError};
@@ -45,6 +46,8 @@ pub(crate) struct SessionTask {
     process: Option<Process>,
     /// The session as it was last seen.
     known: Option<SessionRecord>,
+    /// The process that lived when the journal was last seen, and how many had.
+    lives: (Option<Incarnation>, u32),
     deltas: Deltas,
     words: Words,
     holds: Holds,
@@ -52,8 +55,6 @@ pub(crate) struct SessionTask {
     /// the agent's is lost or overtaken.
     unfinished: Option<Heard>,
     trouble: Trouble,
-    /// Inputs of calls that were shown with their secrets masked: the agent goes on with what it asked about.
-    unmasked: HashMap<ToolCallId, Value>,
     fruitless_starts: u32,
 }
 
@@ -66,12 +67,12 @@ impl SessionTask {
             handle: handle.clone(),
             process: None,
             known: None,
+            lives: (None, 0),
             deltas: Deltas::default(),
             words: Words::default(),
             holds: Holds::default(),
             unfinished: None,
             trouble: Trouble::default(),
-            unmasked: HashMap::new(),
             fruitless_starts: 0,
         };
         (task, handle)
@@ -89,7 +90,7 @@ impl SessionTask {
                     // Somebody appended something, so the store is back.
                     () = self.handle.told() => self.trouble.rested(),
                     () = tokio::time::sleep_until(rested) => {}
-                    () = sleep_until(patience) => self.kill(),
+                    () = sleep_until(patience) => self.kill(EndedBy::Itself),
                 }
                 continue;
             }
@@ -111,7 +112,7 @@ impl SessionTask {
                 }
                 () = sleep_until(self.deltas.due()) => self.write_gathered(),
                 () = sleep_until(self.holds.due()) => self.hold_ran_out().await,
-                () = sleep_until(patience) => self.kill(),
+                () = sleep_until(patience) => self.kill(EndedBy::Itself),
                 () = sleep_until(idle) => self.handle.wake(),
             }
         }
@@ -122,9 +123,6 @@ impl SessionTask {
     async fn catch_up(&mut self) -> bool {
         if let Some(heard) = self.unfinished.take() {
             self.heard(heard).await;
-        } else if self.is_unsure_of_words() {
-            let result = self.find_words().await;
-            self.tried(result);
         } else {
             match self.handle.take_wake() {
                 Woken::No => {
@@ -141,13 +139,13 @@ impl SessionTask {
     /// The gateway is going away. What was said is kept; the process goes; asks stay open. What the store does not take
     /// now is found by the gateway that starts next.
     async fn go_away(mut self) {
-        self.kill();
+        self.kill(EndedBy::GatewayStopping);
         while self.process.is_some() {
             let heard = match self.unfinished.take() {
                 Some(heard) => heard,
                 None => Process::next(self.process.as_mut(), true).await,
             };
-            let last = matches!(heard, Heard::Said(AgentEvent::Exited(_)));
+            let last = matches!(&heard, Heard::Said(said) if matches!(*said.event, AgentEvent::Exited(_)));
             if let Err(error) = self.take_in(&heard).await {
                 tracing::error!(session = %self.session, %error, "the end of an agent could not be kept whole");
             }
@@ -170,7 +168,7 @@ impl SessionTask {
 
     async fn advance(&mut self, told: Option<(Seq, Head)>) -> Result<(), GatewayError> {
         let Some(record) = self.seen(told).await? else { return Ok(()) };
-        self.words.are_before(record.head);
+        let record = self.attach(record).await?;
         self.retell_orphaned_answers(&record.state).await?;
         let untold = self.untold(&record.state).await?;
         let first_message = self.first_message(&record.state).await?;
@@ -185,14 +183,11 @@ impl SessionTask {
             }
             // Its end wakes us again.
             Step::Kill => {
-                self.kill();
+                self.kill(EndedBy::Itself);
                 Ok(())
             }
             Step::LetGo => {
-                if let Some(process) = &mut self.process {
-                    process.let_go = true;
-                    process.kill();
-                }
+                self.kill(EndedBy::LetGo);
                 Ok(())
             }
             Step::Stop => {
@@ -207,13 +202,11 @@ impl SessionTask {
             Step::Attend => {
                 self.tell_of_loss().await?;
                 self.resolve_asks(&record.state).await?;
+                self.go_on_parking(&record.state);
                 self.park_overdue().await
             }
             Step::Begin(next) => self.begin(next).await,
-            Step::SayBegun => {
-                self.say_begun();
-                Ok(())
-            }
+            Step::SayBegun => self.say_begun(&record.state).await,
             Step::Start(at) => self.start(record, at, Untold { first_message, asks: ids }).await,
             Step::FailTurn { turn_id, why } => self.fail_turn(turn_id, why).await,
             Step::GiveUpStarting => {
@@ -239,11 +232,14 @@ impl SessionTask {
     /// What only we know, for the next step.
     fn hosting<'a>(&self, record: &SessionRecord, first_message: bool, untold: &'a [Ask]) -> Hosting<'a> {
         let process = match &self.process {
+            None if self.gateway.inner.runner.find(self.session).is_some() => ProcessHere::Starting,
             None => ProcessHere::None,
             Some(process) if process.is_leaving() => ProcessHere::Leaving,
             Some(Process { turn: Some(_), stop_by: Some(_), .. }) => ProcessHere::Stopping,
             Some(Process { turn: Some(_), .. }) => ProcessHere::InTurn,
-            Some(Process { beginning: Some((turn, _)), .. }) if record.state.turn == Some(*turn) => {
+            Some(Process { running, .. })
+                if record.state.turn.is_some() && running.turn() != record.state.turn =>
+            {
                 ProcessHere::Untold
             }
             Some(process) if process.is_idle() => ProcessHere::Idle,
@@ -261,9 +257,9 @@ impl SessionTask {
     }
 
     /// Ends the process. What it managed to say, and then its end, are heard as usual.
-    fn kill(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.kill();
+    fn kill(&self, why: EndedBy) {
+        if let Some(process) = &self.process {
+            process.kill(why);
         }
     }
 
@@ -277,9 +273,14 @@ impl SessionTask {
     /// Must bear being done again with what it did before it failed.
     async fn take_in(&mut self, heard: &Heard) -> Result<(), GatewayError> {
         match heard {
-            Heard::Said(event) => self.agent_said(event).await,
-            Heard::Written(written) => {
-                self.written(written);
+            Heard::Said(said) => {
+                if let Some(process) = &mut self.process {
+                    process.takes_in(said.number);
+                }
+                self.agent_said(said).await
+            }
+            Heard::Written(settlements) => {
+                self.written(settlements);
                 Ok(())
             }
         }
@@ -299,12 +300,53 @@ impl SessionTask {
     /// Appends. A refusal is an answer too: somebody was faster, or it cannot be any more.
     async fn unless_refused(&mut self, command: Command) -> Result<Option<Appended>, GatewayError> {
         match self.gateway.append(self.session, command).await {
-            Ok(appended) => Ok(Some(appended)),
+            Ok(appended) => {
+                self.knows(&appended.session.head);
+                Ok(Some(appended))
+            }
             Err(GatewayError::Rejected(rejection)) => {
                 tracing::debug!(session = %self.session, %rejection, "not now");
+                self.is_refused(&rejection);
                 Ok(None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Appends what follows from what the agent says now, behind all that it said before.
+    async fn take(&mut self, command: Command) -> Result<Option<Appended>, GatewayError> {
+        self.keep_words().await?;
+        let Some(fence) = self.process.as_ref().map(Process::heard_now) else { return Ok(None) };
+        self.unless_refused(command.fenced(fence)).await
+    }
+
+    /// For what does not follow from anything that the agent said.
+    fn beside_agent(&self) -> Fence {
+        match (self.process.as_ref().map(|process| process.incarnation).or(self.lives.0), self.lives.1) {
+            (Some(incarnation), _) => Fence::Alive { incarnation },
+            (None, lives) => Fence::NoProcess { lives },
+        }
+    }
+
+    /// The journal stands like this.
+    fn knows(&mut self, head: &Head) {
+        if head.incarnations >= self.lives.1 {
+            self.lives = (head.alive, head.incarnations);
+        }
+        if let Some(process) = &mut self.process {
+            process.is_heard(head);
+        }
+    }
+
+    /// If the journal is not as we believed, somebody else speaks for this session, too: what we know is made anew.
+    fn is_refused(&mut self, rejection: &Rejection) {
+        if let Rejection::OutOfStep { .. } | Rejection::StaleIncarnation = rejection {
+            self.process = None;
+            self.deltas = Deltas::default();
+            self.words = Words::default();
+            self.holds.clear();
+            self.unfinished = None;
+            self.handle.wake();
         }
     }
 }

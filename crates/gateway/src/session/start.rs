@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use holdstead_agents::{AgentExit, ResumeAt, host};
+use holdstead_agents::{AgentExit, Launch, ResumeAt, ResumePoint, host};
 use holdstead_core::{
-    AfterStartError, Ask, Command, EndedBy, FailedTurn, Finish, Gone, Head, HeardEnd, Output, StartAt,
-    after_start_error, exit,
+    AfterStartError, Ask, Command, EndedBy, FailedTurn, Fence, Finish, Gone, Head, HeardEnd, Rejection,
+    Resume, StartAt, after_start_error, exit,
 };
-use holdstead_protocol::{EventBody, Incarnation, InteractionId, SessionError, StopReason, TurnId};
+use holdstead_protocol::{EventBody, Incarnation, InteractionId, StopReason, TurnId};
 use holdstead_store::{SessionRecord, UnderWay};
 
 use super::SessionTask;
 use super::left::Over;
-use super::process::{Loss, Process, life};
+use super::process::life;
 use crate::GatewayError;
+use crate::runner::{Life, Loss, Place, Running, Started};
 
 /// What a started agent does not know.
 #[derive(Debug)]
@@ -39,12 +40,45 @@ impl SessionTask {
         Ok(untold)
     }
 
-    /// The message that the turn began with, for an agent that has forgotten it.
-    pub(super) async fn first_message(&mut self, head: &Head) -> Result<Option<String>, GatewayError> {
-        match head.turn {
-            Some(turn) if head.forgotten && self.process.is_none() => self.said_in(turn).await,
-            Some(_) | None => Ok(None),
+    /// Takes up the process that the journal says is alive, wherever its last task left off.
+    pub(super) async fn attach(&mut self, mut record: SessionRecord) -> Result<SessionRecord, GatewayError> {
+        self.knows(&record.state);
+        let found = self.gateway.inner.runner.find(self.session);
+        let Some(Life::Running(running)) = found else {
+            if self.process.is_some() {
+                self.is_refused(&Rejection::StaleIncarnation);
+            }
+            return Ok(record);
+        };
+        if record.state.alive != Some(running.incarnation) {
+            // It may have been started since we looked: nothing runs that the journal does not know.
+            let Some(now) = self.gateway.inner.journal.session(self.session).await? else {
+                return Ok(record);
+            };
+            self.known = Some(now.clone());
+            record = now;
+            self.knows(&record.state);
         }
+        if record.state.alive != Some(running.incarnation) {
+            self.gateway.inner.runner.forget(self.session, running.incarnation);
+            self.is_refused(&Rejection::StaleIncarnation);
+            return Ok(record);
+        }
+        if self.process.as_ref().is_some_and(|process| process.incarnation == running.incarnation) {
+            return Ok(record);
+        }
+        if record.state.pid.is_none() {
+            let (left_out, boxed) = (running.left_out.clone(), running.boxed.clone());
+            let resume = Resume { incarnation: running.incarnation, pid: running.pid, left_out, boxed };
+            let Some(appended) = self.unless_refused(Command::Resume(resume)).await? else {
+                return Ok(record);
+            };
+            (record.head, record.state) = (appended.head, Head::clone(&appended.session.head));
+            self.known = Some(record.clone());
+        }
+        self.process = Some(self.process_of(running, &record.state).await?);
+        self.handle.wake();
+        Ok(record)
     }
 
     /// Nobody else hosts it, so it went with the gateway that did. Two lives of an agent never overlap: what is left of
@@ -92,16 +126,19 @@ impl SessionTask {
             // It was told when the first process was started.
             _ => None,
         };
-        match Process::start(&self.gateway, record, incarnation, resume_at).await {
-            Ok(mut process) => {
+        let Some(place) = self.gateway.inner.runner.reserve(self.session) else { return Ok(()) };
+        let loss = words.map(|words| Loss { words, asks: untold.asks });
+        match self.start_in(place, record, incarnation, resume_at, loss).await {
+            Ok(()) => {
                 if let Some(message) = left_out {
-                    self.now(Output::Error(SessionError { turn_id: turn, message }));
-                }
-                if let Some(words) = words {
-                    process.loss = Some(Loss { words, carried: Vec::new(), left: untold.asks.into() });
+                    self.complain(turn, message);
                 }
                 self.fruitless_starts += 1;
-                self.process = Some(process);
+                self.handle.wake();
+                Ok(())
+            }
+            Err(GatewayError::Rejected(rejection)) => {
+                tracing::debug!(session = %self.session, %rejection, "another was started, or none is needed");
                 self.handle.wake();
                 Ok(())
             }
@@ -124,28 +161,68 @@ impl SessionTask {
         }
     }
 
+    /// The journal has it before anything runs.
+    async fn start_in(
+        &mut self,
+        place: Place,
+        record: SessionRecord,
+        incarnation: Incarnation,
+        at: ResumeAt,
+        loss: Option<Loss>,
+    ) -> Result<(), GatewayError> {
+        let driver = self.gateway.driver(&record.opened.agent)?;
+        let cwd = PathBuf::from(record.opened.cwd.as_deref().unwrap_or("."));
+        let (project_files, left_out) = self.gateway.project_files(&record.owner, &driver, &cwd).await?;
+        let turn = record.state.turn;
+        let started = self.gateway.append(self.session, Command::Start { incarnation, turn }).await?;
+        self.knows(&started.session.head);
+        let tool_server = self.gateway.tool_server(&record, incarnation).await?;
+        let opened = record.opened;
+        let launch = Launch {
+            cwd,
+            permission_mode: opened.permission_mode,
+            model: opened.model,
+            system_prompt: opened.system_prompt,
+            max_turns: opened.max_turns,
+            mcp_servers: opened.mcp_servers,
+            tool_server,
+            project_files,
+            program: opened.program,
+            life: life(record.id, incarnation),
+            resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
+        };
+        let agent = driver.start(launch).await?;
+        let started = Started { left_out, turn, loss };
+        place.fill(Running::new(incarnation, driver.capabilities(), agent, started));
+        Ok(())
+    }
+
     /// The process ended by itself, or because we killed it.
     pub(super) async fn exited(&mut self, exit: &AgentExit) -> Result<(), GatewayError> {
         self.keep_words().await?;
         self.holds.clear();
         let Some(process) = &self.process else { return Ok(()) };
-        let ended_by = if process.let_go {
-            EndedBy::LetGo
-        } else if self.gateway.inner.shutdown.is_cancelled() {
+        let incarnation = process.incarnation;
+        let ended_by = if self.gateway.inner.shutdown.is_cancelled() {
             EndedBy::GatewayStopping
         } else {
-            EndedBy::Itself
+            process.running.ended_by().unwrap_or(EndedBy::Itself)
         };
         let end = HeardEnd {
             parked: exit.parked,
             code: exit.code,
             stderr: &exit.stderr,
-            turn_stopped: process.stop_by.is_some(),
+            turn_stopped: self.is_turn_stopped().await?,
             ended_by,
         };
-        self.gone(process.incarnation, Gone::Heard(end)).await?;
+        self.gone(incarnation, Gone::Heard(end)).await?;
         self.process = None;
         Ok(())
+    }
+
+    async fn is_turn_stopped(&self) -> Result<bool, GatewayError> {
+        let record = self.gateway.inner.journal.session(self.session).await?;
+        Ok(record.is_some_and(|record| record.state.turn.is_some() && record.state.stopped_by.is_some()))
     }
 
     /// Records the end of a process, and with it the end of a turn in which nothing is open.
@@ -156,7 +233,16 @@ impl SessionTask {
         let record = self.gateway.inner.journal.session(self.session).await?;
         let forgotten = record.is_some_and(|record| record.state.forgotten);
         let exit = Command::Exit(exit(incarnation, gone, forgotten));
-        let appended = self.unless_refused(exit).await?;
+        let appended = match gone {
+            // It said so itself, behind all that it said before.
+            Gone::Heard(_) => self.take(exit).await?,
+            Gone::WithItsGateway | Gone::WhileStarting | Gone::NotStarted(_) => {
+                self.unless_refused(exit).await?
+            }
+        };
+        if appended.is_some() {
+            self.gateway.inner.runner.forget(self.session, incarnation);
+        }
         let events = appended.map(|appended| appended.events).unwrap_or_default();
         if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
             // A message was used up: the next one is a new try.
@@ -173,7 +259,8 @@ impl SessionTask {
 
     async fn end_turn(&mut self, turn_id: TurnId, words: String) -> Result<(), GatewayError> {
         let (reason, words) = (StopReason::Failed, Some(words));
-        self.unless_refused(Command::Finish(Finish { turn_id, reason, usage: None, words })).await?;
+        let finish = Command::Finish(Finish { turn_id, reason, usage: None, words });
+        self.unless_refused(finish.fenced(Fence::NoProcess { lives: self.lives.1 })).await?;
         Ok(())
     }
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use holdstead_core::Output;
-use holdstead_protocol::SessionError;
 use tokio::time::Instant;
 
 use super::SessionTask;
@@ -83,6 +81,6 @@ impl SessionTask {
     }
 
     pub(super) fn say_error(&mut self, message: String) {
-        self.record(vec![Output::Error(SessionError { turn_id: None, message })]);
+        self.complain(None, message);
     }
 }

@@ -3,33 +3,36 @@
 use std::collections::VecDeque;
 
 use holdstead_core::{Command, Output};
-use holdstead_protocol::{EventBody, Seq, SessionError};
+use holdstead_protocol::{AgentSeq, SessionError, TurnId};
 use holdstead_store::{AppendError, Appended, StoreError};
 use tokio::task::JoinHandle;
 
 use super::SessionTask;
 use crate::GatewayError;
 
-/// How much may wait to be written before the agent is not listened to, and the most that one append takes.
+/// How much may wait to be written before the agent is not listened to, and about the most that one append takes.
 const MOST_WAITING: usize = 64;
-/// How many events are read at once when it is looked up whether words were written.
-const PAGE: u32 = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    waiting: VecDeque<Output>,
+    waiting: VecDeque<Word>,
     in_flight: Option<Flight>,
     /// One of the next so many is too large: they are written one by one, so that it stands alone.
     alone: usize,
-    /// Whatever was written of this session's words is before this, or was the last append.
-    durable: Seq,
-    /// The reply to the last append was lost: what waits first may have been written.
-    unsure: usize,
+    /// The next so many may have been written: they are written again as they were, so that their number tells.
+    same: usize,
+}
+
+#[derive(Debug)]
+struct Word {
+    output: Output,
+    /// All that the agent said up to here has gone before, or is in this. Nothing in words of our own.
+    upto: Option<AgentSeq>,
 }
 
 #[derive(Debug)]
 struct Flight {
-    outputs: Vec<Output>,
+    words: Vec<Word>,
     append: JoinHandle<Result<Appended, AppendError>>,
 }
 
@@ -50,39 +53,63 @@ impl Words {
         }
     }
 
-    /// All words that were given to the journal are before this event, if none are on their way.
-    pub(super) fn are_before(&mut self, head: Seq) {
-        if self.is_empty() {
-            self.durable = head;
+    /// How many are written together: what one number covers is not parted.
+    fn next_count(&self) -> usize {
+        if self.alone > 0 {
+            return 1;
         }
+        if self.same > 0 {
+            return self.same;
+        }
+        let most = self.waiting.len().min(MOST_WAITING);
+        let last = self.waiting.iter().take(most).rposition(|word| word.upto.is_some());
+        last.map_or(most, |last| last + 1)
     }
 
-    fn keep(&mut self, outputs: Vec<Output>) {
-        for output in outputs.into_iter().rev() {
-            self.waiting.push_front(output);
+    fn keep(&mut self, words: Vec<Word>) {
+        for word in words.into_iter().rev() {
+            self.waiting.push_front(word);
         }
     }
 }
 
 impl SessionTask {
-    /// Keeps what the agent said until it is durable.
-    pub(super) fn record(&mut self, mut outputs: Vec<Output>) {
+    /// Keeps what the agent said up to this number until it is durable.
+    pub(super) fn record(&mut self, outputs: Vec<Output>, upto: AgentSeq) {
+        let last = outputs.len().saturating_sub(1);
+        for (index, output) in outputs.into_iter().enumerate() {
+            self.keep_word(output, Some(upto).filter(|_| index == last));
+        }
+    }
+
+    /// Words of our own about the agent.
+    pub(super) fn complain(&mut self, turn_id: Option<TurnId>, message: String) {
+        self.keep_word(Output::Error(SessionError { turn_id, message }), None);
+    }
+
+    fn keep_word(&mut self, mut output: Output, upto: Option<AgentSeq>) {
         // What may be shown is settled now: a secret that comes later does not change what was said before it.
-        self.gateway.inner.masks().outputs(self.session, &mut outputs);
-        self.words.waiting.extend(outputs);
+        self.gateway.inner.masks().outputs(self.session, std::slice::from_mut(&mut output));
+        self.words.waiting.push_back(Word { output, upto });
     }
 
     /// Hands the next words to the journal, unless others are on their way.
     pub(super) fn write_words(&mut self) {
-        let words = &mut self.words;
-        if words.in_flight.is_some() || words.waiting.is_empty() || words.unsure > 0 {
+        if self.words.in_flight.is_some() || self.words.waiting.is_empty() {
             return;
         }
-        let count = if words.alone > 0 { 1 } else { words.waiting.len().min(MOST_WAITING) };
-        words.alone = words.alone.saturating_sub(1);
-        let outputs: Vec<_> = words.waiting.drain(..count).collect();
-        let append = self.gateway.begin_append(self.session, Command::Record(outputs.clone()));
-        self.words.in_flight = Some(Flight { outputs, append });
+        let count = self.words.next_count();
+        let words: Vec<_> = self.words.waiting.drain(..count).collect();
+        self.words.alone = self.words.alone.saturating_sub(1);
+        self.words.same = 0;
+        let upto = words.iter().rev().find_map(|word| word.upto);
+        let fence = match (upto, &self.process) {
+            (Some(upto), Some(process)) => process.heard_upto(upto),
+            (_, _) => self.beside_agent(),
+        };
+        let outputs = words.iter().map(|word| word.output.clone()).collect();
+        let append = self.gateway.begin_append(self.session, Command::Record(outputs).fenced(fence));
+        self.words.in_flight = Some(Flight { words, append });
     }
 
     /// Says whether they must be written again.
@@ -90,75 +117,51 @@ impl SessionTask {
         &mut self,
         appended: Result<Appended, AppendError>,
     ) -> Result<(), GatewayError> {
-        let Some(Flight { outputs, .. }) = self.words.in_flight.take() else { return Ok(()) };
+        let Some(Flight { words, .. }) = self.words.in_flight.take() else { return Ok(()) };
         match appended {
             Ok(appended) => {
-                self.words.durable = appended.head;
+                self.knows(&appended.session.head);
                 Ok(())
             }
             Err(AppendError::TooLarge { bytes, limit }) => {
-                if outputs.len() > 1 {
-                    self.words.alone = outputs.len();
-                    self.words.keep(outputs);
+                if words.len() > 1 {
+                    self.words.alone = words.len();
+                    self.words.keep(words);
                     return Ok(());
                 }
                 let message = format!(
                     "The agent said something of {bytes} bytes, which is not kept: {limit} are allowed."
                 );
-                self.words.keep(vec![Output::Error(SessionError { turn_id: None, message })]);
+                let instead = |word: Word| {
+                    let message = message.clone();
+                    Word { output: Output::Error(SessionError { turn_id: None, message }), ..word }
+                };
+                self.words.keep(words.into_iter().map(instead).collect());
                 Ok(())
             }
             Err(AppendError::Rejected(rejection)) => {
-                // The session has ended: nobody listens to its agent any more.
+                // The session has ended, and nobody listens to its agent any more; or somebody else speaks for it.
                 tracing::debug!(session = %self.session, %rejection, "an agent's words were not taken");
+                self.is_refused(&rejection);
                 Ok(())
             }
             Err(error @ (AppendError::Closed | AppendError::Store(_))) => {
-                if let AppendError::Store(StoreError::Unknown { .. }) = error {
-                    self.words.unsure = outputs.len();
+                let may_be_written = matches!(error, AppendError::Store(StoreError::Unknown { .. }));
+                let numbered = words.iter().any(|word| word.upto.is_some());
+                // Nothing tells whether words of our own were written: rather once too few than twice.
+                if numbered || !may_be_written {
+                    self.words.same = words.len();
+                    self.words.keep(words);
                 }
-                self.words.keep(outputs);
                 Err(error.into())
             }
         }
-    }
-
-    /// Whether words have to be looked for in the journal before anything is written again.
-    pub(super) const fn is_unsure_of_words(&self) -> bool {
-        self.words.unsure > 0
-    }
-
-    /// Looks whether the words whose reply was lost were written.
-    pub(super) async fn find_words(&mut self) -> Result<(), GatewayError> {
-        let wanted: Vec<EventBody> =
-            self.words.waiting.iter().take(self.words.unsure).map(Output::to_event).collect();
-        let mut after = self.words.durable;
-        let mut found = 0;
-        while found < wanted.len() {
-            let events = self.gateway.inner.journal.read(self.session, after, PAGE).await?;
-            let Some(last) = events.last() else { break };
-            after = last.seq;
-            for event in &events {
-                found = if wanted.get(found) == Some(&event.body) { found + 1 } else { 0 };
-                if found == wanted.len() {
-                    break;
-                }
-            }
-        }
-        if found == wanted.len() {
-            self.words.waiting.drain(..found);
-        }
-        self.words.unsure = 0;
-        Ok(())
     }
 
     /// Returns when all that the agent said is durable: what follows must not overtake it.
     pub(super) async fn keep_words(&mut self) -> Result<(), GatewayError> {
         self.flush();
         while !self.words.is_empty() {
-            if self.is_unsure_of_words() {
-                self.find_words().await?;
-            }
             self.write_words();
             if self.words.in_flight.is_some() {
                 let appended = self.words.written().await;
@@ -176,9 +179,9 @@ impl SessionTask {
 
     /// The same, but for words that may turn out to be the beginning of a secret.
     pub(super) fn write_gathered(&mut self) {
-        let outputs = self.deltas.take();
+        let (outputs, upto) = self.deltas.take();
         if !outputs.is_empty() {
-            self.record(outputs);
+            self.record(outputs, upto);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The store fails at any one call, and the session goes on by itself.
+//! The store fails at any one call, or whoever speaks for the session is gone there, and the session goes on by itself.
 //!
-//! Each story is played again and again: the first time its first call of the store fails, then its second, until a
-//! story ends before its fault comes. The agent and the person are played; the person repeats what was not taken, as
+//! Each story is played again and again: the first time it happens at its first call of the store, then at its second,
+//! until a story ends before its fault comes. The agent and the person are played; the person repeats what was not taken, as
 //! every client does.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution};
+use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution, TurnEnd};
 use holdstead_core::is_unfinished;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Tool, ToolCall, ToolContext,
+    Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Runner, Tool, ToolCall, ToolContext,
     ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
     AskState, Delivery, Event, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, Seq, SessionId,
-    ToolCallId,
+    StopReason, ToolCallId,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
@@ -28,16 +28,41 @@ use tokio::sync::mpsc;
 use crate::actor::{Actor, ActorDriver, TestClock, approval, question};
 use crate::world::{PATIENCE, ada, answer, approve, config, deny, opening, owner};
 
-/// Which calls of the store fail, and how.
+/// At which calls of the store something happens, and what.
 #[derive(Debug, Clone, Copy)]
 struct Faults {
     first: usize,
     count: usize,
-    how: Broken,
+    how: Fault,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// The store fails.
+    Store(Broken),
+    /// The gateway speaks for nobody any more, in the middle of it. Another one takes its place; agents go on.
+    HandsOver,
+}
+
+/// Which gateway speaks for sessions.
+#[derive(Debug, Default)]
+struct Speaking {
+    now: Mutex<Option<Gateway>>,
+    over: tokio::sync::Notify,
+}
+
+impl Speaking {
+    fn hand_over(&self) {
+        if let Some(gateway) = self.now.lock().unwrap().take() {
+            gateway.stop_speaking();
+            self.over.notify_one();
+        }
+    }
 }
 
 struct Play {
-    gateway: Gateway,
+    /// Locked while another takes its place.
+    gateway: Arc<tokio::sync::RwLock<Gateway>>,
     /// The same journal, without faults: for what the test itself wants to know.
     sound: Arc<dyn Journal>,
     faulty: Arc<dyn Journal>,
@@ -56,18 +81,29 @@ impl Play {
             Arc::new(SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap());
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
+        let speaking = Arc::new(Speaking::default());
+        let told = Arc::clone(&speaking);
         let plan = move |call| {
             let number = counted.fetch_add(1, Ordering::SeqCst);
             let fails = (faults.first..faults.first + faults.count).contains(&number);
-            match (fails, call) {
-                (false, _) => None,
-                (true, Call::Append) => Some(faults.how),
-                (true, Call::Read(_)) => Some(Broken::Before),
+            match (fails, faults.how, call) {
+                (false, _, _) => None,
+                (true, Fault::Store(how), Call::Append) => Some(how),
+                (true, Fault::Store(_), Call::Read(_)) => Some(Broken::Before),
+                (true, Fault::HandsOver, _) => {
+                    told.hand_over();
+                    None
+                }
             }
         };
         let faulty: Arc<dyn Journal> = Arc::new(FaultyJournal::new(Arc::clone(&sound), plan));
-        let (gateway, lives) = Self::host(&faulty, reasks).await;
+        let (driver, lives) = ActorDriver::new(reasks);
+        let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
+        let gateway = Self::host(&faulty, &runner).await;
+        *speaking.now.lock().unwrap() = Some(gateway.clone());
         let session = persist(async || gateway.open_session(&ada(), opening("actor")).await).await.session_id;
+        let gateway = Arc::new(tokio::sync::RwLock::new(gateway));
+        tokio::spawn(take_over(Arc::clone(&faulty), runner, speaking, Arc::clone(&gateway)));
         let mut play = Self { gateway, sound, faulty, calls, lives, reasks, session };
         play.say("go").await;
         let mut actor = play.life().await;
@@ -75,30 +111,29 @@ impl Play {
         (play, actor)
     }
 
-    async fn host(
-        journal: &Arc<dyn Journal>,
-        reasks: Reasks,
-    ) -> (Gateway, mpsc::UnboundedReceiver<(holdstead_agents::Launch, holdstead_agents::AgentSide)>) {
-        let (driver, lives) = ActorDriver::new(reasks);
+    async fn host(journal: &Arc<dyn Journal>, runner: &Arc<Runner>) -> Gateway {
         let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Echo)];
         let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
-        let gateway = Gateway::start(Arc::clone(journal), vec![Arc::new(driver)], config).await.unwrap();
-        (gateway, lives)
+        Gateway::start_with(Arc::clone(journal), Arc::clone(runner), config).await.unwrap()
     }
 
-    /// Another gateway takes over.
+    /// Another gateway takes over, and starts agents of its own.
     async fn restart(&mut self) {
-        self.gateway.stop().await;
-        (self.gateway, self.lives) = Self::host(&self.faulty, self.reasks).await;
+        let mut gateway = self.gateway.write().await;
+        gateway.stop().await;
+        let (driver, lives) = ActorDriver::new(self.reasks);
+        *gateway = Self::host(&self.faulty, &Arc::new(Runner::new(vec![Arc::new(driver)]))).await;
+        self.lives = lives;
     }
 
     async fn say(&self, text: &str) {
         // A message has no key: who repeats it without looking says it twice.
         let before = self.times_said(text).await;
-        let said = async || match self.gateway.message(&ada(), self.session, text.to_owned()).await {
-            Err(_) if self.times_said(text).await > before => Ok(()),
-            other => other.map(drop),
-        };
+        let said =
+            async || match self.gateway.read().await.message(&ada(), self.session, text.to_owned()).await {
+                Err(_) if self.times_said(text).await > before => Ok(()),
+                other => other.map(drop),
+            };
         persist(said).await;
     }
 
@@ -145,7 +180,7 @@ impl Play {
     async fn respond(&self, call: &str, response: ResponseDraft) -> InteractionId {
         let ask = self.ask(call).await;
         let body = Respond { prompt_id: ask.ask.prompt_id, idempotency_key: call.to_owned(), response };
-        persist(async || self.gateway.respond(&ada(), ask.id, body.clone()).await).await;
+        persist(async || self.gateway.read().await.respond(&ada(), ask.id, body.clone()).await).await;
         ask.id
     }
 
@@ -178,7 +213,7 @@ impl Play {
 
     /// The session is over, with nothing left to do. Says whether the fault came.
     async fn end(self, faults: Faults, actor: Actor) -> bool {
-        persist(async || self.gateway.end(&ada(), self.session).await).await;
+        persist(async || self.gateway.read().await.end(&ada(), self.session).await).await;
         tokio::time::timeout(PATIENCE, actor.side.kill.notified()).await.expect("the agent is ended");
         actor.exits(false).await;
         until("nothing is unfinished", async || {
@@ -186,8 +221,23 @@ impl Play {
             (!is_unfinished(&record.state)).then_some(())
         })
         .await;
-        self.gateway.stop().await;
+        self.gateway.read().await.stop().await;
         self.calls.load(Ordering::SeqCst) > faults.first
+    }
+}
+
+/// What nobody speaks for any more is spoken for by the next gateway, with the same agents.
+async fn take_over(
+    journal: Arc<dyn Journal>,
+    runner: Arc<Runner>,
+    speaking: Arc<Speaking>,
+    gateway: Arc<tokio::sync::RwLock<Gateway>>,
+) {
+    loop {
+        speaking.over.notified().await;
+        let mut gateway = gateway.write().await;
+        *gateway = Play::host(&journal, &runner).await;
+        *speaking.now.lock().unwrap() = Some(gateway.clone());
     }
 }
 
@@ -341,6 +391,27 @@ async fn life_of_an_ask(faults: Faults) -> bool {
     play.end(faults, actor).await
 }
 
+/// A turn is stopped; another one is kept from ending by a rule; a message comes while nobody listens.
+async fn turns_that_are_stopped(faults: Faults) -> bool {
+    let (play, mut actor) = Play::begin(faults, Reasks::Any).await;
+    actor.says(text("one")).await;
+    asks(&actor, question("call_1")).await;
+    play.ask("call_1").await;
+    persist(async || play.gateway.read().await.interrupt(&ada(), play.session).await).await;
+    assert_eq!(actor.hears().await, Outgoing::Interrupt);
+    play.say("again").await;
+    actor.says(AgentEvent::TurnDone { reason: StopReason::Interrupted, usage: None }).await;
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "again".to_owned() });
+    actor.says(text("two")).await;
+    actor.says(AgentEvent::TurnEnding).await;
+    assert_eq!(actor.hears().await, Outgoing::TurnEnd(TurnEnd::Ends));
+    actor.ends_turn().await;
+    play.agent_is(holdstead_protocol::AgentState::Idle).await;
+    assert_eq!(play.words().await, ["one", "two"]);
+    assert!(actor.hears_nothing());
+    play.end(faults, actor).await
+}
+
 /// An agent that forgets its calls is told in words; a tool's ask is answered while its caller waits, and after a
 /// restart when nobody does.
 async fn losses_and_tools(faults: Faults) -> bool {
@@ -367,15 +438,15 @@ async fn losses_and_tools(faults: Faults) -> bool {
         play.sound.session(play.session).await.unwrap().unwrap().state.alive.is_none().then_some(())
     })
     .await;
-    let calling = tokio::spawn(call_echo(play.gateway.clone(), play.session, "tool_1"));
+    let calling = tokio::spawn(call_echo(play.gateway.read().await.clone(), play.session, "tool_1"));
     play.respond("tool_1", answer(json!({ "store": "SQLite" }))).await;
     let made = tokio::time::timeout(PATIENCE, calling).await.expect("the tool goes on").unwrap();
     let made = made.expect("the gateway is there");
     assert!(made.to_string().contains("SQLite"), "{made}");
 
-    let calling = tokio::spawn(call_echo(play.gateway.clone(), play.session, "tool_2"));
+    let calling = tokio::spawn(call_echo(play.gateway.read().await.clone(), play.session, "tool_2"));
     play.ask("tool_2").await;
-    play.gateway.stop().await;
+    play.gateway.read().await.stop().await;
     calling.await.unwrap();
     play.restart().await;
     let ask = play.respond("tool_2", answer(json!({ "store": "SQLite" }))).await;
@@ -421,10 +492,10 @@ async fn a_long_absence_of_the_store_is_told_once() {
 
 /// As many calls as no story makes.
 const AWAY: usize = 1_000_000;
-const NEVER: Faults = Faults { first: AWAY, count: AWAY, how: Broken::Before };
+const NEVER: Faults = Faults { first: AWAY, count: AWAY, how: Fault::Store(Broken::Before) };
 
 /// Plays a story with a fault at each of its calls in turn.
-async fn with_each<Story: Future<Output = bool>>(count: usize, how: Broken, story: impl Fn(Faults) -> Story) {
+async fn with_each<Story: Future<Output = bool>>(count: usize, how: Fault, story: impl Fn(Faults) -> Story) {
     let mut first = 0;
     while story(Faults { first, count, how }).await {
         first += 1;
@@ -434,25 +505,45 @@ async fn with_each<Story: Future<Output = bool>>(count: usize, how: Broken, stor
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_call_never_stops_the_life_of_an_ask() {
-    with_each(1, Broken::Before, life_of_an_ask).await;
+    with_each(1, Fault::Store(Broken::Before), life_of_an_ask).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_never_stops_the_life_of_an_ask() {
-    with_each(1, Broken::After, life_of_an_ask).await;
+    with_each(1, Fault::Store(Broken::After), life_of_an_ask).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn five_failing_calls_in_a_row_never_stop_the_life_of_an_ask() {
-    with_each(5, Broken::Before, life_of_an_ask).await;
+    with_each(5, Fault::Store(Broken::Before), life_of_an_ask).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_call_never_loses_what_lost_calls_and_tools_wait_for() {
-    with_each(1, Broken::Before, losses_and_tools).await;
+    with_each(1, Fault::Store(Broken::Before), losses_and_tools).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_never_loses_what_lost_calls_and_tools_wait_for() {
-    with_each(1, Broken::After, losses_and_tools).await;
+    with_each(1, Fault::Store(Broken::After), losses_and_tools).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_call_never_keeps_a_turn_from_being_stopped() {
+    with_each(1, Fault::Store(Broken::Before), turns_that_are_stopped).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_speaks_next_goes_on_with_the_life_of_an_ask() {
+    with_each(1, Fault::HandsOver, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_speaks_next_goes_on_also_when_they_are_gone_soon() {
+    with_each(7, Fault::HandsOver, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_speaks_next_stops_the_turn() {
+    with_each(1, Fault::HandsOver, turns_that_are_stopped).await;
 }
