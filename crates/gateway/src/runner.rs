@@ -163,7 +163,7 @@ impl Running {
             boxed: agent.boxed,
             left_out: started.left_out,
             capabilities,
-            said: SaidByAgent::new(agent.events),
+            said: SaidByAgent::new(agent.events, started.turn),
             input: agent.input,
             queue,
             written: tokio::sync::Mutex::new(written),
@@ -206,7 +206,7 @@ impl Running {
     pub(crate) fn begin(&self, turn: TurnId, message: Outgoing) {
         let mut told = self.told();
         if told.turn.replace(turn) != Some(turn) {
-            self.said.begins_message();
+            self.said.begins(turn);
             self.queue(message, Vec::new());
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdstead_agents::{AgentEvent, AgentExit};
-use holdstead_protocol::{AgentSeq, MessageId, ToolCallId};
+use holdstead_protocol::{AgentSeq, MessageId, ToolCallId, TurnId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -13,6 +13,8 @@ use tokio::time::Instant;
 pub(crate) struct Said {
     pub(crate) number: AgentSeq,
     pub(crate) at: Instant,
+    /// The turn in which it was said.
+    pub(crate) turn: Option<TurnId>,
     /// The message of the model's that its words belong to.
     pub(crate) message: MessageId,
     /// Which message made the call that it is about, and of which tool.
@@ -38,12 +40,14 @@ struct Kept {
     unreplied: BTreeMap<AgentSeq, Said>,
     /// The calls of this turn that it asked about in this life.
     asked: HashSet<ToolCallId>,
+    turn: Option<TurnId>,
     message: MessageId,
     made_by: HashMap<ToolCallId, (MessageId, String)>,
 }
 
 impl SaidByAgent {
-    pub(crate) fn new(events: mpsc::Receiver<AgentEvent>) -> Self {
+    /// Of an agent that goes on with this turn.
+    pub(crate) fn new(events: mpsc::Receiver<AgentEvent>, turn: Option<TurnId>) -> Self {
         let kept = Kept {
             last: AgentSeq::START,
             turn_done: AgentSeq::START,
@@ -51,6 +55,7 @@ impl SaidByAgent {
             untaken: BTreeMap::new(),
             unreplied: BTreeMap::new(),
             asked: HashSet::new(),
+            turn,
             message: MessageId::generate(),
             made_by: HashMap::new(),
         };
@@ -114,8 +119,10 @@ impl SaidByAgent {
         self.kept().asked.contains(call)
     }
 
-    pub(super) fn begins_message(&self) {
-        self.kept().message = MessageId::generate();
+    pub(super) fn begins(&self, turn: TurnId) {
+        let mut kept = self.kept();
+        kept.turn = Some(turn);
+        kept.message = MessageId::generate();
     }
 
     pub(super) fn turn_done(&self, number: AgentSeq) {
@@ -128,7 +135,7 @@ impl SaidByAgent {
 impl Kept {
     fn number(&mut self, event: AgentEvent) -> Said {
         self.last = self.last.next();
-        let (number, message) = (self.last, self.message);
+        let (number, turn, message) = (self.last, self.turn, self.message);
         let mut made_by = None;
         let mut waits = false;
         match &event {
@@ -148,6 +155,7 @@ impl Kept {
             AgentEvent::TurnDone { .. } => {
                 self.made_by.clear();
                 self.turn_done = number;
+                self.turn = None;
             }
             AgentEvent::Exited(_) => self.ended = true,
             AgentEvent::Ready { .. }
@@ -163,7 +171,7 @@ impl Kept {
             | AgentEvent::Forgotten
             | AgentEvent::Error { .. } => {}
         }
-        let said = Said { number, at: Instant::now(), message, made_by, event: Arc::new(event) };
+        let said = Said { number, at: Instant::now(), turn, message, made_by, event: Arc::new(event) };
         self.untaken.insert(number, said.clone());
         if waits {
             self.unreplied.insert(number, said.clone());

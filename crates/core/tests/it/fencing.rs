@@ -1,8 +1,10 @@
 //! Two who both believe that they speak for a session.
 
 use crate::world::*;
-use holdstead_core::{Command, Exit, Fence, Finish, Output, Rejection};
-use holdstead_protocol::{AgentSeq, AgentState, EventBody, Incarnation, MessageId, StopReason, TextDelta};
+use holdstead_core::{Command, Exit, Fence, Finish, Output, Rejection, State, fold};
+use holdstead_protocol::{
+    AgentSeq, AgentState, Event, EventBody, Incarnation, MessageId, StopReason, TextDelta,
+};
 use uuid::Uuid;
 
 fn heard(after: u64, upto: u64) -> Fence {
@@ -67,6 +69,22 @@ fn a_start_that_came_to_nothing_ends_with_words_and_takes_no_turn_with_it() {
     assert_eq!(status.message.as_deref(), Some("the gateway that was starting it went away"));
     assert_eq!((world.session().head.alive, world.session().head.turn), (None, Some(turn(1))));
     world.begins(3);
+}
+
+/// Nothing in them says that a process would be started, and nothing has a number.
+#[test]
+fn journals_of_before_fold() {
+    let mut world = World::running();
+    world.ok(says("a"));
+    world.ok(exit(1));
+    world.begins(2);
+    let starts = |event: &Event| matches!(&event.body, EventBody::SessionStatus(status) if status.starting);
+    let mut state = State::Unopened;
+    for event in world.journal.iter().filter(|event| !starts(event)) {
+        fold(&mut state, event);
+    }
+    assert_eq!(state, world.state);
+    assert_eq!(world.session().head.alive, Some(Incarnation(2)));
 }
 
 #[test]

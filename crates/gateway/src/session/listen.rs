@@ -21,8 +21,7 @@ const RAN_OTHER: &str =
 impl SessionTask {
     /// Whatever of this touches the store comes before what it changes here: if it fails it is done again.
     pub(super) async fn agent_said(&mut self, said: &Said) -> Result<(), GatewayError> {
-        let turn = self.process.as_ref().and_then(|process| process.turn);
-        match (&*said.event, turn) {
+        match (&*said.event, said.turn) {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
             (AgentEvent::Ready { agent_ref }, _) => self.identified(agent_ref).await,
             (AgentEvent::Forgotten, _) => self.forgot().await,

@@ -27,6 +27,7 @@ use holdstead_protocol::{Incarnation, Seq, SessionId};
 use holdstead_store::{Appended, SessionRecord};
 use tokio::time::Instant;
 
+use crate::runner::Life;
 use crate::{Gateway, GatewayError};
 use deltas::Deltas;
 pub(crate) use handle::SessionHandle;
@@ -140,6 +141,13 @@ impl SessionTask {
     /// now is found by the gateway that starts next.
     async fn go_away(mut self) {
         self.kill(EndedBy::GatewayStopping);
+        // One that was only just started goes, too: the next gateway sees that it is gone.
+        if self.process.is_none()
+            && let Some(Life::Running(running)) = self.gateway.inner.runner.find(self.session)
+        {
+            running.kill(EndedBy::GatewayStopping);
+            self.gateway.inner.runner.forget(self.session, running.incarnation);
+        }
         while self.process.is_some() {
             let heard = match self.unfinished.take() {
                 Some(heard) => heard,
@@ -275,7 +283,7 @@ impl SessionTask {
         match heard {
             Heard::Said(said) => {
                 if let Some(process) = &mut self.process {
-                    process.takes_in(said.number);
+                    process.takes_in(said);
                 }
                 self.agent_said(said).await
             }

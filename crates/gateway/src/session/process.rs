@@ -139,14 +139,21 @@ impl Process {
     }
 
     /// This is being taken in.
-    pub(super) fn takes_in(&mut self, number: AgentSeq) {
-        self.now = number;
-        self.taken = self.taken.max(number);
+    pub(super) fn takes_in(&mut self, said: &Said) {
+        self.now = said.number;
+        self.taken = self.taken.max(said.number);
+        // Another task may have begun it.
+        self.turn = said.turn.or(self.turn);
     }
 
     /// The journal had what is being taken in before we did: another task may have done all of it or a part.
     pub(super) fn is_repeated(&self) -> bool {
         self.now <= self.heard
+    }
+
+    /// Somebody else took in what we did not.
+    pub(super) fn has_missed(&self, head: &Head) -> bool {
+        head.heard > self.taken
     }
 
     /// For what follows from what it says now.

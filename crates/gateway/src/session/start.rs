@@ -64,8 +64,11 @@ impl SessionTask {
             self.is_refused(&Rejection::StaleIncarnation);
             return Ok(record);
         }
-        if self.process.as_ref().is_some_and(|process| process.incarnation == running.incarnation) {
-            return Ok(record);
+        if let Some(process) = self.process.as_ref().filter(|it| it.incarnation == running.incarnation) {
+            if !process.has_missed(&record.state) {
+                return Ok(record);
+            }
+            self.is_refused(&Rejection::OutOfStep { heard: record.state.heard });
         }
         if record.state.pid.is_none() {
             let (left_out, boxed) = (running.left_out.clone(), running.boxed.clone());

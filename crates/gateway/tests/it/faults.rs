@@ -42,6 +42,8 @@ enum Fault {
     Store(Broken),
     /// The gateway speaks for nobody any more, in the middle of it. Another one takes its place; agents go on.
     HandsOver,
+    /// Another gateway takes its place, and this one does not know: both speak.
+    SpeaksOn,
 }
 
 /// Which gateway speaks for sessions.
@@ -52,9 +54,11 @@ struct Speaking {
 }
 
 impl Speaking {
-    fn hand_over(&self) {
+    fn hand_over(&self, how: Fault) {
         if let Some(gateway) = self.now.lock().unwrap().take() {
-            gateway.stop_speaking();
+            if let Fault::HandsOver = how {
+                gateway.stop_speaking();
+            }
             self.over.notify_one();
         }
     }
@@ -90,8 +94,8 @@ impl Play {
                 (false, _, _) => None,
                 (true, Fault::Store(how), Call::Append) => Some(how),
                 (true, Fault::Store(_), Call::Read(_)) => Some(Broken::Before),
-                (true, Fault::HandsOver, _) => {
-                    told.hand_over();
+                (true, Fault::HandsOver | Fault::SpeaksOn, _) => {
+                    told.hand_over(faults.how);
                     None
                 }
             }
@@ -546,4 +550,14 @@ async fn whoever_speaks_next_goes_on_also_when_they_are_gone_soon() {
 #[tokio::test(start_paused = true)]
 async fn whoever_speaks_next_stops_the_turn() {
     with_each(1, Fault::HandsOver, turns_that_are_stopped).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_who_both_speak_tell_the_agent_once() {
+    with_each(1, Fault::SpeaksOn, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_who_both_speak_stop_a_turn_once() {
+    with_each(1, Fault::SpeaksOn, turns_that_are_stopped).await;
 }
