@@ -180,7 +180,7 @@ impl Audit<'_> {
         if hash != self.walk.hash || Some(last_at) != self.walk.at {
             return Err(Fault::HeadChanged { seq });
         }
-        let same = erased || self.state.session().is_some_and(|session| *session.head == state);
+        let same = erased || self.state.session().is_some_and(|session| *session.head == *state);
         if same { Ok(()) } else { Err(Fault::State { seq }) }
     }
 

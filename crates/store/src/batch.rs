@@ -50,7 +50,7 @@ pub(crate) struct Queue {
 
 #[derive(Debug)]
 enum Message {
-    Append(Box<Entry>),
+    Append(Vec<Entry>),
     /// Answered when what was queued before it is written: it shows that the batcher lives.
     Ping(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
@@ -96,6 +96,34 @@ impl Queue {
     }
 
     pub(crate) fn append(&self, session: SessionId, command: Command) -> PendingAppend {
+        let mut entries = Vec::with_capacity(1);
+        let pending = self.entry(session, command, &mut entries);
+        self.send(session, entries);
+        pending
+    }
+
+    /// The batcher gets both at once, so that it does not begin with the first alone.
+    pub(crate) fn append_both(
+        &self,
+        session: SessionId,
+        first: Command,
+        second: Command,
+    ) -> (PendingAppend, PendingAppend) {
+        let mut entries = Vec::with_capacity(2);
+        let pending = (self.entry(session, first, &mut entries), self.entry(session, second, &mut entries));
+        self.send(session, entries);
+        pending
+    }
+
+    /// Those that nobody takes are dropped, and tell who waits for them.
+    fn send(&self, session: SessionId, entries: Vec<Entry>) {
+        if let Some(lane) = self.lane(session) {
+            let _closed = lane.send(Message::Append(entries));
+        }
+    }
+
+    /// Adds an entry, unless there is no room for it.
+    fn entry(&self, session: SessionId, command: Command, entries: &mut Vec<Entry>) -> PendingAppend {
         let weight = weigh(&command);
         if weight.largest > EVENT_LIMIT {
             let error = AppendError::TooLarge { bytes: weight.largest, limit: EVENT_LIMIT };
@@ -108,11 +136,8 @@ impl Queue {
             return PendingAppend::failed(StoreError::Overloaded { waiting }.into());
         }
         let (reply, result) = oneshot::channel();
-        let entry = Entry::new(Item::new(session, command), weight.total, reply);
-        match self.lane(session).map(|lane| lane.send(Message::Append(Box::new(entry)))) {
-            Some(Ok(())) => PendingAppend::queued(result),
-            Some(Err(_)) | None => PendingAppend::failed(AppendError::Closed),
-        }
+        entries.push(Entry::new(Item::new(session, command), weight.total, reply));
+        PendingAppend::queued(result)
     }
 
     /// Whether the batchers take what is queued.
@@ -216,7 +241,7 @@ impl Batcher {
 
     fn take(&mut self, message: Message, closing: &mut Vec<oneshot::Sender<()>>) {
         match message {
-            Message::Append(entry) => self.line.push(*entry),
+            Message::Append(entries) => entries.into_iter().for_each(|entry| self.line.push(entry)),
             Message::Ping(ping) => self.pings.push(ping),
             Message::Close(done) => {
                 self.receiver.close();

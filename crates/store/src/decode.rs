@@ -1,6 +1,7 @@
 //! Rows into records.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use holdstead_core::{Archived, Ask, Head, STATE_VERSION};
 use holdstead_protocol::{
@@ -115,7 +116,7 @@ pub(crate) fn is_outdated(row: &Row) -> Result<bool, StoreError> {
 pub(crate) fn head(row: &Row) -> Result<(SessionId, StoredHead), StoreError> {
     let id = SessionId::from_uuid(row.id("id")?);
     let head = StoredHead {
-        state: state(id, row)?,
+        state: Arc::new(state(id, row)?),
         last_seq: seq(row, "last_seq")?,
         last_at: moment(row, "last_at")?,
         hash: hash(row, "head_hash")?,

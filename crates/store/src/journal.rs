@@ -25,6 +25,16 @@ pub trait Journal: People {
     /// [`PendingAppend`] is written all the same. It returns after the commit.
     fn append(&self, session: SessionId, command: Command) -> PendingAppend;
 
+    /// The same for two that follow each other, and are committed together if they can be.
+    fn append_both(
+        &self,
+        session: SessionId,
+        first: Command,
+        second: Command,
+    ) -> (PendingAppend, PendingAppend) {
+        (self.append(session, first), self.append(session, second))
+    }
+
     /// The events behind `after`, in order.
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError>;
 

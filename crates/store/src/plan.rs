@@ -17,7 +17,7 @@ use crate::{AppendError, Appended, EVENT_LIMIT, StoreError};
 /// A journal's head as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredHead {
-    pub(crate) state: Head,
+    pub(crate) state: Arc<Head>,
     pub(crate) last_seq: Seq,
     pub(crate) last_at: Timestamp,
     pub(crate) hash: Hash,
@@ -158,7 +158,7 @@ impl Draft {
             None => (State::Unopened, Seq::START, None, chain::START),
             Some(stored) => {
                 let asks = if erased { BTreeMap::new() } else { asks };
-                let session = Session { head: Arc::new(stored.state), asks };
+                let session = Session { head: stored.state, asks };
                 (State::Opened(Box::new(session)), stored.last_seq, Some(stored.last_at), stored.hash)
             }
         };
@@ -286,6 +286,7 @@ impl Draft {
             new_asks: rows(self.new_asks)?,
             changed_asks: rows(self.changed_asks)?,
             found: self.found,
+            session: *session,
         }))
     }
 }

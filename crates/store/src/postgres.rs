@@ -15,6 +15,7 @@ use crate::batch::Batchers;
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
 use crate::postgres_connections::{Connections, SETTINGS};
+use crate::postgres_write::Known;
 use crate::search::Language;
 use crate::store::Store;
 use crate::{Claim, StoreError, decode, postgres_write, refold};
@@ -38,6 +39,7 @@ pub struct Postgres {
     options: PgConnectOptions,
     /// Its address without what is secret in it.
     shown: String,
+    known: Known,
     refolding: Mutex<()>,
 }
 
@@ -85,8 +87,15 @@ impl Postgres {
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
         let writers = Connections::new(options.clone(), LANES);
         let readers = Connections::new(options.clone(), READERS);
-        let db =
-            Self { writers, readers, pool, options, shown: without_secret(url), refolding: Mutex::default() };
+        let db = Self {
+            writers,
+            readers,
+            pool,
+            options,
+            shown: without_secret(url),
+            known: Known::default(),
+            refolding: Mutex::default(),
+        };
         refold::refuse_newer(&db).await?;
         Ok(db)
     }
@@ -186,11 +195,13 @@ impl Backend for Postgres {
             let mut writer = self.writers.take().await?;
             let mut tried = None;
             if alone {
-                tried = postgres_write::write(&mut writer.connection, items).await?;
+                tried = postgres_write::write(&mut writer.connection, items, &self.known).await?;
             }
             let tried = match tried {
                 Some(tried) => tried,
-                None => postgres_write::write_locked(&mut writer.connection, items, patience).await?,
+                None => {
+                    postgres_write::write_locked(&mut writer.connection, items, patience, &self.known).await?
+                }
             };
             self.writers.give_back(writer);
             match tried {

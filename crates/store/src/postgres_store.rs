@@ -86,6 +86,12 @@ pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("22012"))
 }
 
+/// Whether a guess was wrong: that, or a row that was taken for a new one is there.
+pub(crate) fn is_wrong_guess(error: &sqlx::Error) -> bool {
+    is_conflict(error)
+        || error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
 
 pub(crate) async fn store(

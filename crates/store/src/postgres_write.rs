@@ -14,8 +14,10 @@ use uuid::Uuid;
 use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
 use crate::plan::{self, Loaded, Plan, StoredHead, Wanted};
-use crate::postgres_store::{Seen, is_conflict, store};
+use crate::postgres_store::{Seen, is_conflict, is_wrong_guess, store};
+use crate::recent::{Recent, is_all_written};
 use crate::search::Language;
+use crate::server_clock::ServerClock;
 use crate::{decode, sql};
 
 macro_rules! now {
@@ -29,6 +31,13 @@ pub(crate) const NOW: &str = concat!("SELECT ", now!(), " AS now");
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";
 const LOCK_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED";
 const WAIT_FOR_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+/// What is known without asking the server.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    recent: Recent,
+    clock: ServerClock,
+}
 
 /// What a batch is decided on: the clock, heads, and asks. Heads have no `session_id`, the clock has no `id`.
 const LOOK: &str = concat!(
@@ -45,21 +54,47 @@ const LOOK: &str = concat!(
      WHERE session_id = ANY($4) AND live = TRUE"
 );
 
-/// Without locks: nothing is written if anything is not as it was read. Then there is nothing to say.
+/// Without locks: nothing is written if anything is not as it is remembered, or as it was read. Then there is nothing to say.
 pub(crate) async fn write(
     connection: &mut PgConnection,
     items: &[&Item],
+    known: &Known,
 ) -> Result<Option<Tried>, WriteError> {
-    let (plan, seen) = match look(connection, items).await? {
+    if let Some(now) = known.clock.now()
+        && let Some(loaded) = known.recent.loaded(items)
+    {
+        let seen = seen(&loaded);
+        let plan = plan::plan(items, loaded, now, rand::random)?;
+        if is_all_written(&plan)
+            && let Some(written) = write_plan(connection, plan, &seen, known, is_wrong_guess).await?
+        {
+            return Ok(Some(written));
+        }
+    }
+    known.recent.forget(items);
+    let (plan, seen) = match look(connection, items, known).await? {
         Looked::At(plan, seen) => (plan, seen),
         Looked::Outdated(sessions) => return Ok(Some(Tried::Outdated(sessions))),
     };
+    write_plan(connection, plan, &seen, known, is_conflict).await
+}
+
+async fn write_plan(
+    connection: &mut PgConnection,
+    plan: Plan,
+    seen: &HashMap<SessionId, Seen>,
+    known: &Known,
+    is_conflict: fn(&sqlx::Error) -> bool,
+) -> Result<Option<Tried>, WriteError> {
     let written: Vec<_> = plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect();
     if plan.sessions.is_empty() {
         return Ok(Some(Tried::Written(written)));
     }
-    match store(connection, &plan.sessions, &seen).await {
-        Ok(()) => Ok(Some(Tried::Written(written))),
+    match store(connection, &plan.sessions, seen).await {
+        Ok(()) => {
+            known.recent.keep(plan.sessions);
+            Ok(Some(Tried::Written(written)))
+        }
         Err(error) if is_conflict(&error) => Ok(None),
         // The same statement commits.
         Err(error) => Err(WriteError::in_commit(error, &written)),
@@ -72,12 +107,14 @@ pub(crate) async fn write_locked(
     connection: &mut PgConnection,
     items: &[&Item],
     patience: Patience,
+    known: &Known,
 ) -> Result<Tried, WriteError> {
+    known.recent.forget(items);
     sqlx::raw_sql("BEGIN").execute(&mut *connection).await?;
     let held = lock_heads(connection, items, patience).await?;
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
         items.iter().copied().enumerate().filter(|(_, item)| !held.contains(&item.session)).unzip();
-    let (plan, seen) = match look(connection, &ours).await? {
+    let (plan, seen) = match look(connection, &ours, known).await? {
         Looked::At(plan, seen) => (plan, seen),
         Looked::Outdated(sessions) => {
             // Its heads are locked until then.
@@ -143,7 +180,7 @@ enum Looked {
 }
 
 /// Reads what the batch is decided on, and decides it.
-async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, WriteError> {
+async fn look(connection: &mut PgConnection, items: &[&Item], known: &Known) -> Result<Looked, WriteError> {
     let mut loaded = Loaded::default();
     let Wanted { asks, undelivered, live } = Wanted::by(items);
     let rows = sqlx::query(LOOK)
@@ -165,6 +202,7 @@ async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, 
             }
         }
     }
+    known.clock.set(now);
     if !outdated.is_empty() {
         return Ok(Looked::Outdated(outdated));
     }
@@ -172,9 +210,13 @@ async fn look(connection: &mut PgConnection, items: &[&Item]) -> Result<Looked, 
         loaded.asks.push(decode::loaded_ask(&row)?);
     }
     loaded.found = found(connection, items).await?;
-    let seen = |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });
-    let seen = loaded.heads.iter().map(seen).collect();
+    let seen = seen(&loaded);
     Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
+}
+
+fn seen(loaded: &Loaded) -> HashMap<SessionId, Seen> {
+    let seen = |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });
+    loaded.heads.iter().map(seen).collect()
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.
@@ -227,6 +269,7 @@ pub(crate) const LANGUAGE: Language = Language {
     find: find!("owner || ''", "at + 0"),
     add: "INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    add_words: None,
     vocabulary: None,
     beginning: ":*",
     quote: '\'',

@@ -185,8 +185,13 @@ impl Folded {
 }
 
 async fn add_found(db: &dyn Db, locked: &mut dyn Snapshot, found: Vec<FoundRow>) -> Result<(), StoreError> {
+    let language = db.language();
     for row in found {
-        locked.query(db.language().add, row.params()).await?;
+        let place = vec![Param::Id(row.session.uuid()), Param::Int(decode::number(row.seq))];
+        locked.query(language.add, row.params()).await?;
+        if let Some(add_words) = language.add_words {
+            locked.query(add_words, place).await?;
+        }
     }
     Ok(())
 }

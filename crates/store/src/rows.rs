@@ -1,6 +1,6 @@
 //! The rows that a journal comes to. Each is a function of the session's events and of nothing else.
 
-use holdstead_core::{Archived, Ask, Head, STATE_VERSION, due_at, is_unfinished};
+use holdstead_core::{Archived, Ask, Head, STATE_VERSION, Session, due_at, is_unfinished};
 use holdstead_protocol::{InteractionId, OwnerId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::chain::{self, Hash, Salt};
@@ -20,6 +20,8 @@ pub(crate) struct SessionPlan {
     pub(crate) new_asks: Vec<AskRow>,
     pub(crate) changed_asks: Vec<AskRow>,
     pub(crate) found: Vec<FoundRow>,
+    /// What all of it comes to, with the asks that were loaded or made.
+    pub(crate) session: Session,
 }
 
 #[derive(Debug)]

@@ -48,6 +48,8 @@ pub struct FoundRecord {
 pub(crate) struct Language {
     pub(crate) find: &'static str,
     pub(crate) add: &'static str,
+    /// Follows where words are not kept with their row. Does nothing for a row that was there.
+    pub(crate) add_words: Option<&'static str>,
     /// Lists words that begin so, where looking for all of them is faster than for their beginning.
     pub(crate) vocabulary: Option<&'static str>,
     /// Between a word that may go on and the next one.

@@ -14,6 +14,7 @@ use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::batch::Batchers;
 use crate::clock::{Clock, SystemClock};
 use crate::db::{Db, Param, Row, Snapshot};
+use crate::recent::Recent;
 use crate::search::Language;
 use crate::sqlite_connections::{BUSY, Connections, Lent, Place, make_private, open};
 use crate::sqlite_row::{bound, run};
@@ -33,6 +34,7 @@ pub struct Sqlite {
     connections: Connections,
     clock: Arc<dyn Clock>,
     calls: Calls,
+    recent: Recent,
     refolding: Mutex<()>,
 }
 
@@ -96,7 +98,9 @@ impl Sqlite {
             sqlite_migrate::migrate(&connection)?;
             Ok(Connections::new(place, connection))
         };
-        let db = Self { connections: calls.run(connect).await?, clock, calls, refolding: Mutex::default() };
+        let connections = calls.run(connect).await?;
+        let (recent, refolding) = (Recent::default(), Mutex::default());
+        let db = Self { connections, clock, calls, recent, refolding };
         refold::refuse_newer(&db).await?;
         Ok(db)
     }
@@ -180,7 +184,7 @@ impl Backend for Sqlite {
         loop {
             let tried = {
                 let lent = self.connections.writer().await;
-                sqlite_write::write(lent.connection()?, items, &*self.clock)?
+                sqlite_write::write(lent.connection()?, items, &self.recent, &*self.clock)?
             };
             match tried {
                 Tried::Written(written) => return Ok(written),

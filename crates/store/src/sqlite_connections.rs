@@ -61,9 +61,11 @@ pub(crate) fn open(place: &Place) -> rusqlite::Result<Connection> {
     };
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // What is erased is overwritten, and does not stay on pages that nothing points to.
+    // What is erased is overwritten, and does not stay on pages that nothing points to. The log may grow to 16 MB before
+    // it is put into the file: the same pages change again and again.
     connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; \
+         PRAGMA wal_autocheckpoint = 4000",
     )?;
     Ok(connection)
 }

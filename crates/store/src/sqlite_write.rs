@@ -2,22 +2,72 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use holdstead_core::STATE_VERSION;
 use holdstead_protocol::{Event, SessionId, Timestamp};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
 use crate::backend::{Item, Tried, WriteError, Written};
 use crate::clock::Clock;
-use crate::plan::{self, Loaded, Wanted};
+use crate::plan::{self, Loaded, Plan, Wanted};
+use crate::recent::{Recent, is_all_written};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::{FoundRow, Language};
 use crate::sqlite_row::{put, run};
 use crate::{UnderWay, decode, sql};
 
-/// Decides and commits. What is not committed is rolled back.
+/// Decides on what is remembered if that will do, and else on what is read.
 pub(crate) fn write(
     connection: &Connection,
     items: &[&Item],
+    recent: &Recent,
+    clock: &dyn Clock,
+) -> Result<Tried, WriteError> {
+    if let Some(loaded) = recent.loaded(items)
+        && let Some(written) = write_known(connection, items, loaded, recent, clock)?
+    {
+        return Ok(Tried::Written(written));
+    }
+    recent.forget(items);
+    write_read(connection, items, recent, clock)
+}
+
+/// Nothing, if what is remembered is not enough, or is not what there is.
+fn write_known(
+    connection: &Connection,
+    items: &[&Item],
+    loaded: Loaded,
+    recent: &Recent,
+    clock: &dyn Clock,
+) -> Result<Option<Vec<Written>>, WriteError> {
+    let seen: HashMap<_, _> =
+        loaded.heads.iter().map(|(id, head)| (*id, (head.last_seq, head.hash))).collect();
+    let plan = plan::plan(items, loaded, clock.now(), rand::random)?;
+    if !is_all_written(&plan) {
+        return Ok(None);
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    for (id, (seq, hash)) in seen {
+        let (id, seq, hash) = (id.uuid(), decode::number(seq), hash.as_slice());
+        if run(&transaction, IS_HEAD, &[&blob(&id), &seq, &hash, &STATE_VERSION])?.is_empty() {
+            return Ok(None);
+        }
+    }
+    match put_rows(&transaction, &plan) {
+        Ok(()) => {}
+        // An ask that was taken for a new one is there.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    transaction.commit()?;
+    Ok(Some(done(plan, recent)))
+}
+
+/// Decides and commits. What is not committed is rolled back.
+fn write_read(
+    connection: &Connection,
+    items: &[&Item],
+    recent: &Recent,
     clock: &dyn Clock,
 ) -> Result<Tried, WriteError> {
     // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
@@ -48,28 +98,39 @@ pub(crate) fn write(
         }
     }
     let plan = plan::plan(items, loaded, clock.now(), rand::random)?;
-    for SessionPlan { head, opening, events, new_asks, changed_asks, found } in plan.sessions.values() {
-        match opening {
-            Some(opening) => insert_head(&transaction, head, opening)?,
-            None => update_head(&transaction, head)?,
-        }
-        for event in events {
-            insert_event(&transaction, event)?;
-        }
-        for ask in new_asks {
-            insert_ask(&transaction, ask)?;
-        }
-        for ask in changed_asks {
-            update_ask(&transaction, ask)?;
-        }
-        for row in found {
-            insert_found(&transaction, row)?;
-        }
-    }
+    put_rows(&transaction, &plan)?;
     // An error of COMMIT leaves the transaction open, and so nothing written.
     transaction.commit()?;
-    let written = plan.results.into_iter().map(|result| Written::Done(Box::new(result)));
-    Ok(Tried::Written(written.collect()))
+    Ok(Tried::Written(done(plan, recent)))
+}
+
+fn put_rows(transaction: &Connection, plan: &Plan) -> rusqlite::Result<()> {
+    for SessionPlan { head, opening, events, new_asks, changed_asks, .. } in plan.sessions.values() {
+        match opening {
+            Some(opening) => insert_head(transaction, head, opening)?,
+            None => update_head(transaction, head)?,
+        }
+        for event in events {
+            insert_event(transaction, event)?;
+        }
+        for ask in new_asks {
+            insert_ask(transaction, ask)?;
+        }
+        for ask in changed_asks {
+            update_ask(transaction, ask)?;
+        }
+    }
+    // Last of all: the index puts what it holds into the file before each statement of several writes that follows.
+    for row in plan.sessions.values().flat_map(|session| &session.found) {
+        insert_found(transaction, row)?;
+    }
+    Ok(())
+}
+
+/// It is committed.
+fn done(plan: Plan, recent: &Recent) -> Vec<Written> {
+    recent.keep(plan.sessions);
+    plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect()
 }
 
 /// Looks for items that a commit without a reply may have written.
@@ -89,6 +150,9 @@ fn found(connection: &Connection, items: &[&Item]) -> Result<HashMap<usize, Vec<
 
 const HEAD: &str =
     "SELECT id, last_seq, last_at, head_hash, state_version, state, erased_at FROM sessions WHERE id = $1";
+/// Whether a head is as it is remembered.
+const IS_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 AND last_seq = $2 AND head_hash = $3 AND state_version = $4 \
+    AND erased_at IS NULL";
 const ASK: &str = "SELECT id, session_id, doc FROM asks WHERE id = $1";
 const UNDELIVERED: &str =
     "SELECT id, session_id, doc FROM asks WHERE session_id = $1 AND under_way = 'undelivered'";
@@ -214,6 +278,10 @@ pub(crate) const LANGUAGE: Language = Language {
           coalesce((SELECT max(id) + 1 FROM search \
                     WHERE id BETWEEN ($5 / 1000) << 21 AND (($5 / 1000 + 1) << 21) - 1), ($5 / 1000) << 21), \
           $1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session_id, seq) DO NOTHING",
+    add_words: Some(
+        "INSERT INTO search_words (rowid, words) SELECT id, words FROM search \
+         WHERE session_id = $1 AND seq = $2 AND changes() = 1",
+    ),
     vocabulary: Some("SELECT term FROM search_vocabulary WHERE term >= $1 AND term <= $2 LIMIT $3"),
     beginning: "*",
     quote: '"',
@@ -221,6 +289,7 @@ pub(crate) const LANGUAGE: Language = Language {
     or: " OR ",
 };
 
+/// With its words, each by a statement of one write.
 fn insert_found(connection: &Connection, row: &FoundRow) -> rusqlite::Result<()> {
     put(
         connection,
@@ -235,5 +304,10 @@ fn insert_found(connection: &Connection, row: &FoundRow) -> rusqlite::Result<()>
             &row.text,
             &row.words,
         ],
-    )
+    )?;
+    if connection.changes() == 0 {
+        return Ok(());
+    }
+    let id = connection.last_insert_rowid();
+    put(connection, "INSERT INTO search_words (rowid, words) VALUES ($1, $2)", &[&id, &row.words])
 }

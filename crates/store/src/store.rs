@@ -48,6 +48,15 @@ impl<D: Backend + 'static> Store<D> {
 
 #[async_trait]
 impl<D: Db + 'static> Journal for Store<D> {
+    fn append_both(
+        &self,
+        session: SessionId,
+        first: Command,
+        second: Command,
+    ) -> (PendingAppend, PendingAppend) {
+        self.queue.append_both(session, first, second)
+    }
+
     fn append(&self, session: SessionId, command: Command) -> PendingAppend {
         self.queue.append(session, command)
     }

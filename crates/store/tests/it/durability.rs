@@ -302,10 +302,14 @@ pub(crate) async fn closing_writes_what_is_queued(fixture: &Fixture) {
 /// Makes every command that starts a process of this journal's sessions panic: a number that no journal folds to.
 async fn break_heads(fixture: &Fixture) {
     let (from, to) = ("\"incarnations\":0", "\"incarnations\":4294967295");
-    let sqlite =
-        format!("UPDATE sessions SET state = CAST(replace(CAST(state AS TEXT), '{from}', '{to}') AS BLOB)");
+    // With another hash: what the writer remembers is not what is there.
+    let sqlite = format!(
+        "UPDATE sessions SET state = CAST(replace(CAST(state AS TEXT), '{from}', '{to}') AS BLOB), \
+         head_hash = randomblob(32)"
+    );
     let postgres = format!(
-        "UPDATE sessions SET state = convert_to(replace(convert_from(state, 'UTF8'), '{from}', '{to}'), 'UTF8')"
+        "UPDATE sessions SET state = convert_to(replace(convert_from(state, 'UTF8'), '{from}', '{to}'), 'UTF8'), \
+         head_hash = sha256(head_hash)"
     );
     fixture.run(&sqlite, &postgres).await;
 }

@@ -50,6 +50,7 @@ conformance! {
     settle {
         one_of_a_hundred_answers_wins,
         two_instances_have_one_winner,
+        what_another_instance_wrote_is_what_counts,
         the_same_key_gets_the_same_result,
         asking_twice_is_one_ask,
         an_ask_is_answered_in_its_own_session_only,

@@ -94,10 +94,11 @@ pub(crate) async fn replay_from_any_seq_is_the_journal(fixture: &Fixture) {
 pub(crate) async fn time_never_runs_backwards(fixture: &Fixture) {
     let journal = fixture.journal();
     let session = open(&**journal, "a").await;
-    // As if the node before had a clock that is an hour ahead.
+    // As if the node before had a clock that is an hour ahead. What it wrote has another hash.
     let ahead = journal.now().await.expect("the time").micros() + 3_600_000_000;
-    let sql = format!("UPDATE sessions SET last_at = {ahead}");
-    fixture.run(&sql, &sql).await;
+    let sqlite = format!("UPDATE sessions SET last_at = {ahead}, head_hash = randomblob(32)");
+    let postgres = format!("UPDATE sessions SET last_at = {ahead}, head_hash = sha256(head_hash)");
+    fixture.run(&sqlite, &postgres).await;
     let appended = journal.append(session, message("hello")).await.expect("appended");
     assert_eq!(appended.events[0].at, Timestamp::from_micros(ahead));
 }

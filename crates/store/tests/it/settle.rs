@@ -53,6 +53,29 @@ pub(crate) async fn two_instances_have_one_winner(fixture: &Fixture) {
     hundred_answers([Arc::clone(fixture.journal()), fixture.second().await]).await;
 }
 
+/// What a writer remembers of a session is a guess: others write, too. Neither a refusal nor an answer stands on it.
+pub(crate) async fn what_another_instance_wrote_is_what_counts(fixture: &Fixture) {
+    let (here, there) = (fixture.journal(), fixture.second().await);
+    let session = open(&**here, "two of us").await;
+    let request = question(session, "two of us");
+    here.append(session, ask(&request)).await.expect("asked");
+    there.append(session, answer(&request, "bea", "theirs", "there")).await.expect("answered");
+    let late = here.append(session, answer(&request, "ada", "ours", "here")).await;
+    assert!(matches!(late, Err(AppendError::Rejected(_))), "{late:?}");
+    // What is no repeat for one that knows of nothing else is one all the same.
+    let again = there.append(session, ask(&request)).await.expect("the same ask");
+    assert!(again.events.is_empty());
+    let acknowledged = here.append(session, message("go on")).await.expect("said");
+    let next = question(session, "next");
+    let asked = there.append(session, ask(&next)).await.expect("asked by the other");
+    assert_eq!(asked.head, acknowledged.head.next());
+    let same = here.append(session, ask(&next)).await.expect("asked there before");
+    assert!(same.events.is_empty(), "an ask that is there is not taken for a new one");
+    let answered = here.append(session, answer(&next, "ada", "second", "here")).await.expect("answered here");
+    assert_eq!(answered.head, asked.head.next());
+    check_sound(&**here, session).await;
+}
+
 pub(crate) async fn the_same_key_gets_the_same_result(fixture: &Fixture) {
     let journal = fixture.journal();
     let session = open(&**journal, "keys").await;
