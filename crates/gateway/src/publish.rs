@@ -22,14 +22,41 @@ impl Gateway {
     pub(crate) async fn append(
         &self,
         session: SessionId,
-        mut command: Command,
+        command: Command,
     ) -> Result<Appended, GatewayError> {
-        // Before it is queued: what is too large costs whoever sent it, not the one writer.
+        let command = self.checked(session, command)?;
+        Ok(self.begin_append(session, command).await.unwrap_or(Err(AppendError::Closed))?)
+    }
+
+    /// Appends the first, and right behind it the second, so that they share a commit. What becomes of the second is for
+    /// whoever reads the journal.
+    pub(crate) async fn append_both(
+        &self,
+        session: SessionId,
+        first: Command,
+        second: Command,
+    ) -> Result<Appended, GatewayError> {
+        let first = self.checked(session, first)?;
+        let earlier = self.queue_earlier(session);
+        let (first, second) = self.inner.journal.append_both(session, first, second);
+        let gateway = self.clone();
+        let both = self.inner.tasks.spawn(async move {
+            gateway.written_earlier(session, earlier).await;
+            let appended = gateway.tell(session, first.await);
+            // Refused, its session's task finds the journal without it.
+            let _seen_to = gateway.tell(session, second.await);
+            appended
+        });
+        Ok(both.await.unwrap_or(Err(AppendError::Closed))?)
+    }
+
+    /// Before it is queued: what is too large costs whoever sent it, not the one writer.
+    fn checked(&self, session: SessionId, mut command: Command) -> Result<Command, GatewayError> {
         if let Said::Ask(request) = command.said() {
             shape::check(request)?;
         }
         self.inner.masks().command(session, &mut command)?;
-        Ok(self.begin_append(session, command).await.unwrap_or(Err(AppendError::Closed))?)
+        Ok(command)
     }
 
     /// Queues it by this call, behind what waits of its session; the result comes after everybody was told.
@@ -43,13 +70,21 @@ impl Gateway {
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             gateway.written_earlier(session, earlier).await;
-            let appended = pending.await;
-            match &appended {
-                Ok(appended) => gateway.published(session, appended),
-                Err(error) => gateway.publish_if_written(session, error),
-            }
-            appended
+            gateway.tell(session, pending.await)
         })
+    }
+
+    /// Tells everybody what an append came to.
+    fn tell(
+        &self,
+        session: SessionId,
+        appended: Result<Appended, AppendError>,
+    ) -> Result<Appended, AppendError> {
+        match &appended {
+            Ok(appended) => self.published(session, appended),
+            Err(error) => self.publish_if_written(session, error),
+        }
+        appended
     }
 
     /// Tells screens, the timer of deadlines, tools and the session's task what is durable now.

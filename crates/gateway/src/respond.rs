@@ -6,8 +6,8 @@ use holdstead_protocol::api::{
     RespondMany,
 };
 use holdstead_protocol::{
-    Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq, SessionId,
-    Timestamp, TurnId,
+    Event, EventBody, InteractionId, LateAnswer, MessageId, Origin, Refusal, ResponseDraft, Scope, Seq,
+    SessionId, Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
@@ -46,7 +46,11 @@ impl Gateway {
         };
         let session = ask.session;
         let appended = if secrets.is_empty() {
-            self.append(session, Command::Respond(Box::new(command))).await?
+            let respond = Command::Respond(Box::new(command));
+            match self.hand_over_at_once(&ask) {
+                Some(delivering) => self.append_both(session, respond, delivering).await?,
+                None => self.append(session, respond).await?,
+            }
         } else {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
@@ -55,6 +59,14 @@ impl Gateway {
             self.remember(person, &ask, scope, &lines, receipt.at).await?;
         }
         Ok(receipt)
+    }
+
+    /// What follows an answer to an agent that we write to: it shares the answer's commit, so that the agent does not wait
+    /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
+    fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
+        let asked_in = record.ask.asked_in.filter(|_| record.ask.origin == Origin::Agent)?;
+        let incarnation = self.writes_to(record.session).filter(|incarnation| *incarnation == asked_in)?;
+        Some(Command::Delivering { interaction_id: record.id, incarnation })
     }
 
     /// Each for itself: one that is refused does not touch the others. What is marked is never answered among others.

@@ -273,16 +273,17 @@ impl SessionTask {
         record: &AskRecord,
         incarnation: Incarnation,
     ) -> Result<bool, GatewayError> {
-        if record.ask.delivery == Some(Delivery::Delivering { incarnation }) {
+        let is_marked =
+            |record: &AskRecord| record.ask.delivery == Some(Delivery::Delivering { incarnation });
+        if is_marked(record) {
             return Ok(true);
         }
         let delivering = Command::Delivering { interaction_id: record.id, incarnation };
         if self.unless_refused(delivering).await?.is_some() {
             return Ok(true);
         }
-        // Somebody who spoke before us may have been faster.
-        let now = self.gateway.inner.journal.ask(record.id).await?;
-        Ok(now.is_some_and(|now| now.ask.delivery == Some(Delivery::Delivering { incarnation })))
+        // Somebody who spoke before us may have been faster, or what came with the answer is a commit behind it.
+        Ok(self.gateway.inner.journal.ask(record.id).await?.is_some_and(|now| is_marked(&now)))
     }
 
     /// These were handed over to the agent.

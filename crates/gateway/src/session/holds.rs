@@ -165,6 +165,10 @@ impl SessionTask {
     /// Whether the agent was told to go.
     async fn park(&mut self, id: InteractionId) -> Result<bool, GatewayError> {
         let Some(process) = &self.process else { return Ok(false) };
+        // Another call may have its answer, marked as being handed over by whoever took it: the agent hears that first.
+        if process.asked.values().any(|asked| asked.ask != id) {
+            return Ok(false);
+        }
         let park = Command::Park { interaction_id: id, incarnation: process.incarnation };
         if self.unless_refused(park).await?.is_none() {
             return Ok(false);

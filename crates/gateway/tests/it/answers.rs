@@ -1,6 +1,9 @@
 //! What the agent receives is exactly what was decided.
 
-use holdstead_protocol::{AskState, Decider, Delivery, EventBody, ResponseDraft, Settlement, Surface};
+use holdstead_protocol::{
+    AskChange, AskState, Decider, Delivery, Event, EventBody, InteractionUpdate, ResponseDraft, Settlement,
+    Surface,
+};
 use serde_json::json;
 
 use crate::world::{World, answer, approve, deny, submit};
@@ -27,6 +30,36 @@ async fn a_question_reaches_the_agent_as_it_was_answered() {
     let person = Decider::Person { name: "Ada".to_owned(), surface: Surface::Web, actor: None };
     let deciders: Vec<_> = talk.seen.iter().filter_map(|event| decider(&event.body)).collect();
     assert_eq!(deciders, [person]);
+}
+
+/// An agent does not wait for a second commit: that its answer is being handed over is written with the answer.
+#[tokio::test]
+async fn an_answer_and_its_hand_over_share_a_commit() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    talk.say("repeat 10\napprove Bash {\"command\":\"ls\"}\nend").await;
+    for _ in 0..10 {
+        let ask = talk.ask().await;
+        talk.respond(&ask, approve()).await;
+        talk.result().await;
+    }
+    talk.completed().await;
+    let journal = talk.journal().await;
+    let answered = |body: &EventBody| matches!(body, EventBody::InteractionResponse(_));
+    let answers: Vec<_> = journal.windows(2).filter(|pair| answered(&pair[0].body)).collect();
+    assert_eq!(answers.len(), 10);
+    let handed_over = |pair: &[Event]| {
+        assert!(matches!(
+            &pair[1].body,
+            EventBody::InteractionUpdate(InteractionUpdate {
+                change: AskChange::Delivery { delivery: Delivery::Delivering { .. } },
+                ..
+            })
+        ));
+        // What is committed together has the same time. Now and then the writer begins between the two.
+        pair[0].at == pair[1].at
+    };
+    assert!(answers.into_iter().filter(|pair| handed_over(pair)).count() >= 5);
 }
 
 fn decider(body: &EventBody) -> Option<Decider> {
