@@ -9,11 +9,9 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method};
-use axum::middleware::Next;
-use axum::response::Response;
 
 use crate::App;
 use crate::connections::Reached;
@@ -67,11 +65,7 @@ fn without_port(address: SocketAddr) -> String {
     }
 }
 
-pub(crate) async fn check(
-    State(app): State<App>,
-    request: Request,
-    next: Next,
-) -> Result<Response, ApiError> {
+pub(crate) fn check(app: &App, request: &Request) -> Result<(), ApiError> {
     // HTTP/2 puts the host into the request line.
     let host =
         header(request.headers(), &HOST).or_else(|| request.uri().authority().map(|host| host.as_str()));
@@ -88,7 +82,7 @@ pub(crate) async fn check(
     if has_body && !is_json(request.headers()) {
         return Err(ApiError::NotJson);
     }
-    Ok(next.run(request).await)
+    Ok(())
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

@@ -26,7 +26,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use holdstead_gateway::Gateway;
 
 pub use addresses::private_addresses;
@@ -87,11 +89,21 @@ fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::check))
-        .layer(axum::middleware::from_fn(routes::short::errors))
-        .layer(axum::middleware::from_fn(refused::as_page))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), around))
         .with_state(app);
     (router, opened)
+}
+
+/// Around every route: whoever may not come in does not, and a refusal has the form that its reader expects.
+async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+    let in_short = routes::short::is_short(request.uri());
+    let as_page = refused::wants_page(request.headers());
+    let response = match guard::check(&app, &request) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    };
+    let response = if in_short { routes::short::with_short_error(response) } else { response };
+    if as_page { refused::as_page(response) } else { response }
 }
 
 /// Serves until the gateway goes away. Open streams end then; work under way does not.

@@ -1,20 +1,16 @@
 //! A refusal as a page: a person who opens an address in a browser reads words, a program reads JSON.
 
-use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use holdstead_protocol::Refusal;
 
 const PAGE: &str = include_str!("refused.html");
 
-/// Turns the refusals of addresses that were opened in a browser into pages.
-pub(crate) async fn as_page(request: Request, next: Next) -> Response {
-    let reads = wants_page(request.headers());
-    let response = next.run(request).await;
+/// Turns the refusal of an address that was opened in a browser into a page.
+pub(crate) fn as_page(response: Response) -> Response {
     match response.extensions().get::<Refusal>() {
-        Some(refusal) if reads => {
+        Some(refusal) => {
             let nonce = format!("{:032x}", rand::random::<u128>());
             let policy = format!("default-src 'none'; style-src 'nonce-{nonce}'; frame-ancestors 'none'");
             let page = PAGE.replace("{nonce}", &nonce).replace("{words}", &marked_up(&refusal.detail));
@@ -22,12 +18,12 @@ pub(crate) async fn as_page(request: Request, next: Next) -> Response {
                 [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
             (response.status(), headers, page).into_response()
         }
-        Some(_) | None => response,
+        None => response,
     }
 }
 
 /// Browsers ask for a page by name where an address is opened, and nowhere else.
-fn wants_page(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepts.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
 }

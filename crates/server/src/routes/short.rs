@@ -2,9 +2,8 @@
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use holdstead_gateway::GatewayError;
 use holdstead_protocol::api::{Respond, ShortAnswers, ShortApproval, ShortDenial, ShortError};
@@ -49,11 +48,13 @@ impl Wanted {
 /// Where the short forms and the short stream are.
 const PLACE: &str = "/api/";
 
+pub(crate) fn is_short(uri: &Uri) -> bool {
+    uri.path().starts_with(PLACE)
+}
+
 /// Whatever refuses a short form, wherever that happens, it does so in one shape.
-pub(crate) async fn errors(request: Request, next: Next) -> Response {
-    let short = request.uri().path().starts_with(PLACE);
-    let mut response = next.run(request).await;
-    if short && let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
+pub(crate) fn with_short_error(mut response: Response) -> Response {
+    if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         let body = ShortError { error: refusal.detail, field_errors: refusal.field_errors };
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);
