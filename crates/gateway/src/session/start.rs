@@ -251,7 +251,11 @@ impl SessionTask {
             // A message was used up: the next one is a new try.
             self.fruitless_starts = 0;
         }
-        self.handle.wake();
+        match gone {
+            Gone::Heard(_) | Gone::WithItsGateway | Gone::WhileStarting => self.handle.wake(),
+            // Whoever could not start it decides when it is tried again: at once would be for ever.
+            Gone::NotStarted(_) => {}
+        }
         Ok(())
     }
 

@@ -103,6 +103,45 @@ async fn an_agent_that_never_comes_up_again_is_given_up_with_words() {
     assert_eq!(talk.delivery(&ask).await, Some(Delivery::Undeliverable { moved_to: None }));
 }
 
+/// There is no box for it, whenever it is tried.
+#[derive(Debug, Default)]
+struct NeverStarts {
+    tries: std::sync::atomic::AtomicU32,
+}
+
+#[async_trait]
+impl Driver for NeverStarts {
+    fn name(&self) -> &'static str {
+        "never"
+    }
+
+    fn capabilities(&self) -> DriverCapabilities {
+        let ask = Capabilities { reason: true, edit_input: true, scopes: true };
+        DriverCapabilities { ask, parks: true, reasks: Reasks::Any, ends: TurnEnds::Told }
+    }
+
+    async fn start(&self, _launch: Launch) -> Result<Agent, StartError> {
+        self.tries.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Err(StartError::NoBox { why: "none is installed".to_owned() })
+    }
+}
+
+/// Every try is in the journal, so one after the other without a rest would fill it.
+#[tokio::test]
+async fn an_agent_that_cannot_be_started_is_not_tried_for_ever() {
+    let driver = Arc::new(NeverStarts::default());
+    let world =
+        World::hosting(Arc::new(tempfile::tempdir().unwrap()), Arc::<NeverStarts>::clone(&driver)).await;
+    let mut talk = Talk::open(&world.gateway, opening("never")).await;
+    talk.say("go").await;
+    assert!(talk.error().await.contains("none is installed"));
+    // Long enough for hundreds of tries.
+    for _ in 0..200 {
+        talk.journal().await;
+    }
+    assert!(driver.tries.load(std::sync::atomic::Ordering::SeqCst) <= 3);
+}
+
 /// Runs until its runtime is dropped, without a goodbye.
 fn killed_gateway<T>(scene: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
