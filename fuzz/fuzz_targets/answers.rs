@@ -1,7 +1,7 @@
 //! Any ask, and any answer to it, decided by the core: an answer that is taken settles what was asked.
 #![no_main]
 
-use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
+use holdstead_core::{Ask, Command, Quota, Request, Respond, State, asking, decide, fold};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId, ResponseDraft, Seq,
     SessionId, SessionOpened, Surface, Timestamp, TurnId, json,
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(events) = decide(state, &command, now) else { return false };
         for body in events {
             seq += 1;
-            fold(state, &Event { id: EventId::generate(), seq: Seq(seq), at: now, body });
+            fold(state, &Event { id: EventId::generate(), seq: Seq(seq), at: now, heard: None, body });
         }
         true
     };
@@ -57,6 +57,6 @@ fuzz_target!(|bytes: &[u8]| {
         message_id: MessageId::generate(),
     };
     let taken = apply(&mut state, Command::Respond(Box::new(respond)));
-    let open = state.session().is_some_and(|session| session.head.live.contains(&interaction_id));
+    let open = state.session().is_some_and(|session| session.asks.get(&interaction_id).is_some_and(Ask::is_live));
     assert_eq!(taken, !open, "taken, or still open");
 });
