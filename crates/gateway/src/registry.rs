@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use holdstead_core::is_unfinished;
-use holdstead_protocol::{Incarnation, SessionId};
+use holdstead_protocol::SessionId;
 use holdstead_store::{SessionRecord, UnderWay};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -40,12 +40,6 @@ impl Gateway {
             handle
         });
         tell(handle);
-    }
-
-    /// The life of this session's agent that we can write to.
-    pub(crate) fn writes_to(&self, session: SessionId) -> Option<Incarnation> {
-        let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.get(&session).and_then(SessionHandle::writes_to)
     }
 
     /// A task with nothing left to do goes, unless somebody told it something meanwhile.

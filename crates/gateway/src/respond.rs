@@ -65,7 +65,7 @@ impl Gateway {
     /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
     fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
         let asked_in = record.ask.asked_in.filter(|_| record.ask.origin == Origin::Agent)?;
-        let incarnation = self.writes_to(record.session).filter(|incarnation| *incarnation == asked_in)?;
+        let incarnation = self.inner.runner.listening(record.session).filter(|life| *life == asked_in)?;
         Some(Command::Delivering { interaction_id: record.id, incarnation })
     }
 

@@ -48,6 +48,14 @@ impl Runner {
         self.lives().get(&session).cloned()
     }
 
+    /// The life of this session's agent that can be told something: it runs here, and nobody has ended it.
+    pub(crate) fn listening(&self, session: SessionId) -> Option<Incarnation> {
+        match self.lives().get(&session)? {
+            Life::Starting => None,
+            Life::Running(running) => running.ended_by().is_none().then_some(running.incarnation),
+        }
+    }
+
     /// A place for a process. `None` while another one has it.
     pub(crate) fn reserve(self: &Arc<Self>, session: SessionId) -> Option<Place> {
         let mut lives = self.lives();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdstead_core::Head;
-use holdstead_protocol::{Incarnation, Seq};
+use holdstead_protocol::Seq;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 #[derive(Debug, Clone, Default)]
@@ -15,8 +15,6 @@ pub(crate) struct SessionHandle {
 struct Shared {
     notify: Notify,
     woken: Mutex<Woken>,
-    /// The life of the agent that the task has a process of, and can write to.
-    writes_to: Mutex<Option<Incarnation>>,
     /// Its place among those that a gateway takes up when it starts.
     place: Mutex<Option<OwnedSemaphorePermit>>,
 }
@@ -69,14 +67,6 @@ impl SessionHandle {
     /// What the last wake-up was for is not done: it is looked at again after a rest.
     pub(super) fn keep_awake(&self) {
         *self.woken() = Woken::Look;
-    }
-
-    pub(super) fn set_writes_to(&self, incarnation: Option<Incarnation>) {
-        *self.shared.writes_to.lock().unwrap_or_else(PoisonError::into_inner) = incarnation;
-    }
-
-    pub(crate) fn writes_to(&self) -> Option<Incarnation> {
-        *self.shared.writes_to.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) async fn told(&self) {

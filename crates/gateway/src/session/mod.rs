@@ -82,8 +82,6 @@ impl SessionTask {
     pub(crate) async fn run(mut self) {
         let shutdown = self.gateway.shutdown_token();
         while !shutdown.is_cancelled() {
-            let process = self.process.as_ref().filter(|process| !process.is_leaving());
-            self.handle.set_writes_to(process.map(|process| process.incarnation));
             let patience = self.process.as_ref().and_then(Process::patience_ends);
             let idle = self.process.as_ref().and_then(Process::idle_ends);
             if let Some(rested) = self.trouble.resting_until() {
@@ -142,7 +140,6 @@ impl SessionTask {
     /// The gateway is going away. What was said is kept; the process goes; asks stay open. What the store does not take
     /// now is found by the gateway that starts next.
     async fn go_away(mut self) {
-        self.handle.set_writes_to(None);
         self.kill(EndedBy::GatewayStopping);
         // One that was only just started goes, too: the next gateway sees that it is gone.
         if self.process.is_none()
