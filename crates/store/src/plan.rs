@@ -34,6 +34,21 @@ pub(crate) struct Loaded {
     pub(crate) found: HashMap<usize, Vec<Event>>,
 }
 
+/// A head as a batch was decided on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) seq: Seq,
+    pub(crate) hash: Hash,
+}
+
+impl Loaded {
+    pub(crate) fn seen(&self) -> HashMap<SessionId, Seen> {
+        let seen =
+            |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });
+        self.heads.iter().map(seen).collect()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// Only sessions that get an event.

@@ -283,6 +283,7 @@ impl Db for Postgres {
 
     /// Its old rows go with the next vacuum, which is the server's own business.
     async fn forget(&self) -> Result<(), StoreError> {
+        self.known.recent.clear();
         Ok(())
     }
 

@@ -3,22 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use holdstead_core::STATE_VERSION;
-use holdstead_protocol::{InteractionId, Seq, SessionId, Timestamp};
+use holdstead_protocol::{InteractionId, SessionId, Timestamp};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
-use crate::chain::Hash;
+use crate::plan::Seen;
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::FoundRow;
 use crate::{UnderWay, decode};
-
-/// A head as a batch was decided on it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    pub(crate) seq: Seq,
-    pub(crate) hash: Hash,
-}
 
 /// Everything that a batch leads to. The last line fails where a head is not what it was, is held by somebody else, or is
 /// of a session that somebody else opened: before anything else is written, and the statement with it.

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Patience, Tried, WriteError, Written};
 use crate::db::Row;
-use crate::plan::{self, Loaded, Plan, StoredHead, Wanted};
-use crate::postgres_store::{Seen, is_conflict, is_wrong_guess, store};
+use crate::plan::{self, Loaded, Plan, Seen, Wanted};
+use crate::postgres_store::{is_conflict, is_wrong_guess, store};
 use crate::recent::{Recent, is_all_written};
 use crate::search::Language;
 use crate::server_clock::ServerClock;
@@ -35,7 +35,7 @@ const WAIT_FOR_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER B
 /// What is known without asking the server.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    recent: Recent,
+    pub(crate) recent: Recent,
     clock: ServerClock,
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn write(
     if let Some(now) = known.clock.now()
         && let Some(loaded) = known.recent.loaded(items)
     {
-        let seen = seen(&loaded);
+        let seen = loaded.seen();
         let plan = plan::plan(items, loaded, now, rand::random)?;
         if is_all_written(&plan)
             && let Some(written) = write_plan(connection, plan, &seen, known, is_wrong_guess).await?
@@ -210,13 +210,8 @@ async fn look(connection: &mut PgConnection, items: &[&Item], known: &Known) -> 
         loaded.asks.push(decode::loaded_ask(&row)?);
     }
     loaded.found = found(connection, items).await?;
-    let seen = seen(&loaded);
+    let seen = loaded.seen();
     Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
-}
-
-fn seen(loaded: &Loaded) -> HashMap<SessionId, Seen> {
-    let seen = |(id, head): (&SessionId, &StoredHead)| (*id, Seen { seq: head.last_seq, hash: head.hash });
-    loaded.heads.iter().map(seen).collect()
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.

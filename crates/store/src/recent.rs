@@ -24,13 +24,13 @@ pub(crate) struct Recent(Mutex<Sessions>);
 
 #[derive(Debug, Default)]
 struct Sessions {
-    known: HashMap<SessionId, Known>,
+    known: HashMap<SessionId, Remembered>,
     /// Counts what was looked for, so that those who were not for long can go.
     looks: u64,
 }
 
 #[derive(Debug)]
-struct Known {
+struct Remembered {
     head: StoredHead,
     asks: BTreeMap<InteractionId, Ask>,
     last_look: u64,
@@ -86,7 +86,7 @@ impl Recent {
                 hash: head.hash,
                 erased: false,
             };
-            sessions.known.insert(id, Known { head, asks: session.asks, last_look });
+            sessions.known.insert(id, Remembered { head, asks: session.asks, last_look });
         }
         if sessions.known.len() > MOST_SESSIONS {
             let mut looks: Vec<_> = sessions.known.values().map(|known| known.last_look).collect();
@@ -94,6 +94,11 @@ impl Recent {
             let middle = looks[looks.len() / 2];
             sessions.known.retain(|_, known| known.last_look > middle);
         }
+    }
+
+    /// Something was erased: nothing of it stays here.
+    pub(crate) fn clear(&self) {
+        self.lock().known.clear();
     }
 
     /// They are not what they were taken for, or nobody knows.

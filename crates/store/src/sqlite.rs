@@ -256,6 +256,7 @@ impl Db for Sqlite {
     }
 
     async fn forget(&self) -> Result<(), StoreError> {
+        self.recent.clear();
         let Place::File(_) = self.connections.place() else { return Ok(()) };
         for _ in 0..FORGET_TRIES {
             let place = self.connections.place().clone();

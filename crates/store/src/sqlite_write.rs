@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Tried, WriteError, Written};
 use crate::clock::Clock;
-use crate::plan::{self, Loaded, Plan, Wanted};
+use crate::plan::{self, Loaded, Plan, Seen, Wanted};
 use crate::recent::{Recent, is_all_written};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::{FoundRow, Language};
@@ -40,14 +40,13 @@ fn write_known(
     recent: &Recent,
     clock: &dyn Clock,
 ) -> Result<Option<Vec<Written>>, WriteError> {
-    let seen: HashMap<_, _> =
-        loaded.heads.iter().map(|(id, head)| (*id, (head.last_seq, head.hash))).collect();
+    let seen = loaded.seen();
     let plan = plan::plan(items, loaded, clock.now(), rand::random)?;
     if !is_all_written(&plan) {
         return Ok(None);
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    for (id, (seq, hash)) in seen {
+    for (id, Seen { seq, hash }) in seen {
         let (id, seq, hash) = (id.uuid(), decode::number(seq), hash.as_slice());
         if run(&transaction, IS_HEAD, &[&blob(&id), &seq, &hash, &STATE_VERSION])?.is_empty() {
             return Ok(None);
