@@ -305,38 +305,53 @@ impl fmt::Display for Digest {
     }
 }
 
-/// A place in a session's journal. Events count from 1; 0 is "before the first".
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    utoipa::ToSchema,
-)]
-#[serde(transparent)]
-#[schema(value_type = u64)]
-pub struct Seq(pub u64);
+macro_rules! count {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug,
+            Clone,
+            Copy,
+            PartialEq,
+            Eq,
+            PartialOrd,
+            Ord,
+            Hash,
+            Default,
+            Serialize,
+            Deserialize,
+            utoipa::ToSchema,
+        )]
+        #[serde(transparent)]
+        #[schema(value_type = u64)]
+        pub struct $name(pub u64);
 
-impl Seq {
-    pub const START: Self = Self(0);
+        impl $name {
+            /// Before the first.
+            pub const START: Self = Self(0);
 
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
+            #[must_use]
+            pub const fn next(self) -> Self {
+                Self(self.0 + 1)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
 }
 
-impl fmt::Display for Seq {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
+count! {
+    /// A place in a session's journal. Events count from 1; 0 is "before the first".
+    Seq
+}
+
+count! {
+    /// The number of something that an agent said, within one life of its process: from 1, without a gap.
+    AgentSeq
 }
 
 /// One life of an agent's process, counted from 1 within its session.
@@ -346,41 +361,6 @@ impl fmt::Display for Seq {
 #[serde(transparent)]
 #[schema(value_type = u32)]
 pub struct Incarnation(pub u32);
-
-/// The number of something that an agent said, within one life of its process: from 1, without a gap.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    utoipa::ToSchema,
-)]
-#[serde(transparent)]
-#[schema(value_type = u64)]
-pub struct AgentSeq(pub u64);
-
-impl AgentSeq {
-    /// Before the first word.
-    pub const START: Self = Self(0);
-
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
-}
-
-impl fmt::Display for AgentSeq {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
 
 #[cfg(test)]
 mod tests {
