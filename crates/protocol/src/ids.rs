@@ -115,6 +115,10 @@ uuid_id!(
     DeviceId, "dev", "device"
 );
 uuid_id!(
+    /// A machine that runs agents: whoever holds its token.
+    RunnerId, "rnr", "runner"
+);
+uuid_id!(
     /// A passkey of a person.
     PasskeyId, "pky", "passkey"
 );

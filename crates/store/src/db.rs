@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::search::Language;
 use crate::sqlite_row::{FromValue, SqliteRow};
-use crate::{Claim, StoreError};
+use crate::{Claim, Cluster, StoreError};
 
 /// A value that a query is given.
 #[derive(Debug, Clone)]
@@ -132,6 +132,11 @@ pub(crate) trait Db: Backend {
     async fn forget(&self) -> Result<(), StoreError>;
 
     async fn claim(&self) -> Result<Claim, StoreError>;
+
+    /// `None` where one gateway has it for itself.
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        None
+    }
 
     async fn now(&self) -> Result<Timestamp, StoreError>;
 

@@ -14,11 +14,11 @@ use holdstead_protocol::{
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DeviceRecord, DueList,
-    EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary,
-    PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision, Round,
-    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Source, StoreError,
-    TicketRecord, UnderWay, Unmarked,
+    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DeviceRecord,
+    DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord,
+    Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision,
+    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Source,
+    StoreError, TicketRecord, UnderWay, Unmarked,
 };
 
 /// A call of the journal.
@@ -236,6 +236,10 @@ impl Journal for FaultyJournal {
 
     async fn claim(&self) -> Result<Claim, StoreError> {
         self.may("claim")?.claim().await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.inner.cluster()
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

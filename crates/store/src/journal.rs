@@ -11,10 +11,10 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueList,
-    EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey, QueryPlan,
-    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SqliteJournal,
-    StoreError, UnderWay,
+    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord,
+    DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey,
+    QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord,
+    SqliteJournal, StoreError, UnderWay,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -139,6 +139,9 @@ pub trait Journal: People {
     /// Claims the database for a process that hosts its sessions. Refused while another one does; reading and single
     /// writes beside it need no claim.
     async fn claim(&self) -> Result<Claim, StoreError>;
+
+    /// What several gateways on this database know of each other. `None` where it has one gateway only, by its claim.
+    fn cluster(&self) -> Option<&dyn Cluster>;
 
     /// Whether it can be read and written now: the writer answers, and so does the database.
     async fn ready(&self) -> Result<(), StoreError>;

@@ -17,6 +17,7 @@ mod chain;
 mod checkpoint;
 mod claim;
 mod clock;
+mod cluster;
 mod db;
 mod decode;
 mod erase;
@@ -34,6 +35,7 @@ mod people;
 mod people_rows;
 mod plan;
 mod postgres;
+mod postgres_cluster;
 mod postgres_connections;
 mod postgres_store;
 mod postgres_write;
@@ -60,6 +62,10 @@ mod weigh;
 pub use checkpoint::{AuditKey, Checkpoint, KeyError, PublicKey};
 pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
+pub use cluster::{
+    Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NOTICE_LIMIT, NodeId, Notices,
+    Roll, Speaking,
+};
 pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};
 pub use export::verify_export;

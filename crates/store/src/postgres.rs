@@ -18,11 +18,12 @@ use crate::postgres_connections::{Connections, SETTINGS};
 use crate::postgres_write::Known;
 use crate::search::Language;
 use crate::store::Store;
-use crate::{Claim, StoreError, decode, postgres_write, refold};
+use crate::{Claim, Cluster, StoreError, decode, postgres_write, refold};
 
 /// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
 const LANES: usize = 2;
 const READERS: usize = 8;
+const MEMBERS: usize = 2;
 
 /// A journal in PostgreSQL.
 pub type PostgresJournal = Store<Postgres>;
@@ -33,6 +34,10 @@ pub struct Postgres {
     /// One for each lane.
     writers: Connections,
     readers: Connections,
+    /// For what the nodes know of each other: nothing else keeps a node from renewing in time.
+    pub(crate) members: Connections,
+    /// For hints to other nodes.
+    pub(crate) teller: Connections,
     /// For whoever needs several statements together.
     pool: PgPool,
     /// For the connection that holds the claim.
@@ -71,6 +76,14 @@ const BACK_THROUGH_TIME: &str = "SET LOCAL enable_bitmapscan = off";
 const RARE: i64 = 20_000;
 
 impl Postgres {
+    pub(crate) const fn options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    pub(crate) const fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
     async fn connect(url: &str) -> Result<Self, StoreError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
@@ -87,9 +100,13 @@ impl Postgres {
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
         let writers = Connections::new(options.clone(), LANES);
         let readers = Connections::new(options.clone(), READERS);
+        let (members, teller) =
+            (Connections::new(options.clone(), MEMBERS), Connections::new(options.clone(), 1));
         let db = Self {
             writers,
             readers,
+            members,
+            teller,
             pool,
             options,
             shown: without_secret(url),
@@ -133,6 +150,7 @@ fn migrations() -> Migrator {
     let ninth = include_str!("../migrations/postgres/0009_archive.sql").into_sql_str();
     let tenth = include_str!("../migrations/postgres/0010_search.sql").into_sql_str();
     let thirteenth = include_str!("../migrations/postgres/0013_under_way.sql").into_sql_str();
+    let fifteenth = include_str!("../migrations/postgres/0015_nodes.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -147,6 +165,7 @@ fn migrations() -> Migrator {
         Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
         Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
         Migration::new(13, "under way".into(), MigrationType::Simple, thirteenth, false),
+        Migration::new(15, "nodes".into(), MigrationType::Simple, fifteenth, false),
     ])
 }
 
@@ -291,6 +310,10 @@ impl Db for Postgres {
         Claim::of_server(self.options.clone(), self.shown.clone()).await
     }
 
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
+    }
+
     async fn now(&self) -> Result<Timestamp, StoreError> {
         let rows = self.query(postgres_write::NOW, Vec::new()).await?;
         let row = rows.first().ok_or_else(|| StoreError::corrupt("the server has no clock"))?;
@@ -300,6 +323,8 @@ impl Db for Postgres {
     async fn close(&self) {
         self.writers.close().await;
         self.readers.close().await;
+        self.members.close().await;
+        self.teller.close().await;
         self.pool.close().await;
     }
 }

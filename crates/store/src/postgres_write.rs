@@ -26,6 +26,8 @@ macro_rules! now {
     };
 }
 
+pub(crate) use now;
+
 pub(crate) const NOW: &str = concat!("SELECT ", now!(), " AS now");
 
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";

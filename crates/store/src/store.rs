@@ -15,7 +15,7 @@ use crate::db::{Db, Param, Row};
 use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
-    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, DecidedRecord, DueAsk, DueList,
+    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DueAsk, DueList,
     EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan,
     Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SessionsOnly,
     StoreError, UnderWay, audit, decode, erase, export, refold, rounds, rows, search, secrets, sql,
@@ -277,6 +277,10 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn claim(&self) -> Result<Claim, StoreError> {
         self.db.claim().await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.db.cluster()
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@ mod aside;
 mod audit;
 mod checkpoints;
 mod claims;
+mod cluster;
 mod commands;
 mod durability;
 mod erasing;

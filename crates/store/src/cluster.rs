@@ -1,0 +1,146 @@
+//! Several gateways on one database: who is there, and which of them speaks for a runner.
+//!
+//! Time decides only who may speak. What two who both believe that they do may write is decided by the fence of each session
+//! (`holdstead_core::Fence`), which needs no clock.
+
+use std::fmt::{self, Debug, Display};
+use std::str::FromStr;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
+use uuid::Uuid;
+
+use crate::StoreError;
+
+/// A node that was not seen for this long, by the database's clock, is dead to whoever wants its place.
+pub const NODE_DEAD_AFTER: Duration = Duration::from_secs(10);
+
+/// One gateway process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(Uuid);
+
+impl NodeId {
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+
+    pub(crate) const fn from_uuid(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    pub(crate) const fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self.0.simple(), f)
+    }
+}
+
+impl FromStr for NodeId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Uuid::try_parse(text).map(Self)
+    }
+}
+
+/// A node, from when it joined until somebody declares it dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    pub id: NodeId,
+    pub(crate) epoch: i64,
+}
+
+/// A node that was seen a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveNode {
+    pub id: NodeId,
+    pub name: String,
+    /// How many hints it had made when it last renewed.
+    pub hints: u64,
+}
+
+/// What a node learns when it renews.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roll {
+    /// Who is there, itself included, in the order of their ids.
+    pub live: Vec<LiveNode>,
+    /// The runners that it speaks for.
+    pub speaks_for: Vec<RunnerId>,
+}
+
+/// A runner that is connected to a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedRunner {
+    pub id: RunnerId,
+    pub name: String,
+    pub owner: OwnerId,
+    /// Its process: another one of the same name is refused while this one is connected.
+    pub instance: Uuid,
+}
+
+/// What became of the wish to speak for a runner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speaking {
+    /// This node speaks for it now; it is the runner's connection of this number.
+    Here { epoch: u64 },
+    /// Another process of this runner is connected to that node.
+    Elsewhere { node: String },
+    /// This node was declared dead, and must join again.
+    DeclaredDead,
+    /// The runner was retired, and its sessions ended.
+    Retired,
+}
+
+/// Whether this gateway has the key that the others have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyMatch {
+    Same,
+    Other,
+}
+
+/// What gateways on one database know of each other.
+#[async_trait]
+pub trait Cluster: Send + Sync + Debug {
+    /// The first one who comes says what the key of this name is.
+    async fn match_key(&self, name: &str, fingerprint: &[u8; 32]) -> Result<KeyMatch, StoreError>;
+
+    /// Begins as a node, or begins again.
+    async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError>;
+
+    /// Says that the node is there, and how many hints it has made. `None`: it was declared dead.
+    async fn renew(&self, member: Member, hints: u64) -> Result<Option<Roll>, StoreError>;
+
+    /// Speaks for a runner from now on, unless another process of it is connected to a node that lives. The same process
+    /// may come by another way.
+    async fn speak_for(&self, member: Member, runner: &ConnectedRunner) -> Result<Speaking, StoreError>;
+
+    /// The runner is not connected to this node any more.
+    async fn stop_speaking_for(&self, member: Member, runner: RunnerId) -> Result<(), StoreError>;
+
+    /// Speaks for nobody any more, and is gone.
+    async fn leave(&self, member: Member) -> Result<(), StoreError>;
+
+    /// Where these journals stand. What is not there is left out.
+    async fn heads(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Seq)>, StoreError>;
+
+    /// Tells all who listen, at once and outside every other transaction. At most [`NOTICE_LIMIT`] bytes.
+    async fn notify(&self, notice: &str) -> Result<(), StoreError>;
+
+    /// Listens, on a connection of its own.
+    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError>;
+}
+
+/// The most bytes that one notice may have.
+pub const NOTICE_LIMIT: usize = 7_900;
+
+/// What was told since it began to listen.
+#[async_trait]
+pub trait Notices: Send + Debug {
+    /// The next one. `None`: the connection broke and there is a new one; what was told in between is lost.
+    async fn next(&mut self) -> Result<Option<String>, StoreError>;
+}

@@ -1,0 +1,249 @@
+//! Several gateways on one PostgreSQL.
+
+use async_trait::async_trait;
+use holdstead_protocol::{RunnerId, Seq, SessionId};
+use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
+use sqlx::{Connection as _, PgConnection, Row as _};
+use uuid::Uuid;
+
+use crate::StoreError;
+use crate::cluster::{
+    Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices, Roll, Speaking,
+};
+use crate::error::is_away;
+use crate::postgres::Postgres;
+use crate::postgres_write::now;
+
+/// Rows of nodes that were not seen for this long are nobody's any more: a day.
+const FORGOTTEN_AFTER_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+const ADD_KEY: &str = "INSERT INTO keys (name, fingerprint) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+const KEY: &str = "SELECT fingerprint FROM keys WHERE name = $1";
+const FORGET_NODES: &str = concat!("DELETE FROM nodes WHERE seen_at < ", now!(), " - $1");
+const JOIN: &str = concat!(
+    "INSERT INTO nodes (id, name, epoch, seen_at, hints) VALUES ($1, $2, 1, ",
+    now!(),
+    ", 0) ON CONFLICT (id) DO UPDATE SET epoch = nodes.epoch + 1, name = excluded.name, seen_at = excluded.seen_at \
+     RETURNING epoch"
+);
+const RENEW: &str = concat!(
+    "UPDATE nodes SET hints = $3, seen_at = ",
+    now!(),
+    " WHERE id = $1 AND epoch = $2 RETURNING epoch"
+);
+const LIVE: &str = concat!("SELECT id, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
+const SPEAKS_FOR: &str = "SELECT id FROM runners WHERE node = $1 AND node_epoch = $2";
+/// Held to the end, so that nobody declares it dead in between.
+const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
+const ADD_RUNNER: &str = concat!(
+    "INSERT INTO runners (id, name, owner, epoch, instance, seen_at) VALUES ($1, $2, $3, 0, $4, ",
+    now!(),
+    ") ON CONFLICT (id) DO NOTHING"
+);
+const LOCK_RUNNER: &str =
+    "SELECT instance, node, node_epoch, retired_at FROM runners WHERE id = $1 FOR UPDATE";
+const LOCK_SPEAKER: &str = concat!(
+    "SELECT name, seen_at > ",
+    now!(),
+    " - $3 AS lives FROM nodes WHERE id = $1 AND epoch = $2 FOR UPDATE"
+);
+const DECLARE_DEAD: &str = "UPDATE nodes SET epoch = epoch + 1 WHERE id = $1";
+const SPEAK: &str = concat!(
+    "UPDATE runners SET epoch = epoch + 1, name = $2, instance = $3, node = $4, node_epoch = $5, seen_at = ",
+    now!(),
+    " WHERE id = $1 RETURNING epoch"
+);
+const STOP_SPEAKING: &str = concat!(
+    "UPDATE runners SET node = NULL, node_epoch = NULL, seen_at = ",
+    now!(),
+    " WHERE node = $1 AND node_epoch = $2 AND ($3::uuid IS NULL OR id = $3)"
+);
+const LEAVE: &str = "DELETE FROM nodes WHERE id = $1 AND epoch = $2";
+const HEADS: &str = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)";
+/// Channels are the whole database's, and a schema's name may be too long for one.
+const CHANNEL: &str = "SELECT 'holdstead_' || md5(current_schema())";
+/// It wakes somebody, and no more: nobody waits for it to be on disk.
+const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
+                      pg_notify('holdstead_' || md5(current_schema()), $1)";
+
+fn dead_after() -> i64 {
+    i64::try_from(NODE_DEAD_AFTER.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[async_trait]
+impl Cluster for Postgres {
+    async fn match_key(&self, name: &str, fingerprint: &[u8; 32]) -> Result<KeyMatch, StoreError> {
+        let mut taken = self.members.take().await?;
+        let connection = &mut taken.connection;
+        sqlx::query(ADD_KEY).bind(name).bind(&fingerprint[..]).execute(&mut *connection).await?;
+        let known: Vec<u8> = sqlx::query_scalar(KEY).bind(name).fetch_one(connection).await?;
+        self.members.give_back(taken);
+        Ok(if known == fingerprint { KeyMatch::Same } else { KeyMatch::Other })
+    }
+
+    async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError> {
+        let mut taken = self.members.take().await?;
+        let connection = &mut taken.connection;
+        sqlx::query(FORGET_NODES).bind(FORGOTTEN_AFTER_MICROS).execute(&mut *connection).await?;
+        let epoch = sqlx::query_scalar(JOIN).bind(node.uuid()).bind(name).fetch_one(connection).await?;
+        self.members.give_back(taken);
+        Ok(Member { id: node, epoch })
+    }
+
+    async fn renew(&self, member: Member, hints: u64) -> Result<Option<Roll>, StoreError> {
+        loop {
+            let mut taken = self.members.take().await?;
+            match renew(&mut taken.connection, member, hints).await {
+                Ok(roll) => {
+                    self.members.give_back(taken);
+                    return Ok(roll);
+                }
+                // It broke since it was used last.
+                Err(StoreError::Unreachable { .. }) if !taken.is_new => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn speak_for(&self, member: Member, runner: &ConnectedRunner) -> Result<Speaking, StoreError> {
+        // Dropped in the middle, the connection is closed, and nothing of this was written.
+        let mut taken = self.members.take().await?;
+        let mut transaction = taken.connection.begin().await?;
+        let speaking = speak_for(&mut transaction, member, runner).await?;
+        transaction.commit().await?;
+        self.members.give_back(taken);
+        Ok(speaking)
+    }
+
+    async fn stop_speaking_for(&self, member: Member, runner: RunnerId) -> Result<(), StoreError> {
+        let mut taken = self.members.take().await?;
+        stop_speaking(&mut taken.connection, member, Some(runner)).await?;
+        self.members.give_back(taken);
+        Ok(())
+    }
+
+    async fn leave(&self, member: Member) -> Result<(), StoreError> {
+        let mut taken = self.members.take().await?;
+        stop_speaking(&mut taken.connection, member, None).await?;
+        let leave = sqlx::query(LEAVE).bind(member.id.uuid()).bind(member.epoch);
+        leave.execute(&mut taken.connection).await?;
+        self.members.give_back(taken);
+        Ok(())
+    }
+
+    async fn heads(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Seq)>, StoreError> {
+        let ids: Vec<Uuid> = sessions.iter().map(|session| session.uuid()).collect();
+        let rows = sqlx::query(HEADS).bind(ids).fetch_all(self.pool()).await?;
+        let head = |row: &PgRow| {
+            let seq: i64 = row.try_get("last_seq")?;
+            Ok((SessionId::from_uuid(row.try_get("id")?), Seq(u64::try_from(seq).unwrap_or_default())))
+        };
+        rows.iter().map(head).collect()
+    }
+
+    async fn notify(&self, notice: &str) -> Result<(), StoreError> {
+        loop {
+            let mut taken = self.teller.take().await?;
+            match sqlx::query(NOTIFY).bind(notice).execute(&mut taken.connection).await {
+                Ok(_) => {
+                    self.teller.give_back(taken);
+                    return Ok(());
+                }
+                Err(error) if is_away(&error) && !taken.is_new => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError> {
+        // A pool of its own: the connection is never handed to anybody else.
+        let own = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+        let pool = own.connect_with(self.options().clone()).await?;
+        let channel: String = sqlx::query_scalar(CHANNEL).fetch_one(&pool).await?;
+        let mut listener = PgListener::connect_with(&pool).await?;
+        listener.listen(&channel).await?;
+        Ok(Box::new(Listener(listener)))
+    }
+}
+
+async fn renew(
+    connection: &mut PgConnection,
+    member: Member,
+    hints: u64,
+) -> Result<Option<Roll>, StoreError> {
+    let (id, epoch) = (member.id.uuid(), member.epoch);
+    let hints = i64::try_from(hints).unwrap_or(i64::MAX);
+    let renew = sqlx::query(RENEW).bind(id).bind(epoch).bind(hints);
+    if renew.fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(None);
+    }
+    let rows = sqlx::query(LIVE).bind(dead_after()).fetch_all(&mut *connection).await?;
+    let live: Result<Vec<LiveNode>, StoreError> = rows.iter().map(to_node).collect();
+    let spoken: Vec<Uuid> = sqlx::query_scalar(SPEAKS_FOR).bind(id).bind(epoch).fetch_all(connection).await?;
+    let speaks_for = spoken.into_iter().map(RunnerId::from_uuid).collect();
+    Ok(Some(Roll { live: live?, speaks_for }))
+}
+
+fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {
+    let hints: i64 = row.try_get("hints")?;
+    Ok(LiveNode {
+        id: NodeId::from_uuid(row.try_get("id")?),
+        name: row.try_get("name")?,
+        hints: u64::try_from(hints).unwrap_or_default(),
+    })
+}
+
+async fn speak_for(
+    connection: &mut PgConnection,
+    member: Member,
+    runner: &ConnectedRunner,
+) -> Result<Speaking, StoreError> {
+    let (node, epoch, id) = (member.id.uuid(), member.epoch, runner.id.uuid());
+    let held = sqlx::query(HOLD_MEMBER).bind(node).bind(epoch).fetch_optional(&mut *connection).await?;
+    if held.is_none() {
+        return Ok(Speaking::DeclaredDead);
+    }
+    let add = sqlx::query(ADD_RUNNER).bind(id).bind(&runner.name).bind(runner.owner.as_str());
+    add.bind(runner.instance).execute(&mut *connection).await?;
+    let row = sqlx::query(LOCK_RUNNER).bind(id).fetch_one(&mut *connection).await?;
+    let instance: Uuid = row.try_get("instance")?;
+    let speaker: (Option<Uuid>, Option<i64>) = (row.try_get("node")?, row.try_get("node_epoch")?);
+    if row.try_get::<Option<i64>, _>("retired_at")?.is_some() {
+        return Ok(Speaking::Retired);
+    }
+    if let (Some(other), Some(other_epoch)) = speaker
+        && other != node
+        && instance != runner.instance
+    {
+        let lock = sqlx::query(LOCK_SPEAKER).bind(other).bind(other_epoch).bind(dead_after());
+        if let Some(row) = lock.fetch_optional(&mut *connection).await? {
+            if row.try_get("lives")? {
+                return Ok(Speaking::Elsewhere { node: row.try_get("name")? });
+            }
+            sqlx::query(DECLARE_DEAD).bind(other).execute(&mut *connection).await?;
+        }
+    }
+    let speak = sqlx::query_scalar(SPEAK).bind(id).bind(&runner.name).bind(runner.instance);
+    let number: i64 = speak.bind(node).bind(epoch).fetch_one(connection).await?;
+    Ok(Speaking::Here { epoch: u64::try_from(number).unwrap_or_default() })
+}
+
+async fn stop_speaking(
+    connection: &mut PgConnection,
+    member: Member,
+    runner: Option<RunnerId>,
+) -> Result<(), StoreError> {
+    let stop = sqlx::query(STOP_SPEAKING).bind(member.id.uuid()).bind(member.epoch);
+    stop.bind(runner.map(RunnerId::uuid)).execute(connection).await?;
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Listener(PgListener);
+
+#[async_trait]
+impl Notices for Listener {
+    async fn next(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.0.try_recv().await?.map(|notice| notice.payload().to_owned()))
+    }
+}
