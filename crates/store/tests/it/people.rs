@@ -306,7 +306,8 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
         format!("INSERT INTO login_links VALUES ({}, 'ada', 'Ada', {used_at} + 1, {used_at});", hex(number))
     };
     [
-        "DROP TABLE devices; DROP TABLE passkeys; DROP TABLE people; DROP TABLE access; DROP TABLE login_links;".to_owned(),
+        "DROP TABLE devices; DROP TABLE passkeys; DROP TABLE people; DROP TABLE access; DROP TABLE login_links; \
+         DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS runners; DROP TABLE IF EXISTS keys;".to_owned(),
         format!(
             "CREATE TABLE tokens (hash {bytes} PRIMARY KEY NOT NULL, owner TEXT NOT NULL, role TEXT NOT NULL, \
              name TEXT NOT NULL, session_id {id}, created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT);"
