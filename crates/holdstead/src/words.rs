@@ -17,6 +17,7 @@ pub(crate) const fn risk(risk: Risk) -> &'static str {
         Risk::Deletes => "Deletes",
         Risk::Destroys => "Destroys",
         Risk::Forces => "Overrides a check",
+        Risk::Rewrites => "Rewrites what others may have",
         Risk::PipesToShell => "Runs what another command prints",
         Risk::WritesOutside => "Writes outside the folder",
         Risk::Credentials => "Names credentials",

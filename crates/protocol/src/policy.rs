@@ -65,6 +65,8 @@ pub enum Risk {
     Destroys,
     /// Overrides a check: `--force`, `--no-verify`.
     Forces,
+    /// Replaces what others may have: `git push --force`.
+    Rewrites,
     /// Runs what another command prints.
     PipesToShell,
     WritesOutside,

@@ -155,7 +155,7 @@ const DIFF = `--- a/src/auth.rs
  }
 `;
 
-const FORCED: CallMark[] = [{ risk: "forces", field: "/command", text: "git push --force origin main" }];
+const FORCED: CallMark[] = [{ risk: "rewrites", field: "/command", text: "git push --force origin main" }];
 const STEPS = Array.from({ length: 40 }, (_, line) => `psql -h shard${line + 1} -f orders.sql`);
 const SOON = new Date(Date.now() + 3_000_000).toISOString();
 const ALIKE = ["eu_central_1", "eu_north_1", "us_east_1", "ap_south_1"].map((name) =>

@@ -486,6 +486,7 @@ export const DOES: Record<Risk, string> = {
   deletes: "deletes",
   destroys: "destroys",
   forces: "overrides a check",
+  rewrites: "rewrites what others may have",
   pipes_to_shell: "runs what another command prints",
   writes_outside: "writes outside the folder",
   credentials: "names credentials",

@@ -3,13 +3,14 @@
 use holdstead_client::Http;
 use holdstead_core::CALLER;
 use holdstead_protocol::api::{CallToExplain, ExplainedCall, SessionFilter};
-use holdstead_protocol::{CallPart, Effect, Risk, SessionId};
+use holdstead_protocol::{CallPart, Effect, SessionId};
 use serde_json::{Value, json};
 
 use super::print_json;
 use crate::cli::Common;
 use crate::failure::Failure;
 use crate::text::safe_line;
+use crate::words;
 
 pub(super) async fn run(
     common: &Common,
@@ -81,10 +82,10 @@ fn print(said: &ExplainedCall) {
         }
     );
     for part in &said.verdict.parts {
-        println!("  {}", words(part));
+        println!("  {}", part_words(part));
     }
     for mark in &said.marks {
-        println!("  ! {}: {}", risk(mark.risk), safe_line(&mark.text));
+        println!("  ! {}: {}", words::risk(mark.risk), safe_line(&mark.text));
     }
     for lines in &said.offers {
         let lines: Vec<_> = lines.iter().map(|line| safe_line(line)).collect();
@@ -92,20 +93,8 @@ fn print(said: &ExplainedCall) {
     }
 }
 
-fn words(part: &CallPart) -> String {
+fn part_words(part: &CallPart) -> String {
     let text = part.text.as_deref().map(|text| format!("{}: ", safe_line(text))).unwrap_or_default();
     let rule = part.rule.as_ref().map(|rule| format!(", {} ({})", safe_line(&rule.text), rule.layer));
     format!("{text}{}{}; {}", part.effect, rule.unwrap_or_default(), safe_line(&part.why))
-}
-
-const fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Deletes => "deletes",
-        Risk::Destroys => "destroys",
-        Risk::Forces => "overrides a check",
-        Risk::PipesToShell => "runs what another command prints",
-        Risk::WritesOutside => "writes outside the folder",
-        Risk::Credentials => "names secrets",
-        Risk::Listed => "has a word that you listed",
-    }
 }

@@ -52,7 +52,7 @@ fn rules_are_explained_rehearsed_and_suggested() {
     let said = text(&gateway.run(&["rules", "explain", "Bash(ls && rm x)"]).stdout);
     assert!(said.starts_with("Denied without asking."), "{said}");
     assert!(said.contains("rm x: deny, deny Bash(rm:*) # Not here (person)"), "{said}");
-    assert!(said.contains("! deletes: rm x"), "{said}");
+    assert!(said.contains("! Deletes: rm x"), "{said}");
     let said = gateway.json(&["rules", "explain", r#"Bash {"command":"ls"}"#]);
     assert_eq!(said["verdict"]["effect"], "ask", "{said}");
     for wrong in ["(ls)", "Bash", "Bash [1]", "Edit(a.rs)"] {

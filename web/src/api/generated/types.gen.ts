@@ -1710,7 +1710,7 @@ export type RevokedWhy = {
 /**
  * Why a person should look twice. It decides nothing.
  */
-export type Risk = 'deletes' | 'destroys' | 'forces' | 'pipes_to_shell' | 'writes_outside' | 'credentials' | 'listed';
+export type Risk = 'deletes' | 'destroys' | 'forces' | 'rewrites' | 'pipes_to_shell' | 'writes_outside' | 'credentials' | 'listed';
 
 /**
  * What a token may do.

@@ -7,7 +7,7 @@ const DELETES: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "trash"];
 const DESTROYS: [&str; 9] =
     ["dd", "mkfs", "fdisk", "parted", "wipefs", "truncate", "reboot", "shutdown", "poweroff"];
 /// A program with words or options of its own, all of which must be there.
-const WITH: [(&str, &[&str], Risk); 37] = [
+const WITH: [(&str, &[&str], Risk); 36] = [
     ("git", &["clean"], Risk::Deletes),
     ("git", &["rm"], Risk::Deletes),
     ("git", &["branch", "-D"], Risk::Deletes),
@@ -30,6 +30,8 @@ const WITH: [(&str, &[&str], Risk); 37] = [
     ("git", &["restore"], Risk::Destroys),
     ("git", &["checkout", "--"], Risk::Destroys),
     ("git", &["checkout", "."], Risk::Destroys),
+    ("git", &["checkout", "-f"], Risk::Destroys),
+    ("git", &["switch", "-f"], Risk::Destroys),
     ("git", &["filter-branch"], Risk::Destroys),
     ("docker", &["prune"], Risk::Destroys),
     ("kubectl", &["delete"], Risk::Destroys),
@@ -38,15 +40,14 @@ const WITH: [(&str, &[&str], Risk); 37] = [
     ("tofu", &["destroy"], Risk::Destroys),
     ("npm", &["unpublish"], Risk::Destroys),
     ("dropdb", &[], Risk::Destroys),
-    ("git", &["push", "-f"], Risk::Forces),
-    ("git", &["checkout", "-f"], Risk::Forces),
-    ("git", &["switch", "-f"], Risk::Forces),
     ("git", &["branch", "-f"], Risk::Forces),
     ("git", &["tag", "-f"], Risk::Forces),
     ("git", &["add", "-f"], Risk::Forces),
     ("git", &["worktree", "-f"], Risk::Forces),
 ];
-const FORCES: [&str; 4] = ["--force", "--force-with-lease", "--no-verify", "--no-preserve-root"];
+const FORCES: [&str; 3] = ["--force", "--no-verify", "--no-preserve-root"];
+/// What makes a push replace commits that are there already.
+const REWRITES: [&str; 4] = ["--force", "-f", "--force-with-lease", "--mirror"];
 const CREDENTIALS: [&str; 14] = [
     ".env",
     ".ssh",
@@ -73,18 +74,35 @@ pub(in crate::policy) fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
     let with = WITH.iter().filter(move |(name, all, _)| {
         *name == program && all.iter().all(|word| words[1..].iter().any(|given| is_given(given, word)))
     });
-    let forces = words.iter().any(|word| FORCES.contains(&word.as_str())).then_some(Risk::Forces);
-    let pushes = program == "git" && words.get(1).is_some_and(|word| word == "push");
-    // `:branch` deletes it there, `+branch` overwrites it.
-    let pushed = move |start: char| pushes && words[2..].iter().any(|word| word.starts_with(start));
-    let refs =
-        [(':', Risk::Deletes), ('+', Risk::Forces)].into_iter().filter(move |(start, _)| pushed(*start));
+    let pushed = pushed(program, words);
+    let forces = words
+        .iter()
+        .any(|word| FORCES.contains(&word.as_str()) && !(pushed.is_some() && word == "--force"))
+        .then_some(Risk::Forces);
     named
         .into_iter()
         .chain(destroys)
         .chain(with.map(|(_, _, risk)| *risk))
         .chain(forces)
-        .chain(refs.map(|(_, risk)| risk))
+        .chain(pushed.into_iter().flat_map(of_push))
+}
+
+/// What stands behind `git push`.
+fn pushed<'a>(program: &str, words: &'a [String]) -> Option<&'a [String]> {
+    let at = words.iter().position(|word| word == "push").filter(|_| program == "git")?;
+    (words[at - 1] != "stash").then(|| &words[at + 1..])
+}
+
+/// `:branch` deletes it there; `+branch` and some options replace what is there.
+fn of_push(words: &[String]) -> impl Iterator<Item = Risk> {
+    let starts = |start: char| words.iter().any(|word| word.starts_with(start));
+    let rewrites = words.iter().any(|word| {
+        let name = word.split('=').next().unwrap_or(word);
+        REWRITES.iter().any(|wanted| is_given(name, wanted))
+    });
+    [(starts(':'), Risk::Deletes), (rewrites || starts('+'), Risk::Rewrites)]
+        .into_iter()
+        .filter_map(|(is_so, risk)| is_so.then_some(risk))
 }
 
 /// A letter also among others: `-uf` is `-f` too.

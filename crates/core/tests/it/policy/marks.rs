@@ -31,13 +31,21 @@ fn of_line(line: &str) -> Vec<(Risk, String)> {
 
 #[test]
 fn what_is_risky_in_a_line_is_marked_where_it_stands() {
-    let cases: [(&str, &[(Risk, &str)]); 38] = [
+    let cases: [(&str, &[(Risk, &str)]); 46] = [
         ("ls && rm -rf x", &[(Risk::Deletes, "rm -rf x")]),
         ("sudo rm x", &[(Risk::Deletes, "sudo rm x")]),
         ("ls $(rm x)", &[(Risk::Deletes, "rm x")]),
-        ("git push --force", &[(Risk::Forces, "git push --force")]),
-        ("git push -uf origin main", &[(Risk::Forces, "git push -uf origin main")]),
-        ("git push origin +main", &[(Risk::Forces, "git push origin +main")]),
+        ("git push --force", &[(Risk::Rewrites, "git push --force")]),
+        ("git push --force-with-lease=main", &[(Risk::Rewrites, "git push --force-with-lease=main")]),
+        ("git push --mirror", &[(Risk::Rewrites, "git push --mirror")]),
+        ("git -C a push -f", &[(Risk::Rewrites, "git -C a push -f")]),
+        ("git push -uf origin main", &[(Risk::Rewrites, "git push -uf origin main")]),
+        ("git push origin +main", &[(Risk::Rewrites, "git push origin +main")]),
+        ("git -C a push origin +main", &[(Risk::Rewrites, "git -C a push origin +main")]),
+        ("git push --no-verify", &[(Risk::Forces, "git push --no-verify")]),
+        ("git stash push :/src", &[]),
+        ("npm install --force", &[(Risk::Forces, "npm install --force")]),
+        ("git checkout -f main", &[(Risk::Destroys, "git checkout -f main")]),
         ("git push origin :old", &[(Risk::Deletes, "git push origin :old")]),
         ("git push -u origin main", &[]),
         ("git branch -D x", &[(Risk::Deletes, "git branch -D x")]),
