@@ -39,13 +39,13 @@ interface Props {
 /** What waits, by session: kind, mark and age at a glance. */
 export function AskList({ groups, later, asked, selected, connected, problem, empty, onSelect }: Props) {
   const names = namesApart(useSessions());
-  const decisions = groups.reduce((sum, group) => sum + group.rows.length, 0);
+  const rows = groups.reduce((sum, group) => sum + group.rows.length, 0);
   return (
     <>
       <header className="flex h-14 shrink-0 items-baseline gap-2 px-4 pt-3.5">
         <h1 className="text-lg font-semibold">Inbox</h1>
-        {decisions > 0 && <span className="text-ink-2">{decisions} to decide</span>}
-        {asked > decisions && <span className="ml-auto text-xs text-ink-3">{count(asked, "ask")}, by session</span>}
+        {asked > 0 && <span className="text-ink-2">{asked} to decide</span>}
+        {asked > rows && <span className="ml-auto text-xs text-ink-3">in {count(rows, "row")}, by session</span>}
       </header>
       {!connected && (
         <p role="status" className="railed tone-expired mx-4 mb-2 bg-tone-bg px-3 py-2 text-tone">
