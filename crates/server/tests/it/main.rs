@@ -14,6 +14,7 @@ mod login;
 mod mcp;
 mod page;
 mod pairing;
+mod passkeys;
 mod past_calls;
 mod presence;
 mod ready;
