@@ -113,7 +113,10 @@ impl Transport for Direct {
 
 /// The refusal for a client that shows asks and does not answer them.
 pub fn interaction_off() -> Refusal {
-    Refusal::new(Code::InteractionOff, "Interactive mode is off on this client: switch it on to answer.")
+    Refusal::new(
+        Code::InteractionOff,
+        "This client shows asks and does not answer them: switch answering on here, or answer elsewhere.",
+    )
 }
 
 fn refused(error: GatewayError) -> TransportError {

@@ -348,12 +348,3 @@ async fn ended(doors: &Doors, session: &str) -> Result<bool> {
     }
     Err("nothing came of it".into())
 }
-
-/// What the gateway has in memory now, in megabytes.
-fn memory(gateway: &GatewayProcess) -> Result<u64> {
-    let pid = gateway.pid().ok_or("the gateway is gone")?;
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the process is gone")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes / 1024)
-}

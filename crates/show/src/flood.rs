@@ -12,6 +12,7 @@ use holdstead_protocol::api::{Interaction, Session};
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::latency::{Latencies, milliseconds};
+use crate::processes::memory;
 use crate::{Result, ensure};
 
 const CLIENTS: usize = 1_000;
@@ -33,7 +34,7 @@ const SCRIPT: &str =
 pub(crate) async fn show() -> Result<String> {
     let gateway = GatewayProcess::serve(None).await?;
     let person = gateway.person()?;
-    let pid = gateway.started["pid"].as_u64().ok_or("the first line has no pid")?;
+    let pid = gateway.pid().ok_or("the gateway is gone")?;
     let asker = Client::new(
         &gateway.url,
         &gateway.token("program", TokenFor::Agent(&quiet_session(&person).await?)).await?,
@@ -134,14 +135,6 @@ impl Flood {
         tokio::time::sleep(Duration::from_secs(2)).await;
         Ok(())
     }
-}
-
-/// What the process has in memory now.
-fn memory(pid: u64) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the process is gone")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes * 1024)
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Doors, PATIENCE, memory};
+use super::{Doors, PATIENCE};
 use crate::latency::milliseconds;
+use crate::processes;
 use crate::{Result, ensure};
 
 const HALF_SENT: usize = 1_100;
@@ -122,7 +123,7 @@ async fn large_asks(doors: &Doors) -> Result<()> {
     let (status, page) =
         doors.send("GET", "/v1/interactions?limit=200", &doors.person_token, Vec::new()).await?;
     let took = begin.elapsed();
-    let held = memory(&doors.gateway)?;
+    let held = processes::memory(doors.gateway.pid().ok_or("the gateway is gone")?)? / 1024 / 1024;
     println!(
         "{LARGE_ASKS} asks of 0.9 MB: {taken} taken, the others told: {}",
         serde_json::from_str::<Value>(&refused)?["detail"].as_str().unwrap_or(&refused)
