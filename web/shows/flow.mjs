@@ -258,6 +258,25 @@ async function tail({ gateway, open: enter }) {
   await clear(gateway);
 }
 
+/** In the page: when another card last came, and when somebody last pressed. */
+function watchPresses() {
+  const shown = () => document.querySelector("[data-card]")?.dataset.card;
+  const seen = { card: shown(), cameAt: 0, pressedAt: 0 };
+  globalThis.seen = seen;
+  new MutationObserver(() => {
+    if (shown() === seen.card) return;
+    seen.card = shown();
+    seen.cameAt = performance.now();
+  }).observe(document.body, { subtree: true, childList: true, attributeFilter: ["data-card"] });
+  for (const kind of ["click", "keydown"])
+    document.addEventListener(kind, (event) => (seen.pressedAt = event.timeStamp), true);
+}
+
+const pressedInTime = () => {
+  const { cameAt, pressedAt } = globalThis.seen;
+  return pressedAt >= cameAt && pressedAt < cameAt + 400;
+};
+
 /** Nothing is approved that nobody meant to approve. */
 async function accidents({ gateway, open: enter }) {
   heading(`accidents, each ${TRIES} times:`);
@@ -323,11 +342,17 @@ async function accidents({ gateway, open: enter }) {
   }
   check("a double click: one approved, never two", surplus === 0, surplus);
 
-  // In its session the next ask takes the place of one that somebody else answered.
-  [session] = await morning(gateway, [many]);
+  // In its session the next ask takes the place of one that somebody else answered. On a busy machine a press may come when
+  // the new card has been in sight for longer than it rests: whoever presses then has seen it, so that is tried again.
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+  const more = letters.slice(0, 4).flatMap((one) => letters.map((two) => approve(`make step-${one}${two}`)));
+  [session] = await morning(gateway, [more]);
   await page.goto(`${gateway.url}/sessions/${session}`);
+  await card(page);
+  await page.evaluate(watchPresses);
   id = null;
-  for (let at = 0; at < TRIES; at++) {
+  let late = 0;
+  for (let tries = 0; tries < TRIES; ) {
     id = await next(page, id);
     const box = await page.getByRole("button", { name: "Approve once" }).boundingBox();
     await page.mouse.move(box.x + 20, box.y + 10);
@@ -337,12 +362,21 @@ async function accidents({ gateway, open: enter }) {
       idempotencyKey: crypto.randomUUID(),
       action: "deny",
     });
-    await page.locator(`[data-card]:not([data-card="${id}"])`).waitFor();
-    if (at % 2 === 0) await page.mouse.click(box.x + 20, box.y + 10);
+    const changed = page.locator(`[data-card]:not([data-card="${id}"])`);
+    await changed.waitFor();
+    if (tries % 2 === 0) await page.mouse.click(box.x + 20, box.y + 10);
     else await page.keyboard.press("Enter");
+    if (await page.evaluate(pressedInTime)) tries += 1;
+    else {
+      id = await changed.getAttribute("data-card");
+      await page.waitForTimeout(1000);
+      if ((await approvals(gateway, [session])) > late) late += 1;
+      else id = null;
+    }
   }
   await page.waitForTimeout(300);
-  check("a card that changes under the finger: nothing approved", (await approvals(gateway, [session])) === 0);
+  const under = (await approvals(gateway, [session])) - late;
+  check("a card that changes under the finger: nothing approved", under === 0, under);
 
   // The finger is on the button of a group, and one more joins it.
   await clear(gateway);
