@@ -10,12 +10,13 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
+use crate::hub::Live;
 use crate::{Gateway, GatewayError, Told};
 
 /// What happens in one session from now on.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    live: broadcast::Receiver<Arc<Told>>,
+    live: broadcast::Receiver<Live<Arc<Told>>>,
     shutdown: CancellationToken,
 }
 
@@ -50,8 +51,8 @@ impl Changes {
             () = self.shutdown.cancelled() => return Err(GatewayError::Closing),
         };
         match live {
-            Ok(told) => Ok(Some(told)),
-            Err(RecvError::Lagged(_)) => Ok(None),
+            Ok(Live::Told(told)) => Ok(Some(told)),
+            Ok(Live::Look) | Err(RecvError::Lagged(_)) => Ok(None),
             Err(RecvError::Closed) => Err(GatewayError::Closing),
         }
     }

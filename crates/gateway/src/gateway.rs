@@ -23,6 +23,7 @@ use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::hub::Hub;
 use crate::later::{self, Later};
+use crate::node::{self, Node};
 use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
@@ -105,6 +106,8 @@ pub(crate) struct Inner {
     pub(crate) access: Arc<Access>,
     pub(crate) challenges: Challenges,
     pub(crate) hub: Hub,
+    /// Among others on the same database, where it can have others.
+    pub(crate) node: Option<Node>,
     pub(crate) later: Later,
     pub(crate) presence: Arc<Presence>,
     pub(crate) last_written: LastWritten,
@@ -146,6 +149,7 @@ impl Gateway {
         let registered = |name: &str| config.tools.iter().any(|tool| tool.name() == name);
         let own: Vec<_> = builtin::tools().into_iter().filter(|tool| !registered(tool.name())).collect();
         config.tools.extend(own);
+        let node = Node::join(&journal).await?;
         let inner = Inner {
             journal,
             config,
@@ -153,6 +157,7 @@ impl Gateway {
             access: Arc::default(),
             challenges: Challenges::default(),
             hub: Hub::default(),
+            node,
             later: Later::default(),
             presence: Arc::default(),
             last_written: LastWritten::now(),
@@ -169,6 +174,11 @@ impl Gateway {
         gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
         gateway.inner.tasks.spawn(access::run(gateway.clone()));
         gateway.inner.tasks.spawn(later::run(gateway.clone()));
+        if gateway.inner.node.is_some() {
+            gateway.inner.tasks.spawn(node::stay(gateway.clone()));
+            gateway.inner.tasks.spawn(node::tell(gateway.clone()));
+            gateway.inner.tasks.spawn(node::follow(gateway.clone()));
+        }
         Ok(gateway)
     }
 
@@ -179,6 +189,7 @@ impl Gateway {
         self.inner.tasks.wait().await;
         // What the last of them left for later.
         self.write_all_earlier().await;
+        self.leave_nodes().await;
     }
 
     /// Speaks for no session from now on, in the middle of whatever it does. Agents go on, and what they say waits for

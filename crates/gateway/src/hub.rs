@@ -2,7 +2,7 @@
 //!
 //! What is sent here may be lost to a slow reader; readers fill gaps from the journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,10 +21,18 @@ const CHANGES: usize = 1_024;
 /// A channel costs some ten kilobytes: this many without a watcher are no matter.
 const FIRST_SWEEP: usize = 64;
 
+/// What whoever watches is sent.
+#[derive(Debug, Clone)]
+pub(crate) enum Live<T> {
+    Told(T),
+    /// Something happened, and nobody here knows what: read again.
+    Look,
+}
+
 #[derive(Debug)]
 pub(crate) struct Hub {
-    sessions: Channels<SessionId, Arc<Told>>,
-    owners: Channels<OwnerId, InboxUpsert>,
+    sessions: Channels<SessionId, Live<Arc<Told>>>,
+    owners: Channels<OwnerId, Live<InboxUpsert>>,
 }
 
 impl Default for Hub {
@@ -34,31 +42,54 @@ impl Default for Hub {
 }
 
 impl Hub {
-    pub(crate) fn watch_session(&self, session: SessionId) -> broadcast::Receiver<Arc<Told>> {
+    pub(crate) fn watch_session(&self, session: SessionId) -> broadcast::Receiver<Live<Arc<Told>>> {
         self.sessions.subscribe(session)
     }
 
-    pub(crate) fn watch_owner(&self, owner: &OwnerId) -> broadcast::Receiver<InboxUpsert> {
+    pub(crate) fn watch_owner(&self, owner: &OwnerId) -> broadcast::Receiver<Live<InboxUpsert>> {
         self.owners.subscribe(owner.clone())
     }
 
     pub(crate) fn publish(&self, session: SessionId, appended: &Appended) {
         for event in &appended.events {
-            self.sessions.send(&session, || Arc::new(event.clone().into()));
+            self.sessions.send(&session, || Live::Told(Arc::new(event.clone().into())));
             if let Some(interaction_id) = event.body.ask()
                 && let Some(ask) = appended.session.asks.get(&interaction_id)
                 && ask.seq == event.seq
             {
-                self.owners.send(&appended.session.head.owner, || InboxUpsert {
-                    interaction_id,
-                    session_id: session,
-                    seq: ask.seq,
-                    state: ask.state.clone(),
-                    snoozed_until: ask.snoozed.as_ref().map(|snoozed| snoozed.until),
-                    snoozed_by: ask.snoozed.as_ref().map(|snoozed| snoozed.by.clone()),
+                self.owners.send(&appended.session.head.owner, || {
+                    Live::Told(InboxUpsert {
+                        interaction_id,
+                        session_id: session,
+                        seq: ask.seq,
+                        state: ask.state.clone(),
+                        snoozed_until: ask.snoozed.as_ref().map(|snoozed| snoozed.until),
+                        snoozed_by: ask.snoozed.as_ref().map(|snoozed| snoozed.by.clone()),
+                    })
                 });
             }
         }
+    }
+
+    /// Whoever watches this session, or its owner's inbox, reads again.
+    pub(crate) fn look(&self, session: SessionId, owner: &OwnerId) {
+        self.sessions.send(&session, || Live::Look);
+        self.owners.send(owner, || Live::Look);
+    }
+
+    pub(crate) fn look_everywhere(&self) {
+        self.sessions.send_to_all(&Live::Look);
+        self.owners.send_to_all(&Live::Look);
+    }
+
+    pub(crate) fn watched_sessions(&self) -> HashSet<SessionId> {
+        self.sessions.watched()
+    }
+
+    /// Whether anybody watches the session, or an inbox that it may be in.
+    pub(crate) fn is_followed(&self, session: SessionId) -> bool {
+        self.sessions.is_watched(&session)
+            || self.owners.watched().iter().any(|owner| session.may_belong_to(owner))
     }
 }
 
@@ -84,7 +115,7 @@ impl<K, T> Channels<K, T> {
     }
 }
 
-impl<K: Eq + Hash, T: Clone> Channels<K, T> {
+impl<K: Clone + Eq + Hash, T: Clone> Channels<K, T> {
     fn subscribe(&self, key: K) -> broadcast::Receiver<T> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.senders.len() >= inner.sweep_at {
@@ -92,6 +123,22 @@ impl<K: Eq + Hash, T: Clone> Channels<K, T> {
             inner.sweep_at = FIRST_SWEEP.max(inner.senders.len() * 2);
         }
         inner.senders.entry(key).or_insert_with(|| broadcast::channel(self.buffer).0).subscribe()
+    }
+
+    fn watched(&self) -> HashSet<K> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = inner.senders.iter().filter(|(_, sender)| sender.receiver_count() > 0);
+        watched.map(|(key, _)| key.clone()).collect()
+    }
+
+    fn is_watched(&self, key: &K) -> bool {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.senders.get(key).is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    fn send_to_all(&self, value: &T) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.senders.retain(|_, sender| sender.send(value.clone()).is_ok());
     }
 
     fn send(&self, key: &K, value: impl FnOnce() -> T) {

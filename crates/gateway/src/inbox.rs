@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
+use crate::hub::Live;
 use crate::summary;
 
 /// How many asks a snapshot holds. Older ones come first; the rest is fetched page by page.
@@ -18,7 +19,7 @@ const SNAPSHOT: u32 = 200;
 pub struct InboxStream {
     journal: Arc<dyn Journal>,
     owner: OwnerId,
-    live: broadcast::Receiver<InboxUpsert>,
+    live: broadcast::Receiver<Live<InboxUpsert>>,
     behind: bool,
     shutdown: CancellationToken,
 }
@@ -35,7 +36,7 @@ impl InboxStream {
     pub(crate) fn new(
         journal: Arc<dyn Journal>,
         owner: OwnerId,
-        live: broadcast::Receiver<InboxUpsert>,
+        live: broadcast::Receiver<Live<InboxUpsert>>,
         shutdown: CancellationToken,
     ) -> Self {
         Self { journal, owner, live, behind: true, shutdown }
@@ -52,8 +53,8 @@ impl InboxStream {
             () = self.shutdown.cancelled() => return Ok(None),
         };
         match live {
-            Ok(upsert) => Ok(Some(InboxFrame::Upsert(Box::new(upsert)))),
-            Err(RecvError::Lagged(_)) => {
+            Ok(Live::Told(upsert)) => Ok(Some(InboxFrame::Upsert(Box::new(upsert)))),
+            Ok(Live::Look) | Err(RecvError::Lagged(_)) => {
                 // The snapshot has all that is left in the channel, and newer.
                 self.live = self.live.resubscribe();
                 self.behind = true;

@@ -1,18 +1,13 @@
 //! Appends, and tells screens, timers, tools and session tasks what is durable.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use holdstead_core::{Command, Said, Session, concerns_host, shape};
+use holdstead_core::{Command, Said, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
 use holdstead_store::{AppendError, Appended, StoreError};
 
 use tokio::task::JoinHandle;
 
+use crate::follow::TAIL;
 use crate::{Gateway, GatewayError};
-
-/// How many of a session's last events are told again when nobody knows which of them were told.
-const TAIL: u32 = 64;
 
 impl Gateway {
     /// Appends, and tells whoever watches once it is durable.
@@ -95,14 +90,10 @@ impl Gateway {
         if appended.session.head.agent == AgentState::Ended {
             self.inner.masks().forget(session);
         }
-        let deadline = |event: &Event| {
-            matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some())
-                || matches!(&event.body, EventBody::InteractionSnoozed(_))
-        };
-        if appended.events.iter().any(deadline) {
-            self.inner.new_deadline.notify_one();
-        }
-        if appended.events.iter().any(|event| concerns_host(&event.body, &appended.session)) {
+        self.wake_deadlines(appended);
+        let for_host = appended.events.iter().any(|event| concerns_host(&event.body, &appended.session));
+        self.hint_others(session, appended, for_host);
+        if for_host {
             self.with_task(session, |task| task.wake_at(appended.head, &appended.session.head));
         }
         for event in &appended.events {
@@ -112,6 +103,16 @@ impl Gateway {
             {
                 self.spawn_handler(response.interaction_id, appended.session.head.owner.clone());
             }
+        }
+    }
+
+    pub(crate) fn wake_deadlines(&self, appended: &Appended) {
+        let deadline = |event: &Event| {
+            matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some())
+                || matches!(&event.body, EventBody::InteractionSnoozed(_))
+        };
+        if appended.events.iter().any(deadline) {
+            self.inner.new_deadline.notify_one();
         }
     }
 
@@ -129,22 +130,10 @@ impl Gateway {
         });
     }
 
-    /// The session's last events, as if they had just been appended. Telling them twice does no harm.
+    /// The session's last events: nobody knows which of them were told.
     async fn tail(&self, session: SessionId) -> Result<Option<Appended>, GatewayError> {
-        let journal = &self.inner.journal;
-        let Some(record) = journal.session(session).await? else { return Ok(None) };
+        let Some(record) = self.inner.journal.session(session).await? else { return Ok(None) };
         let after = Seq(record.head.0.saturating_sub(TAIL.into()));
-        let events = journal.read(session, after, TAIL).await?;
-        let mut asks = BTreeMap::new();
-        for id in events.iter().filter_map(|event| event.body.ask()) {
-            if let Some(ask) = journal.ask(id).await? {
-                asks.insert(id, ask.ask);
-            }
-        }
-        Ok(Some(Appended {
-            events,
-            head: record.head,
-            session: Session { head: Arc::new(record.state), asks },
-        }))
+        self.since(record, after).await.map(Some)
     }
 }

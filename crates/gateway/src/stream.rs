@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Told;
+use crate::hub::Live;
 
 /// How many events one read fetches: what a client that does not read can keep in memory.
 const PAGE: u32 = 16;
@@ -24,7 +25,7 @@ pub struct EventStream {
     journal: Arc<dyn Journal>,
     session: SessionId,
     cursor: Seq,
-    live: broadcast::Receiver<Arc<Told>>,
+    live: broadcast::Receiver<Live<Arc<Told>>>,
     replay: VecDeque<Event>,
     /// What came before its time, and since when the one before it is waited for.
     early: BTreeMap<Seq, Arc<Told>>,
@@ -40,7 +41,7 @@ impl EventStream {
         journal: Arc<dyn Journal>,
         session: SessionId,
         after: Seq,
-        live: broadcast::Receiver<Arc<Told>>,
+        live: broadcast::Receiver<Live<Arc<Told>>>,
         shutdown: CancellationToken,
     ) -> Self {
         let (replay, early, since) = (VecDeque::new(), BTreeMap::new(), Instant::now());
@@ -79,19 +80,19 @@ impl EventStream {
                 }
             };
             match live {
-                Ok(told) if told.event.seq == self.cursor.next() => {
+                Ok(Live::Told(told)) if told.event.seq == self.cursor.next() => {
                     self.cursor = told.event.seq;
                     return Ok(Some(told));
                 }
-                Ok(told) if told.event.seq <= self.cursor => {}
-                Ok(told) => {
+                Ok(Live::Told(told)) if told.event.seq <= self.cursor => {}
+                Ok(Live::Told(told)) => {
                     if self.early.is_empty() {
                         self.since = Instant::now();
                     }
                     self.early.insert(told.event.seq, told);
                     self.behind = self.since.elapsed() >= OVERTAKEN;
                 }
-                Err(RecvError::Lagged(_)) => self.behind = true,
+                Ok(Live::Look) | Err(RecvError::Lagged(_)) => self.behind = true,
                 Err(RecvError::Closed) => return Ok(None),
             }
         }

@@ -137,6 +137,11 @@ impl SessionId {
         Self(with_shard(Uuid::now_v7(), owner.shard_tag()))
     }
 
+    /// Whether it has the tag of this owner. Few others have the same.
+    pub fn may_belong_to(self, owner: &OwnerId) -> bool {
+        self.0.as_bytes()[SHARD_BYTES] == owner.shard_tag()
+    }
+
     /// The session that `name` always leads to for this owner: its own journal, or a calling program's session.
     pub fn derive(owner: &OwnerId, name: &str) -> Self {
         let space = Uuid::new_v5(&Uuid::NAMESPACE_OID, owner.as_str().as_bytes());

@@ -147,6 +147,8 @@ pub struct DueAsk {
     pub session: SessionId,
     pub interaction: InteractionId,
     pub prompt: PromptId,
+    /// For how long it has been due.
+    pub late_by: Duration,
 }
 
 /// A secret answer on its way to the one who asked, sealed with a key that this store does not have.

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use holdstead_core::{Command, STATE_VERSION};
+use holdstead_core::{Command, STATE_VERSION, due_at};
 use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestamp};
 use uuid::Uuid;
 
@@ -186,7 +187,8 @@ impl<D: Db + 'static> Journal for Store<D> {
         let rows = refold::query(&*self.db, sql::DUE, params).await?;
         let due = decode::readable(&rows, |row| {
             let (session, interaction, ask) = decode::loaded_ask(row)?;
-            Ok(DueAsk { session, interaction, prompt: ask.prompt_id })
+            let late_by = due_at(&ask).map_or(Duration::ZERO, |at| now.since(at));
+            Ok(DueAsk { session, interaction, prompt: ask.prompt_id, late_by })
         });
         let rows = self.db.query(sql::NEXT_DUE, vec![Param::Int(now.micros())]).await?;
         let next = rows.first().map(|row| decode::moment(row, "due_at")).transpose()?;

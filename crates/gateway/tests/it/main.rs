@@ -25,6 +25,7 @@ mod long_polls;
 mod loss;
 mod masks;
 mod messages;
+mod nodes;
 mod owners;
 mod quiet;
 mod ran;

@@ -1,0 +1,156 @@
+//! What was written on other nodes reaches whoever follows it here: screens, inboxes, waiters, session tasks.
+//!
+//! Nothing of a hint is believed. It says where to read; whoever follows a session is told what the journal has.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use holdstead_core::Session;
+use holdstead_protocol::{Seq, SessionId};
+use holdstead_store::{Appended, SessionRecord};
+
+use crate::hints::Hint;
+use crate::{Gateway, GatewayError};
+
+/// Where more than this is new, whoever watches reads it by themselves.
+pub(crate) const TAIL: u32 = 64;
+
+impl Gateway {
+    /// Something was written here: the other nodes are told, and it is noted that everybody here was.
+    pub(crate) fn hint_others(&self, session: SessionId, appended: &Appended, for_host: bool) {
+        let Some(node) = &self.inner.node else { return };
+        let (Some(first), Some(last)) = (appended.events.first(), appended.events.last()) else { return };
+        node.outbox.put(Hint { session, first: first.seq, last: last.seq, for_host });
+        self.note_seen(session, last.seq);
+    }
+
+    fn note_seen(&self, session: SessionId, seq: Seq) {
+        let Some(node) = &self.inner.node else { return };
+        let mut seen = node.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen.entry(session).or_insert(seq);
+        *known = seq.max(*known);
+    }
+
+    /// Reads a session again, if anybody here follows it. One reads at a time; what is hinted meanwhile is read after that.
+    pub(crate) fn hinted(&self, hint: Hint) {
+        let Some(node) = &self.inner.node else { return };
+        if !hint.for_host && !self.is_followed(hint.session) {
+            return;
+        }
+        let mut catching_up = node.catching_up.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(next) = catching_up.get_mut(&hint.session) {
+            *next = Some(next.map_or(hint, |next| next.and(hint)));
+            return;
+        }
+        catching_up.insert(hint.session, None);
+        drop(catching_up);
+        let gateway = self.clone();
+        self.inner.tasks.spawn(async move { gateway.catch_up_all(hint).await });
+    }
+
+    async fn catch_up_all(&self, mut hint: Hint) {
+        let Some(node) = &self.inner.node else { return };
+        loop {
+            match self.patiently(|| self.catch_up(hint)).await {
+                Ok(()) | Err(GatewayError::Closing) => {}
+                Err(error) => {
+                    tracing::error!(session = %hint.session, %error, "what is new could not be read")
+                }
+            }
+            let mut catching_up = node.catching_up.lock().unwrap_or_else(PoisonError::into_inner);
+            match catching_up.get_mut(&hint.session).and_then(Option::take) {
+                Some(next) => hint = next,
+                None => {
+                    catching_up.remove(&hint.session);
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn catch_up(&self, hint: Hint) -> Result<(), GatewayError> {
+        let session = hint.session;
+        let Some(record) = self.inner.journal.session(session).await? else { return Ok(()) };
+        // The agent first: somebody waits for it.
+        if hint.for_host {
+            self.wake_task(&record);
+        }
+        if !self.inner.hub.is_followed(session) {
+            return Ok(());
+        }
+        let (owner, head) = (record.owner.clone(), record.head);
+        let after = Seq(hint.first.0.saturating_sub(1));
+        if head.0.saturating_sub(after.0) > TAIL.into() {
+            self.inner.hub.look(session, &owner);
+        } else {
+            let appended = self.since(record, after).await?;
+            self.inner.hub.publish(session, &appended);
+            self.wake_deadlines(&appended);
+        }
+        self.note_seen(session, head);
+        Ok(())
+    }
+
+    fn wake_task(&self, record: &SessionRecord) {
+        self.with_task(record.id, |task| task.wake_at(record.head, &record.state));
+    }
+
+    /// The session's events behind this one, as if they had just been appended. Telling them twice does no harm.
+    pub(crate) async fn since(&self, record: SessionRecord, after: Seq) -> Result<Appended, GatewayError> {
+        let journal = &self.inner.journal;
+        let events = journal.read(record.id, after, TAIL).await?;
+        let mut asks = BTreeMap::new();
+        for id in events.iter().filter_map(|event| event.body.ask()) {
+            if let Some(ask) = journal.ask(id).await? {
+                asks.insert(id, ask.ask);
+            }
+        }
+        let session = Session { head: Arc::new(record.state), asks };
+        Ok(Appended { events, head: record.head, session })
+    }
+
+    fn is_followed(&self, session: SessionId) -> bool {
+        let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.contains_key(&session) || self.inner.hub.is_followed(session)
+    }
+
+    /// Hints were missed: whoever follows anything here reads it again.
+    pub(crate) fn look_everywhere(&self) {
+        self.inner.hub.look_everywhere();
+        self.inner.new_deadline.notify_one();
+        let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.values().for_each(|task| task.wake());
+    }
+
+    /// Where a journal that is followed here went on, and nobody here was told.
+    pub(crate) fn compare_heads(&self) {
+        let Some(node) = &self.inner.node else { return };
+        let mut followed = self.inner.hub.watched_sessions();
+        followed.extend(self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner).keys());
+        let is_followed = |session: &SessionId| followed.contains(session);
+        node.seen.lock().unwrap_or_else(PoisonError::into_inner).retain(|session, _| is_followed(session));
+        if followed.is_empty() {
+            return;
+        }
+        let (gateway, followed): (_, Vec<_>) = (self.clone(), followed.into_iter().collect());
+        self.inner.tasks.spawn(async move {
+            let Some(cluster) = gateway.inner.journal.cluster() else { return };
+            match cluster.heads(&followed).await {
+                Ok(heads) => {
+                    heads.into_iter().for_each(|(session, head)| gateway.compare_head(session, head))
+                }
+                Err(error) => tracing::warn!(%error, "sessions could not be compared with the journal"),
+            }
+        });
+    }
+
+    fn compare_head(&self, session: SessionId, head: Seq) {
+        let Some(node) = &self.inner.node else { return };
+        let seen = node.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&session).copied();
+        // One that is new here: how far its followers have read is known only to them.
+        let first = seen.map_or(Seq::START, Seq::next);
+        if first <= head {
+            self.hinted(Hint { session, first, last: head, for_host: true });
+        }
+    }
+}

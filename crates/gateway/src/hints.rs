@@ -1,0 +1,340 @@
+//! What nodes tell each other: where to read again. A hint carries no fact, and may be lost, doubled or late.
+//!
+//! Hints of a node are numbered, so whoever listens sees that some are missing; the node's row has how many it made, so that
+//! the last ones are missed, too. Whoever could tell us hints can only wake us.
+
+use std::collections::HashMap;
+use std::fmt::{Debug, Write as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use holdstead_protocol::{Seq, SessionId};
+use holdstead_store::{Journal, LiveNode, NOTICE_LIMIT, NodeId, Notices, StoreError};
+use tokio::sync::Notify as Woken;
+
+/// How many hints one notice has at most: each takes up to 80 bytes.
+const AT_ONCE: usize = 96;
+/// How many may wait. Where nobody can be told for so long, all are told that they missed some.
+const MOST: usize = 10_000;
+
+/// How hints travel.
+#[async_trait]
+pub(crate) trait Hints: Send + Sync + Debug {
+    async fn tell(&self, notice: &str) -> Result<(), StoreError>;
+
+    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError>;
+}
+
+/// Through the database that the nodes share.
+#[derive(Debug)]
+pub(crate) struct Notify(pub(crate) Arc<dyn Journal>);
+
+#[async_trait]
+impl Hints for Notify {
+    async fn tell(&self, notice: &str) -> Result<(), StoreError> {
+        match self.0.cluster() {
+            Some(cluster) => cluster.notify(notice).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError> {
+        match self.0.cluster() {
+            Some(cluster) => cluster.listen().await,
+            None => Ok(Box::new(Silence)),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Silence;
+
+#[async_trait]
+impl Notices for Silence {
+    async fn next(&mut self) -> Result<Option<String>, StoreError> {
+        std::future::pending().await
+    }
+}
+
+/// These events of a session are new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) session: SessionId,
+    pub(crate) first: Seq,
+    pub(crate) last: Seq,
+    /// Whoever speaks for its runner has something to do.
+    pub(crate) for_host: bool,
+}
+
+impl Hint {
+    /// Both in one.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            session: self.session,
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            for_host: self.for_host || other.for_host,
+        }
+    }
+}
+
+/// Hints on their way, as one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) node: NodeId,
+    /// How many the node had told before these.
+    pub(crate) before: u64,
+    pub(crate) hints: Vec<Hint>,
+}
+
+impl Notice {
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = format!("{} {}", self.node, self.before);
+        for hint in &self.hints {
+            let whom = if hint.for_host { "host" } else { "all" };
+            // A String takes whatever is written to it.
+            let _written = write!(text, "\n{} {} {} {whom}", hint.session, hint.first, hint.last);
+        }
+        text
+    }
+
+    /// `None` for what no node wrote.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.len() > NOTICE_LIMIT {
+            return None;
+        }
+        let mut lines = text.split('\n');
+        let (node, before) = lines.next()?.split_once(' ')?;
+        let hint = |line: &str| {
+            let mut words = line.split(' ');
+            let hint = Hint {
+                session: words.next()?.parse().ok()?,
+                first: Seq(words.next()?.parse().ok()?),
+                last: Seq(words.next()?.parse().ok()?),
+                for_host: match words.next()? {
+                    "host" => true,
+                    "all" => false,
+                    _ => return None,
+                },
+            };
+            (words.next().is_none() && hint.first <= hint.last).then_some(hint)
+        };
+        let hints: Option<Vec<Hint>> = lines.map(hint).collect();
+        Some(Self { node: node.parse().ok()?, before: before.parse().ok()?, hints: hints? })
+    }
+}
+
+/// Hints that wait to be told: one for each session, however much happens in it.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: Mutex<Waiting>,
+    more: Woken,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    hints: HashMap<SessionId, Hint>,
+    told: u64,
+}
+
+impl Outbox {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn put(&self, hint: Hint) {
+        let mut waiting = self.lock();
+        let both = waiting.hints.get(&hint.session).map_or(hint, |earlier| earlier.and(hint));
+        waiting.hints.insert(hint.session, both);
+        if waiting.hints.len() > MOST {
+            // Skipped numbers say that they are lost.
+            waiting.told += waiting.hints.len() as u64;
+            waiting.hints.clear();
+        }
+        drop(waiting);
+        self.more.notify_one();
+    }
+
+    /// How many there were, told or not.
+    pub(crate) fn made(&self) -> u64 {
+        let waiting = self.lock();
+        waiting.told + waiting.hints.len() as u64
+    }
+
+    /// Waits for some, and takes them.
+    pub(crate) async fn take(&self, node: NodeId) -> Notice {
+        loop {
+            if let Some(notice) = self.take_now(node) {
+                return notice;
+            }
+            self.more.notified().await;
+        }
+    }
+
+    fn take_now(&self, node: NodeId) -> Option<Notice> {
+        let mut waiting = self.lock();
+        let sessions: Vec<_> = waiting.hints.keys().copied().take(AT_ONCE).collect();
+        let hints: Vec<_> = sessions.iter().filter_map(|session| waiting.hints.remove(session)).collect();
+        let before = waiting.told;
+        waiting.told += hints.len() as u64;
+        (!hints.is_empty()).then_some(Notice { node, before, hints })
+    }
+}
+
+/// What was heard of each node.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(HashMap<NodeId, Counted>);
+
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    heard: u64,
+    /// How many it had made when it renewed, as the last roll had it. Some of them may have been on their way.
+    made: u64,
+}
+
+/// Whether everything that was told has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    All,
+    /// What it was, nobody knows: whatever somebody here follows is to be read again.
+    NotAll,
+}
+
+impl Heard {
+    pub(crate) fn notice(&mut self, notice: &Notice) -> Arrived {
+        let after = notice.before.saturating_add(notice.hints.len() as u64);
+        let counted = self.0.entry(notice.node).or_insert(Counted { heard: notice.before, made: 0 });
+        let arrived = if notice.before > counted.heard { Arrived::NotAll } else { Arrived::All };
+        counted.heard = counted.heard.max(after);
+        arrived
+    }
+
+    /// Compares with how many the others had made two seconds ago. One that is gone may not have told its last.
+    pub(crate) fn roll(&mut self, live: &[LiveNode], own: NodeId) -> Arrived {
+        let mut arrived = Arrived::All;
+        self.0.retain(|node, _| {
+            let lives = live.iter().any(|one| one.id == *node);
+            if !lives {
+                arrived = Arrived::NotAll;
+            }
+            lives
+        });
+        for node in live.iter().filter(|node| node.id != own) {
+            let counted = self.0.entry(node.id).or_insert(Counted { heard: 0, made: 0 });
+            if counted.heard < counted.made {
+                arrived = Arrived::NotAll;
+                counted.heard = counted.made;
+            }
+            counted.made = node.hints;
+        }
+        arrived
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdstead_protocol::OwnerId;
+
+    use super::*;
+
+    fn hint(session: SessionId, first: u64, last: u64) -> Hint {
+        Hint { session, first: Seq(first), last: Seq(last), for_host: false }
+    }
+
+    fn session() -> SessionId {
+        SessionId::generate(&OwnerId::new("local").unwrap())
+    }
+
+    #[test]
+    fn a_notice_is_read_as_it_was_written_and_the_longest_fits() {
+        let longest = Hint { for_host: true, ..hint(session(), u64::MAX, u64::MAX) };
+        let notice = Notice { node: NodeId::generate(), before: u64::MAX, hints: vec![longest; AT_ONCE] };
+        let text = notice.to_text();
+        assert!(text.len() <= NOTICE_LIMIT, "{}", text.len());
+        assert_eq!(Notice::parse(&text), Some(notice));
+    }
+
+    #[test]
+    fn what_no_node_wrote_is_nothing() {
+        let node = NodeId::generate();
+        let (session, other) = (session(), session());
+        let good = format!("{node} 1\n{session} 1 2 all");
+        assert!(Notice::parse(&good).is_some());
+        for bad in [
+            String::new(),
+            "hello".to_owned(),
+            format!("{node}"),
+            format!("{node} -1"),
+            format!("{node} 1\n"),
+            format!("{good} more"),
+            format!("{node} 1\n{session} 2 1 all"),
+            format!("{node} 1\n{session} 1 99999999999999999999 all"),
+            format!("{good}\n{other} 1 2 nobody"),
+            format!("{good}{}", format!("\n{session} 1 2 all").repeat(500)),
+        ] {
+            assert_eq!(Notice::parse(&bad), None, "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn hints_of_a_session_are_one_until_they_are_told() {
+        let (outbox, node, session) = (Outbox::default(), NodeId::generate(), session());
+        outbox.put(hint(session, 3, 4));
+        outbox.put(Hint { for_host: true, ..hint(session, 5, 5) });
+        outbox.put(hint(session, 2, 2));
+        assert_eq!(outbox.made(), 1);
+        let told = outbox.take(node).await;
+        assert_eq!(told.hints, [Hint { for_host: true, ..hint(session, 2, 5) }]);
+        outbox.put(hint(session, 6, 6));
+        assert_eq!(outbox.made(), 2);
+        assert_eq!(outbox.take(node).await.before, 1);
+    }
+
+    #[tokio::test]
+    async fn many_hints_are_several_notices_and_none_is_missed() {
+        let (outbox, node) = (Outbox::default(), NodeId::generate());
+        for _ in 0..2 * AT_ONCE + 1 {
+            outbox.put(hint(session(), 1, 1));
+        }
+        let mut heard = Heard::default();
+        for expected in [AT_ONCE, AT_ONCE, 1] {
+            let notice = outbox.take(node).await;
+            assert_eq!(notice.hints.len(), expected);
+            assert_eq!(heard.notice(&notice), Arrived::All);
+        }
+        assert_eq!(heard.notice(&Notice { node, before: 2, hints: Vec::new() }), Arrived::All, "told twice");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_could_be_told_is_missed() {
+        let (outbox, node) = (Outbox::default(), NodeId::generate());
+        let mut heard = Heard::default();
+        outbox.put(hint(session(), 1, 1));
+        heard.notice(&outbox.take(node).await);
+        for _ in 0..=MOST {
+            outbox.put(hint(session(), 1, 1));
+        }
+        outbox.put(hint(session(), 1, 1));
+        assert_eq!(heard.notice(&outbox.take(node).await), Arrived::NotAll);
+    }
+
+    #[test]
+    fn missing_hints_are_noticed_in_the_middle_at_the_end_and_of_a_node_that_is_gone() {
+        let (own, node) = (NodeId::generate(), NodeId::generate());
+        let live = |hints| {
+            let of = |id, hints| LiveNode { id, name: String::new(), hints };
+            vec![of(own, 900), of(node, hints)]
+        };
+        let notice = |before, count| Notice { node, before, hints: vec![hint(session(), 1, 1); count] };
+        let mut heard = Heard::default();
+        assert_eq!(heard.roll(&live(0), own), Arrived::All);
+        assert_eq!(heard.notice(&notice(0, 2)), Arrived::All);
+        assert_eq!(heard.notice(&notice(3, 1)), Arrived::NotAll, "the third is missing");
+        assert_eq!(heard.notice(&notice(4, 1)), Arrived::All);
+        assert_eq!(heard.roll(&live(6), own), Arrived::All, "the sixth may be on its way");
+        assert_eq!(heard.roll(&live(6), own), Arrived::NotAll, "it was not");
+        assert_eq!(heard.roll(&live(6), own), Arrived::All, "that is known by now");
+        assert_eq!(heard.roll(&live(6)[..1], own), Arrived::NotAll, "it may not have told its last");
+        assert_eq!(heard.roll(&live(6)[..1], own), Arrived::All);
+    }
+}
