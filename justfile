@@ -233,6 +233,10 @@ show-throughput-on-slow-disk: _shows
 show-answer-latency: _shows
     scripts/postgres with {{ proof }} answer-latency
 
+# Three gateways on one PostgreSQL: answered on one, spoken for by another, watched on the third, beside the same on one.
+show-nodes: _shows
+    scripts/postgres with {{ proof }} nodes
+
 # The binaries with the web UI in them.
 _web-shows: web _shows
 

@@ -23,7 +23,7 @@ pub(crate) struct Changes {
 impl Gateway {
     /// To be called before the first read.
     pub(crate) fn changes(&self, session: SessionId) -> Changes {
-        Changes { live: self.inner.hub.watch_session(session), shutdown: self.shutdown_token() }
+        Changes { live: self.inner.hub.watch_session(session), shutdown: self.serving_token() }
     }
 }
 

@@ -118,8 +118,10 @@ impl Gateway {
     pub(crate) fn look_everywhere(&self) {
         self.inner.hub.look_everywhere();
         self.inner.new_deadline.notify_one();
-        let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.values().for_each(|task| task.wake());
+        // Those that have a task, and those that need one since.
+        if self.inner.node.as_ref().is_some_and(|node| !node.speaks().is_cancelled()) {
+            self.take_up_what_is_left();
+        }
     }
 
     /// Where a journal that is followed here went on, and nobody here was told.

@@ -14,7 +14,9 @@ use holdstead_protocol::{
     Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
     SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
-use holdstead_store::{AskFilter, AskQuery, AskRecord, Journal, SessionQuery, SessionRecord, StoreError};
+use holdstead_store::{
+    AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -56,6 +58,9 @@ pub struct GatewayConfig {
     pub quota: Quota,
     /// Rules for every session, and words that mark a call.
     pub policy: PolicyConfig,
+    /// Which node this is among several gateways on one database. One that had this id before takes its own place again at
+    /// once, so no two that live may have the same. Left out: a new one.
+    pub node: Option<NodeId>,
 }
 
 impl GatewayConfig {
@@ -149,7 +154,8 @@ impl Gateway {
         let registered = |name: &str| config.tools.iter().any(|tool| tool.name() == name);
         let own: Vec<_> = builtin::tools().into_iter().filter(|tool| !registered(tool.name())).collect();
         config.tools.extend(own);
-        let node = Node::join(&journal).await?;
+        let shutdown = CancellationToken::new();
+        let node = Node::join(&journal, config.node.unwrap_or_else(NodeId::generate), &shutdown).await?;
         let inner = Inner {
             journal,
             config,
@@ -165,7 +171,7 @@ impl Gateway {
             clients: Clients::default(),
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
-            shutdown: CancellationToken::new(),
+            shutdown,
             silent: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -367,12 +373,12 @@ impl Gateway {
         self.record(owner, session).await?;
         let live = self.inner.hub.watch_session(session);
         let journal = Arc::clone(&self.inner.journal);
-        Ok(EventStream::new(journal, session, after, live, self.shutdown_token()))
+        Ok(EventStream::new(journal, session, after, live, self.serving_token()))
     }
 
     pub fn inbox(&self, owner: &OwnerId) -> InboxStream {
         let live = self.inner.hub.watch_owner(owner);
-        InboxStream::new(Arc::clone(&self.inner.journal), owner.clone(), live, self.shutdown_token())
+        InboxStream::new(Arc::clone(&self.inner.journal), owner.clone(), live, self.serving_token())
     }
 
     /// One page of asks as lists show them, and where the next one begins.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use holdstead_protocol::{Seq, SessionId};
-use holdstead_store::{Journal, LiveNode, NOTICE_LIMIT, NodeId, Notices, StoreError};
+use holdstead_store::{Journal, LiveNode, Member, NOTICE_LIMIT, NodeId, Notices, StoreError};
 use tokio::sync::Notify as Woken;
 
 /// How many hints one notice has at most: each takes up to 80 bytes.
@@ -82,6 +82,8 @@ impl Hint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) node: NodeId,
+    /// Its hints are counted anew in each of its lives.
+    pub(crate) epoch: i64,
     /// How many the node had told before these.
     pub(crate) before: u64,
     pub(crate) hints: Vec<Hint>,
@@ -89,7 +91,7 @@ pub(crate) struct Notice {
 
 impl Notice {
     pub(crate) fn to_text(&self) -> String {
-        let mut text = format!("{} {}", self.node, self.before);
+        let mut text = format!("{} {} {}", self.node, self.epoch, self.before);
         for hint in &self.hints {
             let whom = if hint.for_host { "host" } else { "all" };
             // A String takes whatever is written to it.
@@ -104,7 +106,8 @@ impl Notice {
             return None;
         }
         let mut lines = text.split('\n');
-        let (node, before) = lines.next()?.split_once(' ')?;
+        let mut head = lines.next()?.split(' ');
+        let (node, epoch, before) = (head.next()?, head.next()?, head.next()?);
         let hint = |line: &str| {
             let mut words = line.split(' ');
             let hint = Hint {
@@ -120,7 +123,8 @@ impl Notice {
             (words.next().is_none() && hint.first <= hint.last).then_some(hint)
         };
         let hints: Option<Vec<Hint>> = lines.map(hint).collect();
-        Some(Self { node: node.parse().ok()?, before: before.parse().ok()?, hints: hints? })
+        let (node, epoch, before) = (node.parse().ok()?, epoch.parse().ok()?, before.parse().ok()?);
+        head.next().is_none().then_some(Self { node, epoch, before, hints: hints? })
     }
 }
 
@@ -162,28 +166,28 @@ impl Outbox {
     }
 
     /// Waits for some, and takes them.
-    pub(crate) async fn take(&self, node: NodeId) -> Notice {
+    pub(crate) async fn take(&self, member: impl Fn() -> Member) -> Notice {
         loop {
-            if let Some(notice) = self.take_now(node) {
+            if let Some(notice) = self.take_now(member()) {
                 return notice;
             }
             self.more.notified().await;
         }
     }
 
-    fn take_now(&self, node: NodeId) -> Option<Notice> {
+    fn take_now(&self, member: Member) -> Option<Notice> {
         let mut waiting = self.lock();
         let sessions: Vec<_> = waiting.hints.keys().copied().take(AT_ONCE).collect();
         let hints: Vec<_> = sessions.iter().filter_map(|session| waiting.hints.remove(session)).collect();
         let before = waiting.told;
         waiting.told += hints.len() as u64;
-        (!hints.is_empty()).then_some(Notice { node, before, hints })
+        (!hints.is_empty()).then_some(Notice { node: member.id, epoch: member.epoch, before, hints })
     }
 }
 
 /// What was heard of each node.
 #[derive(Debug, Default)]
-pub(crate) struct Heard(HashMap<NodeId, Counted>);
+pub(crate) struct Heard(HashMap<(NodeId, i64), Counted>);
 
 #[derive(Debug, Clone, Copy)]
 struct Counted {
@@ -203,7 +207,8 @@ pub(crate) enum Arrived {
 impl Heard {
     pub(crate) fn notice(&mut self, notice: &Notice) -> Arrived {
         let after = notice.before.saturating_add(notice.hints.len() as u64);
-        let counted = self.0.entry(notice.node).or_insert(Counted { heard: notice.before, made: 0 });
+        let counted =
+            self.0.entry((notice.node, notice.epoch)).or_insert(Counted { heard: notice.before, made: 0 });
         let arrived = if notice.before > counted.heard { Arrived::NotAll } else { Arrived::All };
         counted.heard = counted.heard.max(after);
         arrived
@@ -213,14 +218,14 @@ impl Heard {
     pub(crate) fn roll(&mut self, live: &[LiveNode], own: NodeId) -> Arrived {
         let mut arrived = Arrived::All;
         self.0.retain(|node, _| {
-            let lives = live.iter().any(|one| one.id == *node);
+            let lives = live.iter().any(|one| (one.id, one.epoch) == *node);
             if !lives {
                 arrived = Arrived::NotAll;
             }
             lives
         });
         for node in live.iter().filter(|node| node.id != own) {
-            let counted = self.0.entry(node.id).or_insert(Counted { heard: 0, made: 0 });
+            let counted = self.0.entry((node.id, node.epoch)).or_insert(Counted { heard: 0, made: 0 });
             if counted.heard < counted.made {
                 arrived = Arrived::NotAll;
                 counted.heard = counted.made;
@@ -241,6 +246,10 @@ mod tests {
         Hint { session, first: Seq(first), last: Seq(last), for_host: false }
     }
 
+    fn member() -> Member {
+        Member { id: NodeId::generate(), epoch: 1 }
+    }
+
     fn session() -> SessionId {
         SessionId::generate(&OwnerId::new("local").unwrap())
     }
@@ -248,7 +257,12 @@ mod tests {
     #[test]
     fn a_notice_is_read_as_it_was_written_and_the_longest_fits() {
         let longest = Hint { for_host: true, ..hint(session(), u64::MAX, u64::MAX) };
-        let notice = Notice { node: NodeId::generate(), before: u64::MAX, hints: vec![longest; AT_ONCE] };
+        let notice = Notice {
+            node: NodeId::generate(),
+            epoch: i64::MIN,
+            before: u64::MAX,
+            hints: vec![longest; AT_ONCE],
+        };
         let text = notice.to_text();
         assert!(text.len() <= NOTICE_LIMIT, "{}", text.len());
         assert_eq!(Notice::parse(&text), Some(notice));
@@ -258,17 +272,19 @@ mod tests {
     fn what_no_node_wrote_is_nothing() {
         let node = NodeId::generate();
         let (session, other) = (session(), session());
-        let good = format!("{node} 1\n{session} 1 2 all");
+        let good = format!("{node} 1 1\n{session} 1 2 all");
         assert!(Notice::parse(&good).is_some());
         for bad in [
             String::new(),
             "hello".to_owned(),
             format!("{node}"),
-            format!("{node} -1"),
-            format!("{node} 1\n"),
+            format!("{node} 1"),
+            format!("{node} 1 -1"),
+            format!("{node} 1 1 1"),
+            format!("{node} 1 1\n"),
             format!("{good} more"),
-            format!("{node} 1\n{session} 2 1 all"),
-            format!("{node} 1\n{session} 1 99999999999999999999 all"),
+            format!("{node} 1 1\n{session} 2 1 all"),
+            format!("{node} 1 1\n{session} 1 99999999999999999999 all"),
             format!("{good}\n{other} 1 2 nobody"),
             format!("{good}{}", format!("\n{session} 1 2 all").repeat(500)),
         ] {
@@ -278,54 +294,59 @@ mod tests {
 
     #[tokio::test]
     async fn hints_of_a_session_are_one_until_they_are_told() {
-        let (outbox, node, session) = (Outbox::default(), NodeId::generate(), session());
+        let (outbox, node, session) = (Outbox::default(), member(), session());
         outbox.put(hint(session, 3, 4));
         outbox.put(Hint { for_host: true, ..hint(session, 5, 5) });
         outbox.put(hint(session, 2, 2));
         assert_eq!(outbox.made(), 1);
-        let told = outbox.take(node).await;
+        let told = outbox.take(|| node).await;
         assert_eq!(told.hints, [Hint { for_host: true, ..hint(session, 2, 5) }]);
         outbox.put(hint(session, 6, 6));
         assert_eq!(outbox.made(), 2);
-        assert_eq!(outbox.take(node).await.before, 1);
+        assert_eq!(outbox.take(|| node).await.before, 1);
     }
 
     #[tokio::test]
     async fn many_hints_are_several_notices_and_none_is_missed() {
-        let (outbox, node) = (Outbox::default(), NodeId::generate());
+        let (outbox, node) = (Outbox::default(), member());
         for _ in 0..2 * AT_ONCE + 1 {
             outbox.put(hint(session(), 1, 1));
         }
         let mut heard = Heard::default();
         for expected in [AT_ONCE, AT_ONCE, 1] {
-            let notice = outbox.take(node).await;
+            let notice = outbox.take(|| node).await;
             assert_eq!(notice.hints.len(), expected);
             assert_eq!(heard.notice(&notice), Arrived::All);
         }
-        assert_eq!(heard.notice(&Notice { node, before: 2, hints: Vec::new() }), Arrived::All, "told twice");
+        assert_eq!(
+            heard.notice(&Notice { node: node.id, epoch: 1, before: 2, hints: Vec::new() }),
+            Arrived::All,
+            "told twice"
+        );
     }
 
     #[tokio::test]
     async fn what_nobody_could_be_told_is_missed() {
-        let (outbox, node) = (Outbox::default(), NodeId::generate());
+        let (outbox, node) = (Outbox::default(), member());
         let mut heard = Heard::default();
         outbox.put(hint(session(), 1, 1));
-        heard.notice(&outbox.take(node).await);
+        heard.notice(&outbox.take(|| node).await);
         for _ in 0..=MOST {
             outbox.put(hint(session(), 1, 1));
         }
         outbox.put(hint(session(), 1, 1));
-        assert_eq!(heard.notice(&outbox.take(node).await), Arrived::NotAll);
+        assert_eq!(heard.notice(&outbox.take(|| node).await), Arrived::NotAll);
     }
 
     #[test]
     fn missing_hints_are_noticed_in_the_middle_at_the_end_and_of_a_node_that_is_gone() {
         let (own, node) = (NodeId::generate(), NodeId::generate());
         let live = |hints| {
-            let of = |id, hints| LiveNode { id, name: String::new(), hints };
+            let of = |id, hints| LiveNode { id, epoch: 1, name: String::new(), hints };
             vec![of(own, 900), of(node, hints)]
         };
-        let notice = |before, count| Notice { node, before, hints: vec![hint(session(), 1, 1); count] };
+        let notice =
+            |before, count| Notice { node, epoch: 1, before, hints: vec![hint(session(), 1, 1); count] };
         let mut heard = Heard::default();
         assert_eq!(heard.roll(&live(0), own), Arrived::All);
         assert_eq!(heard.notice(&notice(0, 2)), Arrived::All);

@@ -2,19 +2,27 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
-use holdstead_protocol::{Seq, SessionId};
-use holdstead_store::{Journal, LiveNode, Member, NodeId, Notices, StoreError};
+use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
+use holdstead_store::{
+    ConnectedRunner, Journal, LiveNode, Member, NodeId, Notices, RunnerPlace, Speaking, StoreError,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::Gateway;
 use crate::hints::{Arrived, Heard, Hint, Hints, Notice, Notify, Outbox};
 
 /// How often a node renews, and compares what it follows with the journal.
 const RENEW: Duration = Duration::from_secs(2);
-/// How long a renewal may take.
+/// After so long without a renewal it may be taken for dead soon, and is silent before that.
+const SILENT_AFTER: Duration = Duration::from_secs(6);
+/// The runner of sessions that name none: the gateway itself runs their agents.
+const OWN_RUNNER: RunnerId = RunnerId::from_uuid(Uuid::nil());
+/// How long to wait for the database otherwise.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// How soon a notice may follow another: what is told meanwhile goes with it.
 const GATHER: Duration = Duration::from_millis(2);
@@ -31,7 +39,7 @@ pub(crate) struct Node {
     name: String,
     hints: Arc<dyn Hints>,
     pub(crate) outbox: Outbox,
-    member: Mutex<Member>,
+    standing: Mutex<Standing>,
     /// Who is there, as of the last renewal.
     roll: watch::Sender<Vec<LiveNode>>,
     /// Up to where whoever follows a session here was told.
@@ -40,26 +48,87 @@ pub(crate) struct Node {
     pub(crate) catching_up: Mutex<HashMap<SessionId, Option<Hint>>>,
 }
 
+/// What this node may do, and until when.
+#[derive(Debug)]
+struct Standing {
+    member: Member,
+    /// Before the last renewal that was taken was sent.
+    renewed: Moment,
+    /// Cancelled when it could not renew for too long; then there is another one.
+    serves: CancellationToken,
+    /// The same for the gateway's own runner, while this node is the one that speaks for it.
+    speaks: CancellationToken,
+}
+
+/// A moment on two clocks: one may stand still while the machine sleeps, the other may be set.
+#[derive(Debug, Clone, Copy)]
+struct Moment(Instant, SystemTime);
+
+impl Moment {
+    fn now() -> Self {
+        Self(Instant::now(), SystemTime::now())
+    }
+
+    /// By the clock that says more.
+    fn elapsed(self) -> Duration {
+        self.0.elapsed().max(self.1.elapsed().unwrap_or_default())
+    }
+}
+
+fn cancelled() -> CancellationToken {
+    let token = CancellationToken::new();
+    token.cancel();
+    token
+}
+
 impl Node {
     /// `None` where the database has one gateway only.
-    pub(crate) async fn join(journal: &Arc<dyn Journal>) -> Result<Option<Self>, StoreError> {
+    pub(crate) async fn join(
+        journal: &Arc<dyn Journal>,
+        id: NodeId,
+        shutdown: &CancellationToken,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(cluster) = journal.cluster() else { return Ok(None) };
-        let (id, name) = (NodeId::generate(), own_name());
+        let (renewed, name) = (Moment::now(), own_name());
         let member = cluster.join(id, &name).await?;
+        let standing = Standing { member, renewed, serves: shutdown.child_token(), speaks: cancelled() };
         Ok(Some(Self {
             id,
             name,
             hints: Arc::new(Notify(Arc::clone(journal))),
             outbox: Outbox::default(),
-            member: Mutex::new(member),
+            standing: Mutex::new(standing),
             roll: watch::Sender::new(Vec::new()),
             seen: Mutex::default(),
             catching_up: Mutex::default(),
         }))
     }
 
-    fn member(&self) -> MutexGuard<'_, Member> {
-        self.member.lock().unwrap_or_else(PoisonError::into_inner)
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn member(&self) -> Member {
+        self.standing().member
+    }
+
+    pub(crate) fn serves(&self) -> CancellationToken {
+        self.standing().serves.clone()
+    }
+
+    pub(crate) fn speaks(&self) -> CancellationToken {
+        self.standing().speaks.clone()
+    }
+
+    /// It serves, from now on if it did not. Says whether it speaks for the gateway's own runner.
+    fn is_renewed(&self, sent: Moment, shutdown: &CancellationToken) -> bool {
+        let mut standing = self.standing();
+        standing.renewed = sent;
+        if standing.serves.is_cancelled() && !shutdown.is_cancelled() {
+            tracing::warn!("this node could renew again: it serves from now on");
+            standing.serves = shutdown.child_token();
+        }
+        !standing.speaks.is_cancelled()
     }
 
     /// Whether this node is the one to see to what any node could. All agree as soon as they have seen each other.
@@ -82,41 +151,112 @@ fn weight(node: NodeId, session: SessionId) -> (u64, NodeId) {
 /// Renews, for as long as the gateway runs.
 pub(crate) async fn stay(gateway: Gateway) {
     let Some(node) = &gateway.inner.node else { return };
-    let Some(cluster) = gateway.inner.journal.cluster() else { return };
     let shutdown = gateway.shutdown_token();
     let mut ticks = interval(RENEW);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            () = shutdown.cancelled() => break,
+            () = shutdown.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        let member = *node.member();
-        match timeout(PATIENCE, cluster.renew(member, node.outbox.made())).await {
-            Ok(Ok(Some(roll))) => drop(node.roll.send_replace(roll.live)),
-            Ok(Ok(None)) => match cluster.join(node.id, &node.name).await {
-                Ok(member) => {
-                    tracing::warn!("this node was taken for dead by another one; it begins again");
-                    *node.member() = member;
-                }
-                Err(error) => tracing::warn!(%error, "this node could not begin again yet"),
-            },
+        // What is left of the time until it must be silent.
+        let renewed = node.standing().renewed;
+        let left = SILENT_AFTER.saturating_sub(renewed.elapsed());
+        let patience = if left.is_zero() { PATIENCE } else { left };
+        match timeout(patience, gateway.renew(node)).await {
+            Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "this node could not say that it is there"),
             Err(_) => {
                 tracing::warn!("this node could not say that it is there: the database does not answer")
             }
         }
+        let renewed = node.standing().renewed;
+        if renewed.elapsed() >= SILENT_AFTER {
+            gateway.fall_silent(node);
+        }
     }
 }
 
 impl Gateway {
+    async fn renew(&self, node: &Node) -> Result<(), StoreError> {
+        let Some(cluster) = self.inner.journal.cluster() else { return Ok(()) };
+        let (sent, member) = (Moment::now(), node.standing().member);
+        let Some(roll) = cluster.renew(member, node.outbox.made()).await? else {
+            self.fall_silent(node);
+            let member = cluster.join(node.id, &node.name).await?;
+            tracing::warn!(
+                "this node was taken for dead by another one, and begins again. If that goes on, two gateways have a copy of one `node.id`"
+            );
+            node.standing().member = member;
+            return Ok(());
+        };
+        let speaks = roll.speaks_for.contains(&OWN_RUNNER);
+        node.roll.send_replace(roll.live);
+        let spoke = node.is_renewed(sent, &self.inner.shutdown);
+        match (spoke, speaks) {
+            (true, true) => Ok(()),
+            (true, false) => {
+                self.stop_speaking_here(node);
+                Ok(())
+            }
+            (false, _) => self.speak_if_free(node).await.map(|speaks| {
+                if speaks {
+                    self.take_up_what_is_left();
+                }
+            }),
+        }
+    }
+
+    /// Speaks for the gateway's own runner, if no other node that lives does.
+    pub(crate) async fn speak_if_free(&self, node: &Node) -> Result<bool, StoreError> {
+        let Some(cluster) = self.inner.journal.cluster() else { return Ok(false) };
+        let Some(owner) = OwnerId::new("gateway").ok().filter(|_| !self.drivers().is_empty()) else {
+            return Ok(false);
+        };
+        let (id, name, instance) = (OWN_RUNNER, "own".to_owned(), node.id.uuid());
+        let member = node.standing().member;
+        let own = ConnectedRunner { id, name, owner, instance, place: RunnerPlace::Inside };
+        match cluster.speak_for(member, &own).await? {
+            Speaking::Here { .. } => {
+                node.standing().speaks = CancellationToken::new();
+                Ok(true)
+            }
+            Speaking::Elsewhere { .. } | Speaking::DeclaredDead | Speaking::Retired => Ok(false),
+        }
+    }
+
+    /// Another one may take its place from now on. Agents go on, streams end: whoever watched comes back elsewhere.
+    fn fall_silent(&self, node: &Node) {
+        let standing = node.standing();
+        if standing.serves.is_cancelled() {
+            return;
+        }
+        standing.serves.cancel();
+        drop(standing);
+        tracing::error!(
+            "this node could not renew in time: it speaks for no agent and ends its streams until it can"
+        );
+        self.stop_speaking_here(node);
+    }
+
+    fn stop_speaking_here(&self, node: &Node) {
+        node.standing().speaks.cancel();
+        // Their tasks are gone, or will be in a moment.
+        self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Tells the others that this node is gone.
     pub(crate) async fn leave_nodes(&self) {
         let (Some(node), Some(cluster)) = (&self.inner.node, self.inner.journal.cluster()) else { return };
-        let member = *node.member();
+        let member = node.standing().member;
         if !matches!(timeout(PATIENCE, cluster.leave(member)).await, Ok(Ok(()))) {
             tracing::warn!("the other nodes were not told that this one is gone; they see it in ten seconds");
         }
+    }
+
+    /// Ends when this node is going away, or could not renew for too long: streams end with it.
+    pub fn serving_token(&self) -> CancellationToken {
+        self.inner.node.as_ref().map_or_else(|| self.shutdown_token(), Node::serves)
     }
 }
 
@@ -127,7 +267,7 @@ pub(crate) async fn tell(gateway: Gateway) {
     loop {
         let notice = tokio::select! {
             () = shutdown.cancelled() => return,
-            notice = node.outbox.take(node.id) => notice,
+            notice = node.outbox.take(|| node.member()) => notice,
         };
         let text = notice.to_text();
         // It is lost if it cannot be told: its number says so to whoever hears the next one.

@@ -9,7 +9,9 @@ use holdstead_protocol::SessionId;
 use holdstead_store::{SessionRecord, UnderWay};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use crate::node::Node;
 use crate::session::{SessionHandle, SessionTask};
 use crate::{Gateway, GatewayError};
 
@@ -24,7 +26,8 @@ impl Gateway {
     /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
     /// about to go cannot miss it.
     pub(crate) fn with_task(&self, session: SessionId, tell: impl FnOnce(&SessionHandle)) {
-        if self.inner.shutdown.is_cancelled() || self.inner.silent.is_cancelled() {
+        let speaks = self.inner.node.as_ref().map_or_else(CancellationToken::new, Node::speaks);
+        if self.inner.shutdown.is_cancelled() || self.inner.silent.is_cancelled() || speaks.is_cancelled() {
             return;
         }
         let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,6 +37,7 @@ impl Gateway {
             self.inner.tasks.spawn(async move {
                 tokio::select! {
                     () = silent.cancelled() => {}
+                    () = speaks.cancelled() => {}
                     () = task.run() => {}
                 }
             });
@@ -57,6 +61,17 @@ impl Gateway {
     pub(crate) async fn recover(&self) -> Result<(), GatewayError> {
         let until = Some(Instant::now() + STARTING);
         self.patiently_until(until, || self.sweep_secrets()).await?;
+        if let Some(node) = &self.inner.node
+            && !self.patiently_until(until, || self.speak_if_free(node)).await?
+        {
+            // Another node sees to it, and this one when that is gone.
+            return Ok(());
+        }
+        self.take_up_what_is_left();
+        Ok(())
+    }
+
+    pub(crate) fn take_up_what_is_left(&self) {
         let (gateway, shutdown) = (self.clone(), self.shutdown_token());
         self.inner.tasks.spawn(async move {
             let taken_up = tokio::select! {
@@ -67,7 +82,6 @@ impl Gateway {
                 tracing::error!(%error, "not all sessions of an earlier gateway were taken up");
             }
         });
-        Ok(())
     }
 
     async fn take_up_all(&self) -> Result<(), GatewayError> {

@@ -74,6 +74,11 @@ impl SecretsKey {
         format!("hs_{}", hex(&self.derive(b"token", &[life.as_bytes()])))
     }
 
+    /// Tells this key from others, and nothing else about it.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.derive(b"fingerprint", &[])
+    }
+
     /// What rows that let somebody in are marked with.
     pub fn guard(&self) -> Guard {
         Guard::new(self.derive(b"rows", &[]))

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use holdstead_gateway::SecretsKey;
-use holdstead_store::{AuditKey, Notary, owners_alone};
+use holdstead_store::{AuditKey, NodeId, Notary, owners_alone};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -145,7 +145,7 @@ impl Places {
 
     /// What secret answers are sealed with: this machine's key, which is made if there is none.
     pub(crate) fn secrets_key(&self) -> Result<SecretsKey, Failure> {
-        let path = self.config.join("secrets.key");
+        let path = self.secrets_key_file();
         let io =
             |source| Failure::Io { what: format!("read or write the key in {}", path.display()), source };
         match std::fs::read_to_string(&path) {
@@ -159,6 +159,28 @@ impl Places {
             }
             Err(source) => Err(io(source)),
         }
+    }
+
+    /// Which node this folder's gateway is among several on one database.
+    pub(crate) fn node(&self) -> Result<NodeId, Failure> {
+        let path = self.data.join("node.id");
+        let io = |source| Failure::Io { what: format!("read or write {}", path.display()), source };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse().map_err(|_| {
+                Failure::Config(format!("{} has no id of a node in it: remove the file", path.display()))
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let node = NodeId::generate();
+                let mut file = owners_alone().create_new(true).open(&path).map_err(io)?;
+                writeln!(file, "{node}").map_err(io)?;
+                Ok(node)
+            }
+            Err(source) => Err(io(source)),
+        }
+    }
+
+    pub(crate) fn secrets_key_file(&self) -> PathBuf {
+        self.config.join("secrets.key")
     }
 
     /// Set once the rows that let somebody in were marked with the key of this folder.

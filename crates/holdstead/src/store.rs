@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use holdstead_store::{Journal, StoreError, Unmarked};
+use holdstead_store::{Journal, KeyMatch, StoreError, Unmarked};
 
 use crate::cli::Common;
 use crate::config::Config;
@@ -38,6 +38,25 @@ pub(crate) async fn open(
     let journal = holdstead_store::open_existing(&url(common, places, config)).await?;
     guard(places, journal.as_ref()).await?;
     Ok(journal)
+}
+
+/// Refuses a gateway whose key is not the one that the others on this database have: what one seals or marks is nothing to the
+/// other. Where the key is known already, so are the rows that it marked.
+pub(crate) async fn match_key(places: &Places, journal: &dyn Journal) -> Result<(), Failure> {
+    let Some(cluster) = journal.cluster() else { return Ok(()) };
+    match cluster.match_key("secrets", &places.secrets_key()?.fingerprint()).await? {
+        KeyMatch::First => Ok(()),
+        KeyMatch::Same => places.write_rows_are_marked(),
+        KeyMatch::Other => {
+            let key = places.secrets_key_file();
+            Err(Failure::Config(format!(
+                "the key in {} is not the one that the other gateways on this database have, so they could not read each \
+                 other's secrets. Copy the file `secrets.key` of one of them to {}, or use another database.",
+                key.display(),
+                key.display()
+            )))
+        }
+    }
 }
 
 /// Rows that let somebody in count only with the mark of this machine's key. Those of the time before there were marks are

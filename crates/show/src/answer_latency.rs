@@ -15,7 +15,7 @@ use crate::database::{Database, Kind};
 use crate::gateway_process::GatewayProcess;
 use crate::latency::Latencies;
 use crate::{Result, ensure};
-use commits::Commits;
+pub(crate) use commits::Commits;
 
 const ANSWERS: usize = 1_000;
 /// Not counted: caches fill, connections open.

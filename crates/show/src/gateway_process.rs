@@ -64,6 +64,13 @@ impl GatewayProcess {
         Self::start("serve", &[], store, Environment::Ours).await
     }
 
+    /// Another one on the same store, in a folder of its own with the same key.
+    pub(crate) async fn beside(&self) -> Result<Self> {
+        let folder = TempDir::new()?;
+        std::fs::copy(self.folder().join("secrets.key"), folder.path().join("secrets.key"))?;
+        Self::start_in(folder, "serve", &[], self.store.as_deref(), self.environment.clone()).await
+    }
+
     /// The same, with a log of this level.
     pub(crate) async fn serve_logging(store: &str, level: &str) -> Result<Self> {
         Self::start("serve", &[], Some(store), Environment::WithLog(level.to_owned())).await

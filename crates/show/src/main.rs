@@ -28,6 +28,7 @@ mod kill;
 mod latency;
 mod lifecycle;
 mod mcp;
+mod nodes;
 mod open_asks;
 mod policy_growth;
 mod policy_lines;
@@ -82,6 +83,7 @@ async fn main() -> ExitCode {
         "fanout" => fanout::show().await,
         "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
+        "nodes" => nodes::show().await,
         "stalls" => stalls::show().await,
         "terminal" => terminal::show().await,
         "throughput" => throughput::show().await,

@@ -25,11 +25,11 @@ impl NodeId {
         Self(Uuid::now_v7())
     }
 
-    pub(crate) const fn from_uuid(uuid: Uuid) -> Self {
+    pub const fn from_uuid(uuid: Uuid) -> Self {
         Self(uuid)
     }
 
-    pub(crate) const fn uuid(self) -> Uuid {
+    pub const fn uuid(self) -> Uuid {
         self.0
     }
 }
@@ -52,13 +52,15 @@ impl FromStr for NodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
     pub id: NodeId,
-    pub(crate) epoch: i64,
+    /// Which of its lives it is in.
+    pub epoch: i64,
 }
 
 /// A node that was seen a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveNode {
     pub id: NodeId,
+    pub epoch: i64,
     pub name: String,
     /// How many hints it had made when it last renewed.
     pub hints: u64,
@@ -81,6 +83,17 @@ pub struct ConnectedRunner {
     pub owner: OwnerId,
     /// Its process: another one of the same name is refused while this one is connected.
     pub instance: Uuid,
+    pub place: RunnerPlace,
+}
+
+/// Where a runner is, seen from its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunnerPlace {
+    /// On a machine that reaches it: if the node is gone, it comes by another one.
+    Outside,
+    /// In the node's own process. A node that is silent may only be cut off, and its agents may live: nobody takes its place
+    /// until it left or comes back.
+    Inside,
 }
 
 /// What became of the wish to speak for a runner.
@@ -99,6 +112,8 @@ pub enum Speaking {
 /// Whether this gateway has the key that the others have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyMatch {
+    /// It is the first gateway that says which key it has.
+    First,
     Same,
     Other,
 }

@@ -136,8 +136,8 @@ pub trait Journal: People {
 
     async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError>;
 
-    /// Claims the database for a process that hosts its sessions. Refused while another one does; reading and single
-    /// writes beside it need no claim.
+    /// Claims the database for a process that hosts its sessions. A file is refused while another one does; reading and
+    /// single writes beside it need no claim. PostgreSQL serves any number.
     async fn claim(&self) -> Result<Claim, StoreError>;
 
     /// What several gateways on this database know of each other. `None` where it has one gateway only, by its claim.

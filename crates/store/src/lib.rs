@@ -64,7 +64,7 @@ pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
 pub use cluster::{
     Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NOTICE_LIMIT, NodeId, Notices,
-    Roll, Speaking,
+    Roll, RunnerPlace, Speaking,
 };
 pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::cluster::{
-    Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices, Roll, Speaking,
+    Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices, Roll,
+    RunnerPlace, Speaking,
 };
 use crate::error::is_away;
 use crate::postgres::Postgres;
@@ -31,7 +32,8 @@ const RENEW: &str = concat!(
     now!(),
     " WHERE id = $1 AND epoch = $2 RETURNING epoch"
 );
-const LIVE: &str = concat!("SELECT id, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
+const LIVE: &str =
+    concat!("SELECT id, epoch, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
 const SPEAKS_FOR: &str = "SELECT id FROM runners WHERE node = $1 AND node_epoch = $2";
 /// Held to the end, so that nobody declares it dead in between.
 const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
@@ -75,10 +77,14 @@ impl Cluster for Postgres {
     async fn match_key(&self, name: &str, fingerprint: &[u8; 32]) -> Result<KeyMatch, StoreError> {
         let mut taken = self.members.take().await?;
         let connection = &mut taken.connection;
-        sqlx::query(ADD_KEY).bind(name).bind(&fingerprint[..]).execute(&mut *connection).await?;
+        let added = sqlx::query(ADD_KEY).bind(name).bind(&fingerprint[..]).execute(&mut *connection).await?;
         let known: Vec<u8> = sqlx::query_scalar(KEY).bind(name).fetch_one(connection).await?;
         self.members.give_back(taken);
-        Ok(if known == fingerprint { KeyMatch::Same } else { KeyMatch::Other })
+        Ok(match added.rows_affected() {
+            0 if known == fingerprint => KeyMatch::Same,
+            0 => KeyMatch::Other,
+            _ => KeyMatch::First,
+        })
     }
 
     async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError> {
@@ -188,6 +194,7 @@ fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {
     let hints: i64 = row.try_get("hints")?;
     Ok(LiveNode {
         id: NodeId::from_uuid(row.try_get("id")?),
+        epoch: row.try_get("epoch")?,
         name: row.try_get("name")?,
         hints: u64::try_from(hints).unwrap_or_default(),
     })
@@ -217,7 +224,8 @@ async fn speak_for(
     {
         let lock = sqlx::query(LOCK_SPEAKER).bind(other).bind(other_epoch).bind(dead_after());
         if let Some(row) = lock.fetch_optional(&mut *connection).await? {
-            if row.try_get("lives")? {
+            let waits = runner.place == RunnerPlace::Inside;
+            if waits || row.try_get("lives")? {
                 return Ok(Speaking::Elsewhere { node: row.try_get("name")? });
             }
             sqlx::query(DECLARE_DEAD).bind(other).execute(&mut *connection).await?;

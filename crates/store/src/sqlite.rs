@@ -274,7 +274,7 @@ impl Db for Sqlite {
     async fn claim(&self) -> Result<Claim, StoreError> {
         match self.connections.place() {
             Place::File(path) => Claim::of_file(path).await,
-            Place::Memory => Ok(Claim::alone()),
+            Place::Memory => Ok(Claim::open_to_all()),
         }
     }
 

@@ -22,6 +22,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
     let name = tool.name().to_owned();
     let journal = holdstead_store::open("sqlite::memory:").await?;
     let config = GatewayConfig {
+        node: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

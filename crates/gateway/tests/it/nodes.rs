@@ -49,13 +49,6 @@ impl Schema {
         Gateway::start(journal, vec![driver], config(GatewayConfig::DEFAULT_HOLD)).await.unwrap()
     }
 
-    /// One that hosts nobody.
-    async fn second(&self) -> Gateway {
-        let node = self.node("second").await;
-        node.stop_speaking();
-        node
-    }
-
     async fn break_connections_of(&self, name: &str) {
         self.run(format!(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}_{name}'",
@@ -87,7 +80,7 @@ async fn ask(gateway: &Gateway, n: usize) -> Interaction {
 #[tokio::test]
 async fn an_agent_on_one_node_is_watched_and_answered_on_the_other() {
     let schema = Schema::new().await;
-    let (first, second) = (schema.node("first").await, schema.second().await);
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
     let session = first.open_session(&ada(), schema.opening()).await.unwrap().session_id;
     let mut talk = Talk::watch(&second, session, Seq(0)).await;
     talk.say("approve [a] Bash {\"command\": \"ls\"}\nsay done\nend").await;
@@ -102,7 +95,7 @@ async fn an_agent_on_one_node_is_watched_and_answered_on_the_other() {
 #[tokio::test]
 async fn a_caller_who_waits_on_one_node_is_answered_on_the_other() {
     let schema = Schema::new().await;
-    let (first, second) = (schema.node("first").await, schema.second().await);
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
     let asked = ask(&second, 1).await.request;
     let id = asked.interaction_id;
     let waiting = tokio::spawn({
@@ -137,7 +130,7 @@ async fn until(inbox: &mut holdstead_gateway::InboxStream, id: InteractionId, st
 #[tokio::test]
 async fn an_inbox_on_one_node_has_what_is_asked_and_answered_on_the_other() {
     let schema = Schema::new().await;
-    let (first, second) = (schema.node("first").await, schema.second().await);
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
     let mut inbox = second.inbox(&owner("ada"));
     let asked = ask(&first, 1).await.request;
     until(&mut inbox, asked.interaction_id, &AskState::Open).await;
@@ -150,7 +143,7 @@ async fn an_inbox_on_one_node_has_what_is_asked_and_answered_on_the_other() {
 #[tokio::test]
 async fn what_was_told_while_a_node_could_not_listen_is_found() {
     let schema = Schema::new().await;
-    let (first, second) = (schema.node("first").await, schema.second().await);
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
     let session = first.open_session(&ada(), schema.opening()).await.unwrap().session_id;
     let mut talk = Talk::watch(&second, session, Seq(0)).await;
     let mut inbox = second.inbox(&owner("ada"));

@@ -98,6 +98,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
     let digits = "5".repeat(64);
     let key = SecretsKey::from_secret_text(&format!("holdstead-secrets-key-{digits}"));
     GatewayConfig {
+        node: None,
         hold,
         secrets_key: key.unwrap(),
         masks: Masks::default(),

@@ -52,6 +52,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     }
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
+    store::match_key(&places, journal.as_ref()).await?;
     store::guard(&places, journal.as_ref()).await?;
     journal.sign_with(places.notary()?);
     let person = own_person::ensure(&places, &config, journal.as_ref()).await?;
@@ -64,6 +65,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
 
     let hold = config.hold()?;
     let gateway_config = GatewayConfig {
+        node: Some(places.node()?),
         hold,
         secrets_key: places.secrets_key()?,
         masks,
@@ -73,7 +75,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         quota: config.limits.quota(),
         policy,
     };
-    let mut claim = journal.claim().await?;
+    let _claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
     drop(std::fs::remove_dir_all(places.launches()));
     let boxes = boxes(&places, &config);
@@ -103,9 +105,6 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
             () = stdin_ended(), if flags.until_stdin_ends => {}
             () = gateway.until_quiet(&config.owner, QUIET), if flags.background => {
                 println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
-            }
-            by = claim.lost() => {
-                tracing::error!(by, "another gateway hosts this database now; this one stops");
             }
         }
         gateway.stop().await;

@@ -78,7 +78,7 @@ pub(super) async fn session(
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
     let events = app.gateway.stream(owner, id, after).await?;
     let tail = Tail { resume: Some(resume), events, _watching: watching };
-    Ok(sse::stream(tail, app.gateway.shutdown_token(), reader.0.lease.clone(), next_event))
+    Ok(sse::stream(tail, app.gateway.serving_token(), reader.0.lease.clone(), next_event))
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {
@@ -135,7 +135,7 @@ pub(super) async fn inbox(
     let owner = reader.owner()?;
     let watching = watching(&app, &reader, &cursor, Watch::Inbox);
     let inbox = (app.gateway.inbox(owner), watching);
-    Ok(sse::stream(inbox, app.gateway.shutdown_token(), reader.0.lease.clone(), next_change))
+    Ok(sse::stream(inbox, app.gateway.serving_token(), reader.0.lease.clone(), next_change))
 }
 
 async fn next_change(watched: (InboxStream, Watching)) -> Option<(Bytes, (InboxStream, Watching))> {

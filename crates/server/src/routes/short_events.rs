@@ -42,7 +42,7 @@ pub(super) async fn events(
     let owner = reader.owner_for(id)?.clone();
     let events = app.gateway.stream(&owner, id, cursor.place(&headers)).await?;
     let watching = watching(&app, &reader, &cursor, Watch::Session(id));
-    let shutdown = app.gateway.shutdown_token();
+    let shutdown = app.gateway.serving_token();
     let tail = Tail { gateway: app.gateway, owner, events, _watching: watching };
     Ok(sse::stream(tail, shutdown, reader.0.lease.clone(), next))
 }

@@ -81,7 +81,7 @@ impl Connection {
         let (frames, queue) = mpsc::channel(QUEUE);
         let gone = CancellationToken::new();
         let writer = tokio::spawn(write(sink, queue, self.lease.clone(), gone.clone()));
-        let shutdown = self.app.gateway.shutdown_token();
+        let shutdown = self.app.gateway.serving_token();
         let mut end = None;
         let welcome = ServerFrame::Welcome { name: self.name.clone() };
         if frames.send(Outgoing::frame(welcome)).await.is_ok() {

@@ -57,6 +57,7 @@ impl Running {
             Host::new(vec![scripted_agent(), "agent-host".to_owned()], Boxes::new(BoxSetting::None, &[]));
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig {
+            node: None,
             hold: GatewayConfig::DEFAULT_HOLD,
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::database::{Database, Kind, file_of};
 
 /// A table in a database of its own beside the gateway's.
-pub(super) struct Commits {
+pub(crate) struct Commits {
     database: Database,
     driver: Driver,
     number: i64,
@@ -42,7 +42,7 @@ const COMMIT: &str = "INSERT INTO bare (number, data) VALUES ($1, $2)";
 
 impl Commits {
     /// With as many bytes as the last answer had in the gateway's database.
-    pub(super) async fn like(gateway: &Database) -> Result<Self> {
+    pub(crate) async fn like(gateway: &Database) -> Result<Self> {
         let mut bytes = [Vec::new(), Vec::new()];
         for (bytes, sql) in bytes.iter_mut().zip(BYTES) {
             *bytes = vec![b'x'; count(gateway, sql).await?];
@@ -63,7 +63,7 @@ impl Commits {
         Ok(Self { database, driver, number: 0, bytes })
     }
 
-    pub(super) async fn two(&mut self) -> Result<Duration> {
+    pub(crate) async fn two(&mut self) -> Result<Duration> {
         let begin = Instant::now();
         for data in &self.bytes {
             self.number += 1;
@@ -79,7 +79,7 @@ impl Commits {
         Ok(begin.elapsed())
     }
 
-    pub(super) async fn remove(self) -> Result<()> {
+    pub(crate) async fn remove(self) -> Result<()> {
         if let Driver::Postgres(connection) = self.driver {
             connection.close().await?;
         }

@@ -71,6 +71,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     let boxes = Boxes::new(BoxSetting::Best, &[]);
     let host = Host::new(vec![program()?.display().to_string(), "agent-host".to_owned()], boxes);
     let config = GatewayConfig {
+        node: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

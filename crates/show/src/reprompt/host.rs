@@ -21,6 +21,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     let journal = holdstead_store::open(&format!("sqlite:{}", folder.join("journal.db").display())).await?;
     let email = Email { calls: folder.join("calls"), stuck };
     let config = GatewayConfig {
+        node: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

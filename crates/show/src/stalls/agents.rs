@@ -54,6 +54,7 @@ impl Agents {
     /// Short holds: some are answered while they wait, some are parked.
     pub(super) fn config(&self) -> GatewayConfig {
         GatewayConfig {
+            node: None,
             hold: Hold { after_ms: 1_500, then: HoldThen::Park },
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, Speaking,
+    Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace, Speaking,
 };
 use uuid::Uuid;
 
@@ -32,6 +32,7 @@ fn runner() -> ConnectedRunner {
         name: "laptop".to_owned(),
         owner: OwnerId::new("local").expect("a name"),
         instance: Uuid::now_v7(),
+        place: RunnerPlace::Outside,
     }
 }
 
@@ -152,11 +153,33 @@ async fn a_runner_may_come_by_another_way_or_again() {
 }
 
 #[tokio::test]
+async fn a_runner_inside_a_node_waits_for_it() {
+    let fixture = Fixture::postgres().await;
+    let journal = fixture.journal();
+    let own = ConnectedRunner { place: RunnerPlace::Inside, ..runner() };
+    let (one, two) = (joined(journal, "one").await, joined(journal, "two").await);
+    let speak = async |member: Member| {
+        let own = ConnectedRunner { instance: member.id.uuid(), ..own.clone() };
+        of(journal).speak_for(member, &own).await.unwrap()
+    };
+    assert_eq!(speak(one).await, Speaking::Here { epoch: 1 });
+    fall_silent(&fixture, "one").await;
+    // It may only be cut off, and its agents live.
+    assert_eq!(speak(two).await, Speaking::Elsewhere { node: "one".to_owned() });
+    // Started again, it goes on at once.
+    let one = of(journal).join(one.id, "one").await.unwrap();
+    assert_eq!(speak(one).await, Speaking::Here { epoch: 2 });
+    of(journal).leave(one).await.unwrap();
+    assert_eq!(speak(two).await, Speaking::Here { epoch: 3 });
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn the_first_key_stays() {
     let fixture = Fixture::postgres().await;
     let second = fixture.second().await;
     let first = of(fixture.journal());
-    assert_eq!(first.match_key("secrets", &[1; 32]).await.unwrap(), KeyMatch::Same);
+    assert_eq!(first.match_key("secrets", &[1; 32]).await.unwrap(), KeyMatch::First);
     assert_eq!(of(&second).match_key("secrets", &[2; 32]).await.unwrap(), KeyMatch::Other);
     assert_eq!(of(&second).match_key("secrets", &[1; 32]).await.unwrap(), KeyMatch::Same);
     second.close().await;

@@ -94,7 +94,7 @@ conformance! {
         a_snoozed_ask_is_due_when_its_time_comes,
     }
     claims {
-        one_gateway_hosts_a_database,
+        one_gateway_hosts_a_file,
     }
     audit {
         a_changed_byte_is_found,
