@@ -12,8 +12,8 @@ use holdstead_protocol::{Seq, SessionId};
 use holdstead_store::{Journal, LiveNode, Member, NOTICE_LIMIT, NodeId, Notices, StoreError};
 use tokio::sync::Notify as Woken;
 
-/// How many hints one notice has at most: each takes up to 80 bytes.
-const AT_ONCE: usize = 96;
+/// How many hints one notice has at most: each takes up to 84 bytes.
+const AT_ONCE: usize = 90;
 /// How many may wait. Where nobody can be told for so long, all are told that they missed some.
 const MOST: usize = 10_000;
 

@@ -1,12 +1,12 @@
 //! This gateway among others on the same database: says that it is there, hears who else is, and passes hints on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use holdstead_store::{
-    ConnectedRunner, Journal, LiveNode, Member, NodeId, Notices, RunnerPlace, Speaking, StoreError,
+    ConnectedRunner, Journal, LiveNode, Member, NodeId, Notices, Roll, RunnerPlace, Speaking, StoreError,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -58,6 +58,8 @@ struct Standing {
     serves: CancellationToken,
     /// The same for the gateway's own runner, while this node is the one that speaks for it.
     speaks: CancellationToken,
+    /// The runners that other nodes speak for.
+    elsewhere: HashSet<RunnerId>,
 }
 
 /// A moment on two clocks: one may stand still while the machine sleeps, the other may be set.
@@ -91,7 +93,8 @@ impl Node {
         let Some(cluster) = journal.cluster() else { return Ok(None) };
         let (renewed, name) = (Moment::now(), own_name());
         let member = cluster.join(id, &name).await?;
-        let standing = Standing { member, renewed, serves: shutdown.child_token(), speaks: cancelled() };
+        let (serves, elsewhere) = (shutdown.child_token(), HashSet::new());
+        let standing = Standing { member, renewed, serves, speaks: cancelled(), elsewhere };
         Ok(Some(Self {
             id,
             name,
@@ -116,14 +119,21 @@ impl Node {
         self.standing().serves.clone()
     }
 
+    /// Whether another node speaks for the gateway's own runner.
+    pub(crate) fn is_spoken_for_elsewhere(&self) -> bool {
+        self.standing().elsewhere.contains(&OWN_RUNNER)
+    }
+
     pub(crate) fn speaks(&self) -> CancellationToken {
         self.standing().speaks.clone()
     }
 
     /// It serves, from now on if it did not. Says whether it speaks for the gateway's own runner.
-    fn is_renewed(&self, sent: Moment, shutdown: &CancellationToken) -> bool {
+    fn is_renewed(&self, sent: Moment, roll: &Roll, shutdown: &CancellationToken) -> bool {
         let mut standing = self.standing();
         standing.renewed = sent;
+        let elsewhere = roll.spoken_for.iter().filter(|(_, node)| *node != self.id);
+        standing.elsewhere = elsewhere.map(|(runner, _)| *runner).collect();
         if standing.serves.is_cancelled() && !shutdown.is_cancelled() {
             tracing::warn!("this node could renew again: it serves from now on");
             standing.serves = shutdown.child_token();
@@ -190,9 +200,9 @@ impl Gateway {
             node.standing().member = member;
             return Ok(());
         };
-        let speaks = roll.speaks_for.contains(&OWN_RUNNER);
+        let speaks = roll.spoken_for.contains(&(OWN_RUNNER, node.id));
+        let spoke = node.is_renewed(sent, &roll, &self.inner.shutdown);
         node.roll.send_replace(roll.live);
-        let spoke = node.is_renewed(sent, &self.inner.shutdown);
         match (spoke, speaks) {
             (true, true) => Ok(()),
             (true, false) => {

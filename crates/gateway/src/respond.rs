@@ -11,6 +11,7 @@ use holdstead_protocol::{
 };
 use holdstead_store::{Appended, AskRecord};
 
+use crate::node::Node;
 use crate::{Gateway, GatewayError, Person, owner_journal};
 
 /// How many answers one request may bring.
@@ -65,8 +66,10 @@ impl Gateway {
     /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
     fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
         let asked_in = record.ask.asked_in.filter(|_| record.ask.origin == Origin::Agent)?;
-        let incarnation = self.inner.runner.listening(record.session).filter(|life| *life == asked_in)?;
-        Some(Command::Delivering { interaction_id: record.id, incarnation })
+        // The node that speaks for it finds it in the journal, and writes it to the agent.
+        let is_elsewhere = self.inner.node.as_ref().is_some_and(Node::is_spoken_for_elsewhere);
+        let can_be_told = is_elsewhere || self.inner.runner.listening(record.session) == Some(asked_in);
+        can_be_told.then_some(Command::Delivering { interaction_id: record.id, incarnation: asked_in })
     }
 
     /// Each for itself: one that is refused does not touch the others. What is marked is never answered among others.

@@ -71,8 +71,8 @@ pub struct LiveNode {
 pub struct Roll {
     /// Who is there, itself included, in the order of their ids.
     pub live: Vec<LiveNode>,
-    /// The runners that it speaks for.
-    pub speaks_for: Vec<RunnerId>,
+    /// The runners that one of them speaks for, and which.
+    pub spoken_for: Vec<(RunnerId, NodeId)>,
 }
 
 /// A runner that is connected to a node.

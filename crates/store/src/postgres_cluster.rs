@@ -34,7 +34,11 @@ const RENEW: &str = concat!(
 );
 const LIVE: &str =
     concat!("SELECT id, epoch, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
-const SPEAKS_FOR: &str = "SELECT id FROM runners WHERE node = $1 AND node_epoch = $2";
+const SPOKEN_FOR: &str = concat!(
+    "SELECT r.id, r.node FROM nodes n JOIN runners r ON r.node = n.id AND r.node_epoch = n.epoch WHERE n.seen_at > ",
+    now!(),
+    " - $1"
+);
 /// Held to the end, so that nobody declares it dead in between.
 const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
 const ADD_RUNNER: &str = concat!(
@@ -185,9 +189,13 @@ async fn renew(
     }
     let rows = sqlx::query(LIVE).bind(dead_after()).fetch_all(&mut *connection).await?;
     let live: Result<Vec<LiveNode>, StoreError> = rows.iter().map(to_node).collect();
-    let spoken: Vec<Uuid> = sqlx::query_scalar(SPEAKS_FOR).bind(id).bind(epoch).fetch_all(connection).await?;
-    let speaks_for = spoken.into_iter().map(RunnerId::from_uuid).collect();
-    Ok(Some(Roll { live: live?, speaks_for }))
+    let rows = sqlx::query(SPOKEN_FOR).bind(dead_after()).fetch_all(connection).await?;
+    let spoken_for: Result<Vec<_>, StoreError> = rows.iter().map(to_spoken).collect();
+    Ok(Some(Roll { live: live?, spoken_for: spoken_for? }))
+}
+
+fn to_spoken(row: &PgRow) -> Result<(RunnerId, NodeId), StoreError> {
+    Ok((RunnerId::from_uuid(row.try_get("id")?), NodeId::from_uuid(row.try_get("node")?)))
 }
 
 fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {

@@ -83,7 +83,7 @@ async fn an_agent_on_one_node_is_watched_and_answered_on_the_other() {
     let (first, second) = (schema.node("first").await, schema.node("second").await);
     let session = first.open_session(&ada(), schema.opening()).await.unwrap().session_id;
     let mut talk = Talk::watch(&second, session, Seq(0)).await;
-    talk.say("approve [a] Bash {\"command\": \"ls\"}\nsay done\nend").await;
+    talk.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
     let request = talk.ask().await;
     respond(&second, &request, approve()).await.unwrap();
     talk.completed().await;
@@ -150,7 +150,7 @@ async fn what_was_told_while_a_node_could_not_listen_is_found() {
     for round in 1..=3 {
         schema.break_connections_of("second").await;
         let asked = ask(&first, round).await.request;
-        first.message(&ada(), session, "say hello\nend".to_owned()).await.unwrap();
+        first.message(&ada(), session, "say hello".to_owned()).await.unwrap();
         talk.completed().await;
         until(&mut inbox, asked.interaction_id, &AskState::Open).await;
     }
@@ -175,5 +175,30 @@ async fn a_deadline_passes_once_whoever_sees_to_it() {
         let settled = second.wait_settled(&ada(), id, Duration::from_secs(15)).await.unwrap();
         assert!(matches!(settled.state, AskState::Closed { .. }), "{:?}", settled.state);
     }
+    schema.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_taken_for_dead_ends_its_streams_and_begins_again() {
+    let schema = Schema::new().await;
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
+    let session = first.open_session(&ada(), schema.opening()).await.unwrap().session_id;
+    let mut watched = Talk::watch(&first, session, Seq(0)).await;
+    watched.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
+    let request = watched.ask().await;
+    let mut inbox = first.inbox(&owner("ada"));
+    schema.run(format!("UPDATE {}.nodes SET epoch = epoch + 1", schema.name)).await;
+    let ended = async { while inbox.next().await.unwrap().is_some() {} };
+    tokio::time::timeout(PATIENCE, ended).await.expect("its streams end");
+    // Its agent lived on, and is spoken for again as soon as the node could renew.
+    respond(&second, &request, approve()).await.unwrap();
+    let serves = async {
+        while first.serving_token().is_cancelled() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, serves).await.expect("it serves again");
+    let mut again = Talk::watch(&first, session, Seq(0)).await;
+    again.completed().await;
     schema.end([first, second]).await;
 }

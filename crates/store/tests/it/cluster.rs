@@ -23,7 +23,8 @@ async fn joined(journal: &Arc<dyn Journal>, name: &str) -> Member {
 }
 
 async fn speaks_for(journal: &Arc<dyn Journal>, member: Member) -> Vec<RunnerId> {
-    of(journal).renew(member, 0).await.expect("it renews").expect("it lives").speaks_for
+    let roll = of(journal).renew(member, 0).await.expect("it renews").expect("it lives");
+    roll.spoken_for.into_iter().filter(|(_, node)| *node == member.id).map(|(runner, _)| runner).collect()
 }
 
 fn runner() -> ConnectedRunner {
