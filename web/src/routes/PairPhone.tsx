@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { gateway } from "../api/gateway";
 import type { Pairing } from "../api/generated";
 import { useLive } from "../session/live";
@@ -109,8 +109,11 @@ function Code({ url }: { url: string }) {
 
 function Shown({ pairing, isPlain }: { pairing: Pairing; isPlain: boolean }) {
   const until = new Date(pairing.expiresAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const box = useRef<HTMLDivElement>(null);
+  // It stands at the end of a long page, and nobody scans what is below the window's edge.
+  useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), []);
   return (
-    <>
+    <div ref={box} className="grid gap-2">
       <QrCode rows={pairing.qr} label="QR code of the link below" />
       <p>Scan it with the phone's camera, or open this there. It logs one browser in as you, once, until {until}.</p>
       <p className="font-mono text-xs break-all select-all">{pairing.link}</p>
@@ -119,6 +122,6 @@ function Shown({ pairing, isPlain }: { pairing: Pairing; isPlain: boolean }) {
           <Ticked text={NOT_ENCRYPTED} />
         </p>
       )}
-    </>
+    </div>
   );
 }
