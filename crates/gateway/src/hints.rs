@@ -194,6 +194,8 @@ struct Counted {
     heard: u64,
     /// How many it had made when it renewed, as the last roll had it. Some of them may have been on their way.
     made: u64,
+    /// How many were heard at the last roll.
+    then: u64,
 }
 
 /// Whether everything that was told has arrived.
@@ -207,8 +209,11 @@ pub(crate) enum Arrived {
 impl Heard {
     pub(crate) fn notice(&mut self, notice: &Notice) -> Arrived {
         let after = notice.before.saturating_add(notice.hints.len() as u64);
-        let counted =
-            self.0.entry((notice.node, notice.epoch)).or_insert(Counted { heard: notice.before, made: 0 });
+        let counted = self.0.entry((notice.node, notice.epoch)).or_insert(Counted {
+            heard: notice.before,
+            made: 0,
+            then: 0,
+        });
         let arrived = if notice.before > counted.heard { Arrived::NotAll } else { Arrived::All };
         counted.heard = counted.heard.max(after);
         arrived
@@ -225,12 +230,18 @@ impl Heard {
             lives
         });
         for node in live.iter().filter(|node| node.id != own) {
-            let counted = self.0.entry((node.id, node.epoch)).or_insert(Counted { heard: 0, made: 0 });
+            let counted =
+                self.0.entry((node.id, node.epoch)).or_insert(Counted { heard: 0, made: 0, then: 0 });
             if counted.heard < counted.made {
                 arrived = Arrived::NotAll;
                 counted.heard = counted.made;
             }
-            counted.made = node.hints;
+            // More than it made: somebody else spoke in its name.
+            if counted.then > node.hints {
+                arrived = Arrived::NotAll;
+                counted.heard = node.hints;
+            }
+            (counted.made, counted.then) = (node.hints, counted.heard);
         }
         arrived
     }
@@ -355,6 +366,11 @@ mod tests {
         assert_eq!(heard.roll(&live(6), own), Arrived::All, "the sixth may be on its way");
         assert_eq!(heard.roll(&live(6), own), Arrived::NotAll, "it was not");
         assert_eq!(heard.roll(&live(6), own), Arrived::All, "that is known by now");
+        heard.notice(&notice(u64::MAX, 1));
+        assert_eq!(heard.roll(&live(6), own), Arrived::All, "it may have made more since");
+        assert_eq!(heard.roll(&live(6), own), Arrived::NotAll, "it had not: that was somebody else");
+        assert_eq!(heard.roll(&live(8), own), Arrived::All);
+        assert_eq!(heard.roll(&live(8), own), Arrived::NotAll, "and what is missing is noticed as before");
         assert_eq!(heard.roll(&live(6)[..1], own), Arrived::NotAll, "it may not have told its last");
         assert_eq!(heard.roll(&live(6)[..1], own), Arrived::All);
     }
