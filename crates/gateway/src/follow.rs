@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use holdstead_core::Session;
-use holdstead_protocol::{Seq, SessionId};
+use holdstead_protocol::{Event, Seq, SessionId};
 use holdstead_store::{Appended, SessionRecord};
 
 use crate::hints::Hint;
@@ -69,21 +69,32 @@ impl Gateway {
     }
 
     async fn catch_up(&self, hint: Hint) -> Result<(), GatewayError> {
-        let session = hint.session;
-        let Some(record) = self.inner.journal.session(session).await? else { return Ok(()) };
-        // The agent first: somebody waits for it.
-        if hint.for_host {
-            self.wake_task(&record);
-        }
-        if !self.inner.hub.is_followed(session) {
+        let (session, after) = (hint.session, Seq(hint.first.0.saturating_sub(1)));
+        let is_followed = self.inner.hub.is_followed(session);
+        let record = async {
+            let record = self.inner.journal.session(session).await?;
+            // The agent does not wait for what screens need.
+            if let Some(record) = record.as_ref().filter(|_| hint.for_host) {
+                self.wake_task(record);
+            }
+            Ok::<_, GatewayError>(record)
+        };
+        let events = async {
+            if is_followed {
+                Ok(self.inner.journal.read(session, after, TAIL).await?)
+            } else {
+                Ok(Vec::new())
+            }
+        };
+        let (Some(record), events) = tokio::try_join!(record, events)? else { return Ok(()) };
+        if !is_followed {
             return Ok(());
         }
         let (owner, head) = (record.owner.clone(), record.head);
-        let after = Seq(hint.first.0.saturating_sub(1));
         if head.0.saturating_sub(after.0) > TAIL.into() {
             self.inner.hub.look(session, &owner);
         } else {
-            let appended = self.since(record, after).await?;
+            let appended = self.as_appended(record, events).await?;
             self.inner.hub.publish(session, &appended);
             self.wake_deadlines(&appended);
         }
@@ -97,8 +108,12 @@ impl Gateway {
 
     /// The session's events behind this one, as if they had just been appended. Telling them twice does no harm.
     pub(crate) async fn since(&self, record: SessionRecord, after: Seq) -> Result<Appended, GatewayError> {
+        let events = self.inner.journal.read(record.id, after, TAIL).await?;
+        self.as_appended(record, events).await
+    }
+
+    async fn as_appended(&self, record: SessionRecord, events: Vec<Event>) -> Result<Appended, GatewayError> {
         let journal = &self.inner.journal;
-        let events = journal.read(record.id, after, TAIL).await?;
         let mut asks = BTreeMap::new();
         for id in events.iter().filter_map(|event| event.body.ask()) {
             if let Some(ask) = journal.ask(id).await? {
