@@ -216,6 +216,10 @@ show-claude-park: _shows
 show-claude-recovery *args: _shows
     {{ proof }} claude-recovery "$(scripts/agents claude)" "$@"
 
+# The real Claude Code on a runner: its gateway killed, its network cut for so many seconds, the runner killed: nothing lost.
+show-runner seconds="120": _shows
+    {{ proof }} runner "$(scripts/agents claude)" {{ seconds }}
+
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use holdstead_protocol::runner::{AgentEvent, Outgoing};
 use holdstead_protocol::{AgentBox, Capabilities, Digest, Meaning, PermissionMode, Subject};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -53,7 +54,7 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
 }
 
 /// What this agent's wire can carry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverCapabilities {
     pub ask: Capabilities,
     /// It can go away at an ask and come back to the same tool call.
@@ -63,7 +64,7 @@ pub struct DriverCapabilities {
 }
 
 /// How an agent ends a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TurnEnds {
     /// It asks first, and goes on if it is told to.
     Asked,
@@ -72,7 +73,7 @@ pub enum TurnEnds {
 }
 
 /// Which calls an agent makes again when it comes back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reasks {
     /// All that it had no answer to, also if it was killed.
     Any,
@@ -81,7 +82,7 @@ pub enum Reasks {
 }
 
 /// What a process is started with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub cwd: PathBuf,
     pub permission_mode: PermissionMode,
@@ -101,7 +102,7 @@ pub struct Launch {
 }
 
 /// Whether the folder's own files may run something or allow something: settings, hooks, servers, rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProjectFiles {
     /// Nobody trusts them as they are now: the agent starts without them.
     Closed,
@@ -110,7 +111,7 @@ pub enum ProjectFiles {
 }
 
 /// What a folder brings for one kind of agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundFiles {
     /// With nothing in it that leads elsewhere.
     pub folder: PathBuf,
@@ -129,7 +130,7 @@ impl FoundFiles {
 }
 
 /// An MCP server over HTTP.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolServer {
     pub url: String,
     /// A secret: it must not be where other people can read it.
@@ -145,14 +146,14 @@ impl std::fmt::Debug for ToolServer {
 }
 
 /// Where an agent goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumePoint {
     /// The agent's own name for the conversation, as it gave it in [`AgentEvent::Ready`].
     pub agent_ref: String,
     pub at: ResumeAt,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResumeAt {
     /// At the tool calls that it was parked at or died at: it asks them again under the same ids.
     OpenAsks,

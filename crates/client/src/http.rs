@@ -10,8 +10,9 @@ use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
     LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
-    RehearsedRules, Respond, RulePage, RulesToRehearse, SavedRule, SendMessage, Session, SessionFilter,
-    SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage, TrustFolder, TrustPage, WhoAmI,
+    RehearsedRules, Respond, RulePage, RulesToRehearse, Runners, SavedRule, SendMessage, Session,
+    SessionFilter, SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage, TrustFolder, TrustPage,
+    WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -98,6 +99,11 @@ impl Http {
     /// Who is behind this client's token.
     pub async fn me(&self) -> Result<WhoAmI, TransportError> {
         self.get("/v1/me").await
+    }
+
+    /// The machines that run agents and are connected.
+    pub async fn runners(&self) -> Result<Runners, TransportError> {
+        self.get("/v1/runners").await
     }
 
     /// What the gateway can host, and what is not installed there.

@@ -4,10 +4,12 @@
 
 mod http;
 mod mcp;
+mod runner;
 mod socket;
 mod sse;
 
 pub use http::{FrameStream, Http};
 pub use mcp::{McpAnswer, McpClient, McpError};
+pub use runner::dial_runner;
 pub use socket::Socket;
 pub use sse::Frame;

@@ -120,6 +120,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         title: opened.title.clone().filter(|title| !title.trim().is_empty()),
         archived: None,
         hosted: opened.agent != CALLER,
+        runner: opened.runner,
         agent: AgentState::Idle,
         alive: None,
         heard: AgentSeq::START,

@@ -1,6 +1,7 @@
 //! What becomes of a session when a process of its agent is gone, or could not be started.
 
 use holdstead_protocol::{Incarnation, StopReason, TurnId};
+use serde::{Deserialize, Serialize};
 
 use crate::{Exit, FailedTurn, MAX_FRUITLESS_STARTS, TurnEnd};
 
@@ -30,7 +31,7 @@ pub struct HeardEnd<'a> {
 }
 
 /// Who had a process end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndedBy {
     /// Nobody, or somebody beside us.
     Itself,

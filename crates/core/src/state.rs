@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use holdstead_protocol::{
     AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
-    Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, Seq,
+    Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, RunnerId, Seq,
     Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,9 @@ pub struct Head {
     pub archived: Option<Archived>,
     /// It has an agent that reads messages. A program that only asks has none.
     pub hosted: bool,
+    /// The machine that runs it; the gateway's own where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerId>,
     pub agent: AgentState,
     /// The process that lives now, or is being started.
     pub alive: Option<Incarnation>,

@@ -7,9 +7,9 @@ use holdstead_agents::ToolServer;
 use holdstead_core::hosted_handle;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{DeviceId, DeviceKind, Incarnation, PersonId, SessionId};
+use holdstead_runner::life;
 use holdstead_store::{DeviceRecord, PasskeyRule, PersonRecord, SessionRecord, token_hash};
 
-use crate::session::life;
 use crate::{Gateway, GatewayError};
 
 impl Gateway {

@@ -1,7 +1,7 @@
 //! What can go wrong between a caller and the journal.
 
-use holdstead_agents::StartError;
 use holdstead_core::{BadName, BadPasskey, Rejection};
+use holdstead_runner::Unable;
 use holdstead_store::{AppendError, StoreError};
 
 use crate::passkeys::NeedsPasskey;
@@ -37,9 +37,13 @@ pub enum GatewayError {
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
     TooLarge { bytes: usize, limit: usize },
     #[error(transparent)]
-    Start(#[from] StartError),
-    #[error("process {pid} of an earlier life of the agent would not end: end it, then send a message")]
-    StillAlive { pid: u32 },
+    Runner(#[from] Unable),
+    #[error("no machine that runs agents is connected: start one with `holdstead runner --gateway URL`")]
+    NoRunner,
+    #[error("there are several machines that run agents, so name one of them: {known}")]
+    WhichRunner { known: String },
+    #[error("no runner called `{name}` is connected. There are: {known}")]
+    UnknownRunner { name: String, known: String },
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
     #[error("{}", what.words())]
@@ -80,8 +84,7 @@ impl GatewayError {
                 | StoreError::Overloaded { .. }
                 | StoreError::NoWriter { .. },
             )
-            | Self::Start(_)
-            | Self::StillAlive { .. } => true,
+            | Self::Runner(_) => true,
             Self::Store(
                 StoreError::BadUrl { .. }
                 | StoreError::Absent { .. }
@@ -96,6 +99,9 @@ impl GatewayError {
             | Self::NoSession
             | Self::NoAsk
             | Self::NoAgent { .. }
+            | Self::NoRunner
+            | Self::WhichRunner { .. }
+            | Self::UnknownRunner { .. }
             | Self::NoTool { .. }
             | Self::NoFolder { .. }
             | Self::OwnFolder { .. }

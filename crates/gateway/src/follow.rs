@@ -103,7 +103,7 @@ impl Gateway {
     }
 
     fn wake_task(&self, record: &SessionRecord) {
-        self.with_task(record.id, |task| task.wake_at(record.head, &record.state));
+        self.with_task(record.id, &record.state, |task| task.wake_at(record.head, &record.state));
     }
 
     /// The session's events behind this one, as if they had just been appended. Telling them twice does no harm.

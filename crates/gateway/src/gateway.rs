@@ -1,19 +1,18 @@
 //! The gateway: what every face (HTTP, terminal, in-process) calls.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
 use holdstead_core::{Cancel, Command, Manages, Quota, may_manage};
 use holdstead_protocol::api::{
-    HostedAgent, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession,
-    Session as SessionView,
+    Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
 };
 use holdstead_protocol::{
-    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
-    SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
+    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, RunnerId,
+    Seq, SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
+use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
     AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
 };
@@ -30,7 +29,7 @@ use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
-use crate::runner::Runner;
+use crate::runners::Runners;
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
 use crate::{
@@ -61,6 +60,8 @@ pub struct GatewayConfig {
     /// Which node this is among several gateways on one database. One that had this id before takes its own place again at
     /// once, so no two that live may have the same. Left out: a new one.
     pub node: Option<NodeId>,
+    /// The runner of sessions that name none, where this process runs no agents itself.
+    pub own_runner: Option<RunnerId>,
 }
 
 impl GatewayConfig {
@@ -106,8 +107,9 @@ pub struct Gateway {
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
-    /// The agents of this machine.
-    pub(crate) runner: Arc<Runner>,
+    /// What is known of each kind of agent.
+    pub(crate) drivers: Vec<Arc<dyn Driver>>,
+    pub(crate) runners: Runners,
     pub(crate) access: Arc<Access>,
     pub(crate) challenges: Challenges,
     pub(crate) hub: Hub,
@@ -156,10 +158,12 @@ impl Gateway {
         config.tools.extend(own);
         let shutdown = CancellationToken::new();
         let node = Node::join(&journal, config.node.unwrap_or_else(NodeId::generate), &shutdown).await?;
+        let silent = CancellationToken::new();
         let inner = Inner {
             journal,
             config,
-            runner,
+            drivers: runner.drivers().to_vec(),
+            runners: Runners::new(runner, silent.child_token()),
             access: Arc::default(),
             challenges: Challenges::default(),
             hub: Hub::default(),
@@ -172,7 +176,7 @@ impl Gateway {
             sessions: Mutex::default(),
             new_deadline: Notify::new(),
             shutdown,
-            silent: CancellationToken::new(),
+            silent,
             tasks: TaskTracker::new(),
         };
         let gateway = Self { inner: Arc::new(inner) };
@@ -213,31 +217,18 @@ impl Gateway {
         self.inner.shutdown.clone()
     }
 
-    /// The agents that can be hosted, and what each needs on this machine.
-    pub fn agents(&self) -> Vec<HostedAgent> {
-        let agents = self.drivers().iter().map(|driver| {
-            let missing = driver.program().filter(|program| program.find().is_none());
-            HostedAgent {
-                name: driver.name().to_owned(),
-                installed: missing.is_none(),
-                missing: missing.map(|program| program.missing()),
-            }
-        });
-        agents.collect()
-    }
-
     pub async fn open_session(
         &self,
         person: &Person,
         open: OpenSession,
     ) -> Result<SessionView, GatewayError> {
-        let driver = self.driver(&open.agent)?;
-        if let Some(cwd) = open.cwd.as_deref().filter(|cwd| !Path::new(cwd).is_dir()) {
-            return Err(GatewayError::NoFolder { cwd: cwd.to_owned() });
-        }
+        self.driver(&open.agent)?;
+        let attached = self.choose_runner(&person.owner, open.runner.as_deref())?;
         let cwd = open.cwd.as_deref().unwrap_or(".");
-        if driver.is_private(Path::new(cwd)) {
-            return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() });
+        match attached.runner.folder(&open.agent, cwd).await? {
+            FolderIs::There => {}
+            FolderIs::Missing => return Err(GatewayError::NoFolder { cwd: cwd.to_owned() }),
+            FolderIs::Private => return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() }),
         }
         let passkey_id = self.confirmed_session(person, &open).await?;
         let id = SessionId::generate(&person.owner);
@@ -255,6 +246,7 @@ impl Gateway {
             program: open.program,
             variables: open.variables,
             opened_by: Some(person.confirmed_by(passkey_id).opener()),
+            runner: attached.id(),
         };
         self.append(id, Command::Open(Box::new(opened))).await?;
         self.session(&person.owner, id).await
@@ -444,7 +436,7 @@ impl Gateway {
     }
 
     pub(crate) fn drivers(&self) -> &[Arc<dyn Driver>] {
-        self.inner.runner.drivers()
+        &self.inner.drivers
     }
 
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Gateway;
+use crate::session::SessionHandle;
 use crate::hints::{Arrived, Heard, Hint, Hints, Notice, Notify, Outbox};
 
 /// How often a node renews, and compares what it follows with the journal.
@@ -247,12 +248,13 @@ impl Gateway {
             "this node could not renew in time: it speaks for no agent and ends its streams until it can"
         );
         self.stop_speaking_here(node);
+        // Runners dial another node.
+        self.forget_tasks(|_| true);
     }
 
     fn stop_speaking_here(&self, node: &Node) {
         node.standing().speaks.cancel();
-        // Their tasks are gone, or will be in a moment.
-        self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.forget_tasks(SessionHandle::is_of_own_runner);
     }
 
     /// Tells the others that this node is gone.

@@ -94,7 +94,8 @@ impl Gateway {
         let for_host = appended.events.iter().any(|event| concerns_host(&event.body, &appended.session));
         self.hint_others(session, appended, for_host);
         if for_host {
-            self.with_task(session, |task| task.wake_at(appended.head, &appended.session.head));
+            let head = &appended.session.head;
+            self.with_task(session, head, |task| task.wake_at(appended.head, head));
         }
         for event in &appended.events {
             if let EventBody::InteractionResponse(response) = &event.body

@@ -4,6 +4,7 @@
 
 use holdstead_core::Rejection;
 use holdstead_protocol::{Code, Refusal};
+use holdstead_runner::Unable;
 use holdstead_store::StoreError;
 
 use crate::GatewayError;
@@ -29,11 +30,17 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::OwnFolder { .. }
             | GatewayError::NothingToTrust { .. }
             | GatewayError::CannotTrust { .. }
-            | GatewayError::Start(_) => Self::new(Code::Invalid, words),
+            | GatewayError::NoRunner
+            | GatewayError::WhichRunner { .. }
+            | GatewayError::UnknownRunner { .. }
+            | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
+            GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
             GatewayError::FilesChanged { .. } => Self::new(Code::Conflict, words),
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
-            GatewayError::StillAlive { .. } | GatewayError::SecretGone => Self::new(Code::Conflict, words),
+            GatewayError::Runner(Unable::StillAlive { .. }) | GatewayError::SecretGone => {
+                Self::new(Code::Conflict, words)
+            }
             GatewayError::Closing => Self::new(Code::Unavailable, words),
             GatewayError::Store(StoreError::Corrupt { what }) => {
                 tracing::error!(what, "a request met what cannot be read");

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use holdstead_core::is_unfinished;
-use holdstead_protocol::SessionId;
+use holdstead_core::{Head, is_unfinished};
+use holdstead_protocol::{Incarnation, RunnerId, SessionId};
 use holdstead_store::{SessionRecord, UnderWay};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -25,15 +25,27 @@ const AT_ONCE: usize = 16;
 impl Gateway {
     /// Tells the session's task something, starting it if it does not run. The lock is held meanwhile: a task that is
     /// about to go cannot miss it.
-    pub(crate) fn with_task(&self, session: SessionId, tell: impl FnOnce(&SessionHandle)) {
-        let speaks = self.inner.node.as_ref().map_or_else(CancellationToken::new, Node::speaks);
-        if self.inner.shutdown.is_cancelled() || self.inner.silent.is_cancelled() || speaks.is_cancelled() {
+    ///
+    /// Whoever speaks for another runner sees to its sessions.
+    pub(crate) fn with_task(&self, session: SessionId, head: &Head, tell: impl FnOnce(&SessionHandle)) {
+        if self.inner.shutdown.is_cancelled() {
+            return;
+        }
+        let Some(attached) = self.attached(head) else { return };
+        let speaks = match (&self.inner.node, attached.id()) {
+            (None, _) => CancellationToken::new(),
+            (Some(node), None) => node.speaks(),
+            (Some(node), Some(_)) => node.serves(),
+        };
+        if speaks.is_cancelled() {
             return;
         }
         let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = sessions.entry(session).or_insert_with(|| {
-            let (task, handle) = SessionTask::new(self.clone(), session);
-            let silent = self.inner.silent.clone();
+        let known = sessions.get(&session).filter(|handle| handle.is_of(&attached)).cloned();
+        let handle = known.unwrap_or_else(|| {
+            let silent = attached.silent.clone();
+            let (task, handle) = SessionTask::new(self.clone(), session, attached);
+            sessions.insert(session, handle.clone());
             self.inner.tasks.spawn(async move {
                 tokio::select! {
                     () = silent.cancelled() => {}
@@ -43,17 +55,31 @@ impl Gateway {
             });
             handle
         });
-        tell(handle);
+        tell(&handle);
+    }
+
+    /// The life of this session's agent that its task here can tell something.
+    pub(crate) fn listening(&self, session: SessionId) -> Option<Incarnation> {
+        let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.get(&session)?.runner().listening(session)
+    }
+
+    /// Those whose tasks are gone, or will be in a moment.
+    pub(crate) fn forget_tasks(&self, gone: impl Fn(&SessionHandle) -> bool) {
+        let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|_, handle| !gone(handle));
     }
 
     /// A task with nothing left to do goes, unless somebody told it something meanwhile.
-    pub(crate) fn retire(&self, session: SessionId) -> bool {
+    pub(crate) fn retire(&self, session: SessionId, handle: &SessionHandle) -> bool {
         let mut sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let quiet = sessions.get(&session).is_none_or(SessionHandle::is_quiet);
-        if quiet {
-            sessions.remove(&session);
+        match sessions.get(&session).filter(|now| now.is_same(handle)) {
+            Some(now) if now.is_quiet() => drop(sessions.remove(&session)),
+            Some(_) => return false,
+            // Another one speaks for it.
+            None => {}
         }
-        quiet
+        true
     }
 
     /// Begins to take up what an earlier gateway left: its agents' processes are gone, its asks are not. People are served
@@ -86,19 +112,36 @@ impl Gateway {
 
     async fn take_up_all(&self) -> Result<(), GatewayError> {
         let places = Arc::new(Semaphore::new(AT_ONCE));
+        self.take_up_unfinished(&places, |_| true).await?;
+        self.take_up_outdated(&places).await
+    }
+
+    /// Takes up the sessions of a runner that dialled in.
+    pub(crate) async fn take_up_of(&self, runner: Option<RunnerId>) -> Result<(), GatewayError> {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        self.take_up_unfinished(&places, |record| {
+            self.attached(&record.state).and_then(|attached| attached.id()) == runner
+        })
+        .await
+    }
+
+    async fn take_up_unfinished(
+        &self,
+        places: &Arc<Semaphore>,
+        only: impl Fn(&SessionRecord) -> bool,
+    ) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let mut after = None;
         loop {
             let page = self.patiently(|| journal.unfinished(after, PAGE)).await?;
-            for record in &page {
-                self.take_up(record, &places).await;
+            for record in page.iter().filter(|record| only(record)) {
+                self.take_up(record, places).await;
             }
             match page.last() {
                 Some(last) if page.len() == PAGE as usize => after = Some(last.id),
-                Some(_) | None => break,
+                Some(_) | None => return Ok(()),
             }
         }
-        self.take_up_outdated(&places).await
     }
 
     /// What an older version folded is folded again, which may show that there is something to do.
@@ -147,7 +190,7 @@ impl Gateway {
             self.call_handlers(record).await;
         }
         if let Ok(place) = Arc::clone(places).acquire_owned().await {
-            self.with_task(record.id, |task| task.take_up(place));
+            self.with_task(record.id, &record.state, |task| task.take_up(place));
         }
     }
 }

@@ -22,8 +22,9 @@ impl Gateway {
         let (sessions, read) = self.past(owner).await?;
         let mut judges = Vec::new();
         for session in sessions {
-            let before = self.judge_of(&session.record, MayAllow::Rules).await?;
-            let after = self.judge_by(&session.record, MayAllow::Rules, &file).await?;
+            let ground = self.ground_of(&session.record).await;
+            let before = self.judge_of(&session.record, MayAllow::Rules, ground.clone()).await?;
+            let after = self.judge_by(&session.record, MayAllow::Rules, &file, ground).await?;
             judges.push((session, before, after));
         }
         let rehearsed = tokio::task::spawn_blocking(move || {
@@ -45,7 +46,8 @@ impl Gateway {
         let listed = self.inner.config.policy.marked_words.clone();
         let mut judges = Vec::new();
         for session in sessions {
-            let judge = self.judge_of(&session.record, MayAllow::Rules).await?;
+            let ground = self.ground_of(&session.record).await;
+            let judge = self.judge_of(&session.record, MayAllow::Rules, ground).await?;
             judges.push((session, judge));
         }
         let suggested = tokio::task::spawn_blocking(move || {

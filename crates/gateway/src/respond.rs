@@ -48,7 +48,7 @@ impl Gateway {
         let session = ask.session;
         let appended = if secrets.is_empty() {
             let respond = Command::Respond(Box::new(command));
-            match self.hand_over_at_once(&ask) {
+            match self.hand_over_at_once(&ask).await {
                 Some(delivering) => self.append_both(session, respond, delivering).await?,
                 None => self.append(session, respond).await?,
             }
@@ -64,12 +64,18 @@ impl Gateway {
 
     /// What follows an answer to an agent that we write to: it shares the answer's commit, so that the agent does not wait
     /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
-    fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
+    async fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
         let asked_in = record.ask.asked_in.filter(|_| record.ask.origin == Origin::Agent)?;
-        // The node that speaks for it finds it in the journal, and writes it to the agent.
-        let is_elsewhere = self.inner.node.as_ref().is_some_and(Node::is_spoken_for_elsewhere);
-        let can_be_told = is_elsewhere || self.inner.runner.listening(record.session) == Some(asked_in);
+        let can_be_told =
+            self.listening(record.session) == Some(asked_in) || self.is_told_elsewhere(record.session).await;
         can_be_told.then_some(Command::Delivering { interaction_id: record.id, incarnation: asked_in })
+    }
+
+    /// Whether the node that speaks for its agent finds it in the journal, and writes it. Of a runner that dialled another
+    /// node it is not known whether it is there now.
+    async fn is_told_elsewhere(&self, session: SessionId) -> bool {
+        self.inner.node.as_ref().is_some_and(Node::is_spoken_for_elsewhere)
+            && matches!(self.inner.journal.session(session).await, Ok(Some(record)) if record.state.runner.is_none())
     }
 
     /// Each for itself: one that is refused does not touch the others. What is marked is never answered among others.

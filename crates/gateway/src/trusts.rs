@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holdstead_agents::{Driver, FoundFiles, ProjectFiles};
+use holdstead_agents::{FoundFiles, ProjectFiles};
 use holdstead_core::{Command, Rejection};
 use holdstead_protocol::api::{FolderFiles, TrustFolder};
 use holdstead_protocol::{Digest, LeftOut, OwnerId, Trust, TrustId};
+use holdstead_runner::{FolderIs, RULES_FILE, RulesFile, Runner};
 
 use crate::policy::project;
 use crate::{Gateway, GatewayError, Person, owner_journal};
@@ -27,15 +28,19 @@ impl Gateway {
         owner: &OwnerId,
         agent: &str,
         folder: &str,
+        runner: Option<&str>,
     ) -> Result<FolderFiles, GatewayError> {
-        let driver = if agent == project::KIND { None } else { Some(self.driver(agent)?) };
+        if agent != project::KIND {
+            self.driver(agent)?;
+        }
+        let runner = Arc::clone(&self.choose_runner(owner, runner)?.runner);
         let path = PathBuf::from(folder);
-        if !path.is_absolute() || !path.is_dir() {
+        if !path.is_absolute() || runner.folder(agent, folder).await? == FolderIs::Missing {
             return Err(GatewayError::NoFolder { cwd: folder.to_owned() });
         }
-        let found = match driver {
-            Some(driver) => look(driver, path).await,
-            None => look_at_rules(path).await,
+        let found = match agent {
+            project::KIND => Some(look_at_rules(&runner, &path).await?),
+            agent => runner.files(agent, &path).await?,
         };
         let Some(found) = found else {
             let folder = folder.to_owned();
@@ -54,7 +59,8 @@ impl Gateway {
 
     /// Trusts what was shown. If it is not what is there now, nothing is trusted.
     pub async fn trust(&self, person: &Person, wanted: TrustFolder) -> Result<Trust, GatewayError> {
-        let now = self.folder_files(&person.owner, &wanted.agent, &wanted.folder).await?;
+        let now =
+            self.folder_files(&person.owner, &wanted.agent, &wanted.folder, wanted.runner.as_deref()).await?;
         let digest = match now.digest {
             Some(digest) if digest == wanted.digest => digest,
             Some(_) => return Err(GatewayError::FilesChanged { folder: now.folder }),
@@ -90,25 +96,26 @@ impl Gateway {
     pub(crate) async fn rules_left_out(
         &self,
         owner: &OwnerId,
+        runner: &Arc<Runner>,
         cwd: &Path,
     ) -> Result<Option<String>, GatewayError> {
-        let (trusts, cwd) = (self.trusts(owner).await?, cwd.to_owned());
-        let look = move || cwd.canonicalize().ok().and_then(|folder| project::left_out(&folder, &trusts));
-        Ok(tokio::task::spawn_blocking(look).await.ok().flatten())
+        let trusts = self.trusts(owner).await?;
+        Ok(project::left_out(&runner.ground(cwd).await?, &trusts))
     }
 
     /// Whether an agent that is started here gets the folder's own files, and what it is started without.
     pub(crate) async fn project_files(
         &self,
         owner: &OwnerId,
-        driver: &Arc<dyn Driver>,
+        runner: &Arc<Runner>,
+        agent: &str,
         cwd: &Path,
     ) -> Result<(ProjectFiles, Option<LeftOut>), GatewayError> {
-        let Some(found) = look(Arc::clone(driver), cwd.to_owned()).await else {
+        let Some(found) = runner.files(agent, cwd).await? else {
             return Ok((ProjectFiles::Closed, None));
         };
         let trusts = self.trusts(owner).await?;
-        if trusts.iter().any(|trust| covers(trust, driver.name(), &found)) {
+        if trusts.iter().any(|trust| covers(trust, agent, &found)) {
             return Ok((ProjectFiles::Trusted, None));
         }
         let left_out = LeftOut {
@@ -123,22 +130,14 @@ impl Gateway {
 }
 
 /// A folder's rules, and with them whatever its repository runs: rules allow that only in a folder that is trusted.
-async fn look_at_rules(folder: PathBuf) -> Option<FoundFiles> {
-    let look = move || {
-        let folder = folder.canonicalize().ok()?;
-        let found = project::find(&folder);
-        let files = match found {
-            project::Found::Nothing => Vec::new(),
-            project::Found::Rules { .. } | project::Found::Wrong { .. } => vec![project::FILE.to_owned()],
-        };
-        Some(FoundFiles { folder, files, instructions: Vec::new(), digest: found.digest() })
+async fn look_at_rules(runner: &Arc<Runner>, folder: &Path) -> Result<FoundFiles, GatewayError> {
+    let ground = runner.ground(folder).await?;
+    let files = match ground.rules {
+        RulesFile::None => Vec::new(),
+        RulesFile::Text { .. } | RulesFile::Wrong { .. } => vec![RULES_FILE.to_owned()],
     };
-    tokio::task::spawn_blocking(look).await.ok().flatten()
-}
-
-/// Reading them may take a moment. If it fails, nothing is trusted.
-async fn look(driver: Arc<dyn Driver>, folder: PathBuf) -> Option<FoundFiles> {
-    tokio::task::spawn_blocking(move || driver.project_files(&folder)).await.ok().flatten()
+    let digest = project::digest_of(&ground.rules);
+    Ok(FoundFiles { folder: PathBuf::from(ground.folder), files, instructions: Vec::new(), digest })
 }
 
 fn covers(trust: &Trust, agent: &str, found: &FoundFiles) -> bool {

@@ -49,6 +49,10 @@ pub(crate) enum Command {
     },
     /// Run the gateway
     Serve(ServeFlags),
+    /// Run agents on this machine for a gateway elsewhere
+    Runner(RunnerFlags),
+    /// The machines that run agents and are connected
+    Runners,
     /// End the gateway of this folder, whoever started it. What waits for you stays in the journal
     Stop,
     /// Open the page in a browser
@@ -307,6 +311,16 @@ pub(crate) struct PairFlags {
 }
 
 #[derive(Debug, Clone, Args)]
+pub(crate) struct RunnerFlags {
+    /// Where the gateway is reached
+    #[arg(long, value_name = "URL")]
+    pub(crate) gateway: String,
+    /// A file with the runner's token. Left out: HOLDSTEAD_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DemoFlags {
     #[command(flatten)]
     pub(crate) serve: ServeFlags,
@@ -339,6 +353,9 @@ pub(crate) struct RunFlags {
     /// The agent's program, in place of the configured one
     #[arg(long)]
     pub(crate) program: Option<String>,
+    /// The machine that runs it, by its name in `holdstead runners`. May be left out where there is one only
+    #[arg(long)]
+    pub(crate) runner: Option<String>,
     /// Do not open a browser
     #[arg(long)]
     pub(crate) no_open: bool,

@@ -11,7 +11,7 @@ use crate::places::Places;
 use crate::text::safe_line;
 
 /// Where a program's token is read from. It goes before this machine's own.
-const VARIABLE: &str = "HOLDSTEAD_TOKEN";
+pub(crate) const VARIABLE: &str = "HOLDSTEAD_TOKEN";
 
 /// The gateway the flags name, or the one on this machine.
 pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {

@@ -216,6 +216,40 @@ impl Places {
         holder.trim().parse().ok()
     }
 
+    /// Held by the runner of this folder.
+    pub(crate) fn runner_lock_file(&self) -> PathBuf {
+        self.data.join("runner.lock")
+    }
+
+    /// The token of this machine's runner.
+    pub(crate) fn read_runner_token(&self) -> Option<String> {
+        read_secret(&self.runner_token_file())
+    }
+
+    fn runner_token_file(&self) -> PathBuf {
+        self.config.join("runner-token")
+    }
+
+    fn runner_name_file(&self) -> PathBuf {
+        self.data.join("runner-name")
+    }
+
+    /// What the gateway calls the runner of this folder, while one runs.
+    pub(crate) fn runner_name(&self) -> Option<String> {
+        let file = std::fs::File::open(self.runner_lock_file()).ok()?;
+        let runs = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
+        std::fs::read_to_string(self.runner_name_file())
+            .ok()
+            .filter(|_| runs)
+            .map(|name| name.trim().to_owned())
+    }
+
+    pub(crate) fn write_runner_name(&self, name: &str) -> Result<(), Failure> {
+        let path = self.runner_name_file();
+        write_private(&path, name)
+            .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+    }
+
     fn running_file(&self) -> PathBuf {
         self.data.join("gateway.json")
     }

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 use crate::{
     Actor, AgentBox, AgentSeq, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant,
     GrantId, Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId,
-    PermissionMode, PromptId, Response, RuleText, Seq, Settlement, Surface, Timestamp, ToolCallId, Trust,
-    TrustId, TurnId, VariableValue, Variables,
+    PermissionMode, PromptId, Response, RuleText, RunnerId, Seq, Settlement, Surface, Timestamp, ToolCallId,
+    Trust, TrustId, TurnId, VariableValue, Variables,
 };
 
 /// One line of a session's journal.
@@ -215,6 +215,10 @@ pub struct SessionOpened {
     /// Missing where nobody wrote it down, and in an owner's own journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_by: Option<Opener>,
+    /// The machine that its agent runs on, for as long as there is the session: its conversation lies there. Missing where
+    /// the gateway itself runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerId>,
 }
 
 /// Who opened a session.
@@ -243,6 +247,7 @@ impl SessionOpened {
             program: None,
             variables: Variables::new(),
             opened_by: None,
+            runner: None,
         }
     }
 }

@@ -123,6 +123,12 @@ uuid_id!(
     PasskeyId, "pky", "passkey"
 );
 
+impl From<PersonId> for RunnerId {
+    fn from(person: PersonId) -> Self {
+        Self(person.uuid())
+    }
+}
+
 /// Where an id keeps the shard tag of its owner, so that a later sharding by owner needs no lookup table.
 const SHARD_BYTES: std::ops::Range<usize> = 12..14;
 

@@ -104,6 +104,10 @@ pub(crate) struct Answerer(Caller);
 #[derive(Debug, Clone)]
 pub(crate) struct Asker(pub(crate) Caller);
 
+/// May run agents on its own machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Hosting(pub(crate) Caller);
+
 impl Operator {
     /// See [`Caller::now`].
     pub(crate) fn now(&self) -> Result<&Person, ApiError> {
@@ -313,6 +317,22 @@ impl FromRequestParts<App> for Asker {
         match caller.role {
             Role::Person | Role::Agent | Role::Runner | Role::Admin => Ok(Self(caller)),
             Role::Viewer => Err(ApiError::Forbidden("This token may look, and not ask.")),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Hosting {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        match (caller.role, caller.session) {
+            (Role::Runner, None) => Ok(Self(caller)),
+            (Role::Person | Role::Viewer | Role::Agent | Role::Admin, _) | (Role::Runner, Some(_)) => {
+                Err(ApiError::Forbidden(
+                    "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner NAME",
+                ))
+            }
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) enum TokenFor<'a> {
     Agent(&'a str),
     /// An agent that we do not host.
     Guest,
+    /// A machine that runs agents.
+    Runner,
 }
 
 impl GatewayProcess {
@@ -159,6 +161,7 @@ impl GatewayProcess {
             TokenFor::Person => command.arg("person"),
             TokenFor::Viewer => command.arg("viewer"),
             TokenFor::Guest => command.arg("agent"),
+            TokenFor::Runner => command.arg("runner"),
             TokenFor::Agent(session) => command.args(["agent", "--session", session]),
         };
         if let Some(store) = &self.store {
@@ -175,6 +178,13 @@ impl GatewayProcess {
         let mut command = command(&self.environment, self.folder())?;
         command.arg("doctor").arg("--dir").arg(self.folder()).arg("--json").stdin(Stdio::null());
         Ok(serde_json::from_slice(&command.output().await?.stdout)?)
+    }
+
+    /// A command of the binary, in the environment that this gateway has.
+    pub(crate) fn command_here(&self, verb: &str) -> Result<Command> {
+        let mut command = command(&self.environment, self.folder())?;
+        command.arg(verb);
+        Ok(command)
     }
 
     /// Runs the binary in this gateway's folder, as somebody at a terminal does.

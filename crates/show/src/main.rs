@@ -38,6 +38,7 @@ mod reconnect;
 mod reprompt;
 mod revoke;
 mod routes;
+mod runner;
 mod search;
 mod stalls;
 mod terminal;
@@ -69,6 +70,7 @@ async fn main() -> ExitCode {
         "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
         "revoke" => revoke::show().await,
+        "runner" => runner::show().await,
         "routes" => routes::show().await,
         "growth" => growth::show().await,
         // Not a show: what `web/shows/desk.mjs` looks for something in.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use holdstead_protocol::{Meaning, Subject};
 use holdstead_protocol::{PermissionMode, Variables};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::paths;
@@ -39,14 +40,14 @@ pub struct Facts<'a> {
 }
 
 /// A path whose place must be known before a call can be allowed: absolute, with `..` in it as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Asked {
     pub path: String,
     pub spelling: Spelling,
 }
 
 /// Where a path leads, once every `..` and symbolic link is followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
     /// Into the folder: these paths relative to it. A pattern stands for any number of them.
     Inside(Vec<String>),

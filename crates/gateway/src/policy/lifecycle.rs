@@ -5,21 +5,20 @@ use holdstead_core::Start;
 use holdstead_core::policy::{Ending, MayAllow, Places, ending, said_at_start, stop_rules};
 use holdstead_store::SessionRecord;
 
-use super::Judge;
+use super::{Judge, cwd_of};
 use crate::{Gateway, GatewayError};
 
 impl Gateway {
     /// What this session starts with, as rules are now.
     pub(crate) async fn start_of(&self, record: &SessionRecord) -> Result<Start, GatewayError> {
-        let judge = self.judge_of(record, MayAllow::Rules).await?;
-        // It reads the project's file.
-        tokio::task::spawn_blocking(move || judge.start()).await.map_err(|_| GatewayError::Closing)
+        let ground = self.runner_of(record)?.ground(&cwd_of(record)).await?;
+        Ok(self.judge_of(record, MayAllow::Rules, ground).await?.start())
     }
 
     /// Whether the turn of this session may end now.
     pub(crate) async fn ending_of(&self, record: &SessionRecord) -> Result<Ending, GatewayError> {
-        let judge = self.judge_of(record, MayAllow::Rules).await?;
-        tokio::task::spawn_blocking(move || judge.ending()).await.map_err(|_| GatewayError::Closing)
+        let ground = self.runner_of(record)?.ground(&cwd_of(record)).await?;
+        Ok(self.judge_of(record, MayAllow::Rules, ground).await?.ending())
     }
 }
 

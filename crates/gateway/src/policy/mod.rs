@@ -3,7 +3,6 @@
 
 mod layers;
 mod lifecycle;
-mod places;
 pub(crate) mod project;
 mod siblings;
 
@@ -16,11 +15,12 @@ use std::sync::Arc;
 use holdstead_agents::Driver;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{
-    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Place, Places, Rules, Standing, Subject,
-    Trust, covering,
+    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing, Subject, Trust,
+    covering,
 };
 use holdstead_core::{Head, digest};
 use holdstead_protocol::{CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, Variables};
+use holdstead_runner as machine;
 use holdstead_store::SessionRecord;
 use serde_json::Value;
 
@@ -59,6 +59,17 @@ pub(crate) struct Judged {
     pub(crate) offers: Vec<Vec<String>>,
 }
 
+/// What is decided with the places that are known, and which others it would take to decide more.
+#[derive(Debug)]
+struct Looked {
+    judged: Judged,
+    unresolved: Vec<Asked>,
+}
+
+fn cwd_of(record: &SessionRecord) -> PathBuf {
+    record.opened.cwd.clone().map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
 impl Gateway {
     /// What becomes of a call of this session, by what counts now.
     pub(crate) async fn judge(
@@ -66,10 +77,43 @@ impl Gateway {
         record: &SessionRecord,
         call: CallToJudge,
     ) -> Result<Judged, GatewayError> {
-        let judge = self.judge_of(record, call.may_allow).await?;
-        // It looks at files, and a long line takes a moment.
-        let judged = tokio::task::spawn_blocking(move || judge.judge(&call)).await;
-        judged.map_err(|_| GatewayError::Closing)
+        let runner = self.runner_of(record)?;
+        let cwd = cwd_of(record);
+        let judge = self.judge_of(record, call.may_allow, runner.ground(&cwd).await?).await?;
+        let (judge, call) = (Arc::new(judge), Arc::new(call));
+        let mut places = Places::default();
+        for round in 0.. {
+            let (judge_now, call_now) = (Arc::clone(&judge), Arc::clone(&call));
+            // A long line takes a moment.
+            let judged = tokio::task::spawn_blocking(move || {
+                let judged = judge_now.judge(&call_now, &places);
+                (judged, places)
+            });
+            let judged = judged.await.map_err(|_| GatewayError::Closing)?;
+            let (Looked { judged, unresolved }, known) = judged;
+            places = known;
+            if unresolved.is_empty() || round == ROUNDS {
+                return Ok(judged);
+            }
+            let found = runner.places(judge.folder(), unresolved.clone()).await?;
+            let found: Vec<_> = unresolved.into_iter().zip(found).collect();
+            if found.iter().all(|(_, place)| place.is_none()) {
+                return Ok(judged);
+            }
+            for (asked, place) in found {
+                place.into_iter().for_each(|place| places.insert(asked.clone(), place));
+            }
+        }
+        Err(GatewayError::Closing)
+    }
+
+    /// What is true of the session's folder now, as far as anybody can tell.
+    pub(crate) async fn ground_of(&self, record: &SessionRecord) -> machine::Ground {
+        let cwd = cwd_of(record);
+        match self.runner_of(record) {
+            Ok(runner) => runner.ground(&cwd).await.unwrap_or_else(|_| machine::Ground::unknown(&cwd)),
+            Err(_) => machine::Ground::unknown(&cwd),
+        }
     }
 
     /// Gathers what counts for calls of this session.
@@ -77,8 +121,9 @@ impl Gateway {
         &self,
         record: &SessionRecord,
         may_allow: MayAllow,
+        ground: machine::Ground,
     ) -> Result<Judge, GatewayError> {
-        self.judge_by(record, may_allow, &self.inner.config.policy.rules).await
+        self.judge_by(record, may_allow, &self.inner.config.policy.rules, ground).await
     }
 
     /// The same, with these rules as the organisation's.
@@ -87,13 +132,13 @@ impl Gateway {
         record: &SessionRecord,
         may_allow: MayAllow,
         organisation: &RuleFile,
+        ground: machine::Ground,
     ) -> Result<Judge, GatewayError> {
         let driver = self.driver(&record.opened.agent)?;
         let owner = self.inner.journal.session(owner_journal::journal_of(&record.owner)).await?;
         let owner = owner.map(|record| record.state);
         let now = self.inner.journal.now().await?;
         let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
-        let cwd = record.opened.cwd.clone().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let trusts = owner.map(|head| head.trusts.into_values().collect()).unwrap_or_default();
         let built_in = match may_allow {
             MayAllow::RulesOfPeople => "",
@@ -106,7 +151,7 @@ impl Gateway {
             agent: record.opened.agent.clone(),
             mode: record.opened.permission_mode,
             driver,
-            cwd,
+            ground,
             trusts,
             rules,
             marked_words: self.inner.config.policy.marked_words.clone(),
@@ -117,13 +162,13 @@ impl Gateway {
     }
 }
 
-/// All that counts for calls of one session now, but for what is true on this machine.
+/// All that counts for calls of one session now, but for where paths lead.
 #[derive(Debug)]
 pub(crate) struct Judge {
     agent: String,
     mode: PermissionMode,
     driver: Arc<dyn Driver>,
-    cwd: PathBuf,
+    ground: machine::Ground,
     trusts: Vec<holdstead_protocol::Trust>,
     rules: Rules,
     marked_words: Vec<String>,
@@ -132,7 +177,7 @@ pub(crate) struct Judge {
     now: holdstead_protocol::Timestamp,
 }
 
-/// What is true of a call on this machine, but for where its paths lead.
+/// What is true of a call where it would run, but for where its paths lead.
 #[derive(Debug)]
 pub(crate) struct Ground<'a> {
     judge: &'a Judge,
@@ -163,36 +208,19 @@ impl Ground<'_> {
             variables: &self.variables,
         }
     }
-
-    /// Where all paths lead that this call, or a rule for it, speaks of.
-    fn places(&self, call: &Call<'_>) -> Places {
-        let mut places = Places::default();
-        for _ in 0..ROUNDS {
-            let facts = self.facts(&places);
-            let unresolved = policy::decide(call, &self.rules, &facts).unresolved;
-            let offered = policy::offers(call, &self.rules, &facts, &self.judge.marked_words).unresolved;
-            let found: Vec<(Asked, Place)> = unresolved
-                .into_iter()
-                .chain(offered)
-                .filter_map(|asked| places::look_up(&asked, &self.folder).map(|place| (asked, place)))
-                .collect();
-            if found.is_empty() {
-                break;
-            }
-            found.into_iter().for_each(|(asked, place)| places.insert(asked, place));
-        }
-        places
-    }
 }
 
 impl Judge {
-    /// Reads files.
-    pub(crate) fn judge(&self, asked: &CallToJudge) -> Judged {
+    fn folder(&self) -> &str {
+        &self.ground.folder
+    }
+
+    /// With what is known of where paths lead.
+    fn judge(&self, asked: &CallToJudge, places: &Places) -> Looked {
         let ground = self.ground(asked.cwd.as_deref(), asked.depth);
         let meaning = self.driver.meaning(&asked.tool);
         let call = Call { tool: &asked.tool, input: &asked.input, meaning };
-        let places = ground.places(&call);
-        let facts = ground.facts(&places);
+        let facts = ground.facts(places);
         let verdict = policy::decide(&call, &ground.rules, &facts);
         let standing = Standing {
             may_allow: asked.may_allow,
@@ -208,19 +236,20 @@ impl Judge {
             verdict.requirements.sort_unstable();
             verdict.requirements.dedup();
         }
+        let unresolved = verdict.unresolved.iter().chain(&offers.unresolved).cloned().collect();
         let lines = |offer: Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
-        Judged {
+        let judged = Judged {
             judgement,
             marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
             offers: offers.offers.into_iter().map(lines).collect(),
-        }
+        };
+        Looked { judged, unresolved }
     }
 
     pub(crate) fn ground(&self, cwd: Option<&str>, depth: usize) -> Ground<'_> {
-        let folder = std::fs::canonicalize(&self.cwd).unwrap_or_else(|_| self.cwd.clone());
         let mut rules = self.rules.clone();
-        let trust = project::add(&mut rules, &folder, &self.trusts);
-        let folder = folder.to_string_lossy().into_owned();
+        let trust = project::add(&mut rules, &self.ground, &self.trusts);
+        let folder = self.ground.folder.clone();
         Ground {
             judge: self,
             variables: policy::variables(&rules, &self.head.variables, self.head.stop_attempts),
@@ -228,7 +257,7 @@ impl Judge {
             cwd: cwd.map_or_else(|| folder.clone(), str::to_owned),
             folder,
             depth: u32::try_from(depth).ok(),
-            home: std::env::var("HOME").ok(),
+            home: self.ground.home.clone(),
             trust,
         }
     }

@@ -12,6 +12,7 @@ use holdstead_protocol::{
     InteractionId, InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told,
     ToolCallId,
 };
+use holdstead_runner::{Said, Tell};
 use holdstead_store::AskRecord;
 use serde_json::Value;
 
@@ -21,7 +22,6 @@ use super::journal::ask_of;
 use super::process::{Asked, Process};
 use crate::GatewayError;
 use crate::policy::{Judged, named, offered};
-use crate::said::Said;
 use crate::secrets::Revealed;
 
 /// The words for an agent whose ask closed without any of its own.
@@ -75,7 +75,7 @@ impl SessionTask {
         if let Some(process) = self.process.as_mut() {
             match opened {
                 Some(ask) => drop(process.asked.insert(tool_call_id, Asked { ask, made: made.number })),
-                None => drop(process.running.said().replied(made.number)),
+                None => process.running.tell(Tell::NoReply { number: made.number }),
             }
         }
         self.handle.wake();
@@ -100,10 +100,6 @@ impl SessionTask {
             Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
             None => None,
         };
-        let mut shown = ask.input.clone();
-        if self.gateway.inner.masks().of(self.session).is_some_and(|secrets| secrets.value(&mut shown)) {
-            running.keep_unmasked(ask.tool_call_id.clone(), ask.input.clone());
-        }
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
         let body = with_scopes(ask.body, &ask.tool_name, &ask.input, judged, carried);
         let is_approval = body.is_approval();
@@ -212,7 +208,7 @@ impl SessionTask {
             };
             self.resolved(&tool_call_id, interaction_id);
             if let (Some(process), Some(resolution)) = (&self.process, resolution) {
-                process.running.resolve(made, tool_call_id, resolution, None);
+                process.resolve(made, tool_call_id, resolution, None);
             }
         }
         Ok(())
@@ -249,9 +245,7 @@ impl SessionTask {
         let (AskState::Settled { settlement }, Some(response)) = (record.ask.state, response) else {
             return Ok(());
         };
-        // It gets what it asked about, which is not always what was shown.
-        let unmasked = self.process.as_ref().and_then(|process| process.running.unmasked(tool_call_id));
-        let input = unmasked.unwrap_or(record.request.input);
+        let input = record.request.input;
         let settled = match revealed {
             Revealed::Whole => Resolution::Settled { settlement, response: response.response, input },
             Revealed::Gone => {
@@ -262,7 +256,7 @@ impl SessionTask {
         };
         if let Some(process) = self.process.as_mut() {
             process.written.insert(tool_call_id.clone(), interaction_id);
-            process.running.resolve(made, tool_call_id.clone(), settled, Some(interaction_id));
+            process.resolve(made, tool_call_id.clone(), settled, Some(interaction_id));
         }
         Ok(())
     }

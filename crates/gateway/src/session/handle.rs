@@ -4,15 +4,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdstead_core::Head;
 use holdstead_protocol::Seq;
+use holdstead_runner::Runner;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-#[derive(Debug, Clone, Default)]
+use crate::runners::Attached;
+
+#[derive(Debug, Clone)]
 pub(crate) struct SessionHandle {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    attached: Arc<Attached>,
     notify: Notify,
     woken: Mutex<Woken>,
     /// Its place among those that a gateway takes up when it starts.
@@ -31,6 +35,29 @@ pub(crate) enum Woken {
 }
 
 impl SessionHandle {
+    pub(super) fn new(attached: Arc<Attached>) -> Self {
+        let shared =
+            Shared { attached, notify: Notify::new(), woken: Mutex::default(), place: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Whether its task speaks to the session's agent over this connection.
+    pub(crate) fn is_of(&self, attached: &Arc<Attached>) -> bool {
+        Arc::ptr_eq(&self.shared.attached, attached)
+    }
+
+    pub(crate) fn is_of_own_runner(&self) -> bool {
+        self.shared.attached.id().is_none()
+    }
+
+    pub(crate) fn runner(&self) -> &Arc<Runner> {
+        &self.shared.attached.runner
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     fn woken(&self) -> MutexGuard<'_, Woken> {
         self.shared.woken.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -35,7 +35,7 @@ impl SessionTask {
         if self.process.as_ref().is_some_and(Process::is_repeated) {
             let end = self.blocked_at(asked).await?.map_or(TurnEnd::Ends, |words| TurnEnd::Blocked { words });
             if let Some(process) = &self.process {
-                process.running.turn_ends(asked, end);
+                process.turn_ends(asked, end);
             }
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl SessionTask {
         };
         if let Some(process) = self.process.as_mut() {
             process.end_blocked = None;
-            process.running.turn_ends(asked, end);
+            process.turn_ends(asked, end);
         }
         Ok(())
     }

@@ -6,13 +6,13 @@ use holdstead_protocol::{
     AgentSeq, ContextSaid, EventBody, InteractionId, Seq, SessionError, TextDelta, ThinkingDelta,
     ToolCallDelta, ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
 };
+use holdstead_runner::{Said, Tell};
 
 use super::SessionTask;
 use super::journal::Beginning;
 use super::left::Over;
 use super::lifecycle::words_of;
 use crate::GatewayError;
-use crate::said::Said;
 
 /// A call that rules allowed.
 const RAN_OTHER: &str =
@@ -34,14 +34,14 @@ impl SessionTask {
             // Nobody is kept from ending what no turn is.
             (AgentEvent::TurnEnding, None) => {
                 if let Some(process) = &self.process {
-                    process.running.turn_ends(said.number, TurnEnd::Ends);
+                    process.turn_ends(said.number, TurnEnd::Ends);
                 }
                 Ok(())
             }
             (event, None) => {
                 tracing::debug!(session = %self.session, ?event, "an agent spoke outside of a turn");
                 if let Some(process) = &self.process {
-                    process.running.said().came_to_nothing(said.number);
+                    process.running.tell(Tell::CameToNothing { number: said.number });
                 }
                 Ok(())
             }
@@ -181,7 +181,7 @@ impl SessionTask {
         self.holds.forget(asked.ask);
         if let Some(process) = self.process.as_mut() {
             process.asked.remove(tool_call_id);
-            process.running.said().replied(asked.made);
+            process.running.tell(Tell::NoReply { number: asked.made });
         }
         Ok(())
     }

@@ -6,10 +6,10 @@
 use holdstead_agents::AgentEvent;
 use holdstead_core::{Command, told_after_loss};
 use holdstead_protocol::{AskState, Incarnation, InteractionId, Settlement};
+use holdstead_runner::{Loss, Tell};
 
 use super::SessionTask;
 use crate::GatewayError;
-use crate::runner::Loss;
 use crate::secrets::Revealed;
 
 impl SessionTask {
@@ -27,7 +27,7 @@ impl SessionTask {
         }
         if let Some(process) = self.process.as_mut() {
             process.told.extend(&carried);
-            process.running.tell_loss(words.join("\n\n"), carried);
+            process.running.tell(Tell::Loss { text: words.join("\n\n"), settlements: carried });
         }
         Ok(())
     }

@@ -18,22 +18,24 @@ mod start;
 mod trouble;
 mod words;
 
+use std::sync::Arc;
+
 use holdstead_agents::{AgentEvent, Reasks};
 use holdstead_core::{
     Ask, CALLER, Command, EndedBy, FailedTurn, Fence, Head, Hosted, Hosting, ProcessHere, Rejection, Step,
     next_step,
 };
 use holdstead_protocol::{Incarnation, Seq, SessionId};
+use holdstead_runner::{Life, Runner, Tell};
 use holdstead_store::{Appended, SessionRecord};
 use tokio::time::Instant;
 
-use crate::runner::Life;
+use crate::runners::Attached;
 use crate::{Gateway, GatewayError};
 use deltas::Deltas;
 pub(crate) use handle::SessionHandle;
 use handle::Woken;
 use holds::Holds;
-pub(crate) use process::life;
 use process::{Heard, Process};
 use start::Untold;
 use trouble::Trouble;
@@ -43,6 +45,8 @@ use words::Words;
 pub(crate) struct SessionTask {
     gateway: Gateway,
     session: SessionId,
+    /// The machine that has its agent.
+    runner: Arc<Runner>,
     handle: SessionHandle,
     process: Option<Process>,
     /// The session as it was last seen.
@@ -60,11 +64,17 @@ pub(crate) struct SessionTask {
 }
 
 impl SessionTask {
-    pub(crate) fn new(gateway: Gateway, session: SessionId) -> (Self, SessionHandle) {
-        let handle = SessionHandle::default();
+    pub(crate) fn new(
+        gateway: Gateway,
+        session: SessionId,
+        attached: Arc<Attached>,
+    ) -> (Self, SessionHandle) {
+        let runner = Arc::clone(&attached.runner);
+        let handle = SessionHandle::new(attached);
         let task = Self {
             gateway,
             session,
+            runner,
             handle: handle.clone(),
             process: None,
             known: None,
@@ -99,7 +109,10 @@ impl SessionTask {
                 continue;
             }
             self.handle.is_taken_up();
-            if self.process.is_none() && self.words.is_empty() && self.gateway.retire(self.session) {
+            if self.process.is_none()
+                && self.words.is_empty()
+                && self.gateway.retire(self.session, &self.handle)
+            {
                 return;
             }
             let listening = !self.words.is_full() && !self.deltas.is_full();
@@ -140,13 +153,18 @@ impl SessionTask {
     /// The gateway is going away. What was said is kept; the process goes; asks stay open. What the store does not take
     /// now is found by the gateway that starts next.
     async fn go_away(mut self) {
+        if !self.runner.is_here() {
+            // Its agent goes on without us, and what it says is kept there.
+            self.process = None;
+        }
         self.kill(EndedBy::GatewayStopping);
         // One that was only just started goes, too: the next gateway sees that it is gone.
         if self.process.is_none()
-            && let Some(Life::Running(running)) = self.gateway.inner.runner.find(self.session)
+            && self.runner.is_here()
+            && let Some(Life::Running(running)) = self.runner.find(self.session)
         {
-            running.kill(EndedBy::GatewayStopping);
-            self.gateway.inner.runner.forget(self.session, running.incarnation);
+            running.tell(Tell::Kill { why: EndedBy::GatewayStopping });
+            self.runner.forget(self.session, running.incarnation);
         }
         while self.process.is_some() {
             let heard = match self.unfinished.take() {
@@ -240,7 +258,7 @@ impl SessionTask {
     /// What only we know, for the next step.
     fn hosting<'a>(&self, record: &SessionRecord, first_message: bool, untold: &'a [Ask]) -> Hosting<'a> {
         let process = match &self.process {
-            None if self.gateway.inner.runner.find(self.session).is_some() => ProcessHere::Starting,
+            None if self.runner.find(self.session).is_some() => ProcessHere::Starting,
             None => ProcessHere::None,
             Some(process) if process.is_leaving() => ProcessHere::Leaving,
             Some(Process { turn: Some(_), stop_by: Some(_), .. }) => ProcessHere::Stopping,

@@ -4,18 +4,17 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_agents::{DriverCapabilities, Outgoing, Resolution};
+use holdstead_agents::{DriverCapabilities, Outgoing, Resolution, TurnEnd};
 use holdstead_core::{EndedBy, Fence, Head};
 use holdstead_protocol::{
-    AgentSeq, Delivery, Incarnation, InteractionId, SessionId, ToolCallId, TurnEndBlocked, TurnId,
+    AgentSeq, Delivery, Incarnation, InteractionId, ToolCallId, TurnEndBlocked, TurnId,
 };
+use holdstead_runner::{Running, Said, Tell};
 use holdstead_store::UnderWay;
 use tokio::time::Instant;
 
 use super::SessionTask;
 use crate::GatewayError;
-use crate::runner::Running;
-use crate::said::Said;
 
 /// How long an agent that is told to stop may take to end its turn.
 const STOPPING: Duration = Duration::from_secs(10);
@@ -169,18 +168,34 @@ impl Process {
     pub(super) fn is_heard(&mut self, head: &Head) {
         if head.alive == Some(self.incarnation) && head.heard > self.heard {
             self.heard = head.heard;
-            self.running.said().taken(head.heard);
+            self.running.tell(Tell::Taken { upto: head.heard });
         }
     }
 
     /// Tells it what became of the call that it makes now.
     pub(super) fn reply(&self, tool_call_id: &ToolCallId, resolution: Resolution) {
-        self.running.resolve(self.now, tool_call_id.clone(), resolution, None);
+        self.resolve(self.now, tool_call_id.clone(), resolution, None);
+    }
+
+    /// Tells it what became of the call that it made with this number.
+    pub(super) fn resolve(
+        &self,
+        made: AgentSeq,
+        tool_call_id: ToolCallId,
+        resolution: Resolution,
+        settlement: Option<InteractionId>,
+    ) {
+        self.running.tell(Tell::Resolve { made, tool_call_id, resolution, settlement });
+    }
+
+    /// Tells it whether the turn ends that it wanted to end with this number.
+    pub(super) fn turn_ends(&self, asked: AgentSeq, end: TurnEnd) {
+        self.running.tell(Tell::TurnEnds { asked, end });
     }
 
     /// Gives it the message that its turn begins with.
     pub(super) fn begin(&mut self, turn: TurnId, message: Outgoing) {
-        self.running.begin(turn, message);
+        self.running.tell(Tell::Begin { turn, message });
         self.turn = Some(turn);
     }
 
@@ -188,7 +203,7 @@ impl Process {
     pub(super) fn stop_turn(&mut self) {
         self.stop_by.get_or_insert_with(|| Instant::now() + STOPPING);
         if let Some(turn) = self.turn {
-            self.running.stop(turn);
+            self.running.tell(Tell::Stop { turn });
         }
     }
 
@@ -197,7 +212,7 @@ impl Process {
         let call = self.asked.iter().find(|(_, asked)| asked.ask == ask).map(|(call, _)| call.clone());
         if let Some(call) = call {
             self.park_by = Some(Instant::now() + PARKING);
-            self.running.park(ask, call);
+            self.running.tell(Tell::Park { ask, tool_call_id: call });
         }
     }
 
@@ -217,12 +232,12 @@ impl Process {
     /// It was told to park, and stays.
     pub(super) fn stays(&mut self) {
         self.park_by = None;
-        self.running.stays();
+        self.running.tell(Tell::Stays);
     }
 
     /// Its turn is over, and so is whatever it waited for.
     pub(super) fn turn_done(&mut self) {
-        self.running.turn_done(self.now);
+        self.running.tell(Tell::TurnDone { number: self.now });
         self.turn = None;
         self.end_blocked = None;
         self.idle_at = Instant::now() + IDLE;
@@ -260,11 +275,6 @@ impl Process {
 
     /// Kills the whole group; its end follows.
     pub(super) fn kill(&self, why: EndedBy) {
-        self.running.kill(why);
+        self.running.tell(Tell::Kill { why });
     }
-}
-
-/// The name that a process of this incarnation carries.
-pub(crate) fn life(session: SessionId, incarnation: Incarnation) -> String {
-    format!("{session}/{}", incarnation.0)
 }

@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
-use holdstead_agents::{AgentExit, Launch, ResumeAt, ResumePoint, host};
+use holdstead_agents::{AgentExit, Launch, ResumeAt, ResumePoint};
 use holdstead_core::{
     AfterStartError, Ask, Command, EndedBy, FailedTurn, Fence, Finish, Gone, Head, HeardEnd, Rejection,
     Resume, StartAt, after_start_error, exit,
 };
 use holdstead_protocol::{EventBody, Incarnation, InteractionId, StopReason, TurnId};
+use holdstead_runner::{Life, Loss, Reserved, Started, Unable, life};
 use holdstead_store::{SessionRecord, UnderWay};
 
 use super::SessionTask;
 use super::left::Over;
-use super::process::life;
 use crate::GatewayError;
-use crate::runner::{Life, Loss, Place, Running, Started};
 
 /// What a started agent does not know.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl SessionTask {
     /// Takes up the process that the journal says is alive, wherever its last task left off.
     pub(super) async fn attach(&mut self, mut record: SessionRecord) -> Result<SessionRecord, GatewayError> {
         self.knows(&record.state);
-        let found = self.gateway.inner.runner.find(self.session);
+        let found = self.runner.find(self.session);
         let Some(Life::Running(running)) = found else {
             if self.process.is_some() {
                 self.is_refused(&Rejection::StaleIncarnation);
@@ -60,7 +59,7 @@ impl SessionTask {
             self.knows(&record.state);
         }
         if record.state.alive != Some(running.incarnation) {
-            self.gateway.inner.runner.forget(self.session, running.incarnation);
+            self.runner.forget(self.session, running.incarnation);
             self.is_refused(&Rejection::StaleIncarnation);
             return Ok(record);
         }
@@ -91,12 +90,7 @@ impl SessionTask {
         incarnation: Incarnation,
         pid: Option<u32>,
     ) -> Result<(), GatewayError> {
-        let life = life(self.session, incarnation);
-        // Nobody wrote down the number of a process that was only being started.
-        let found = move || pid.or_else(|| host::find(&life)).filter(|pid| !host::end(*pid, &life));
-        if let Some(pid) = tokio::task::spawn_blocking(found).await.unwrap_or(pid) {
-            return Err(GatewayError::StillAlive { pid });
-        }
+        self.runner.end(self.session, incarnation, pid).await?;
         let gone = if pid.is_some() { Gone::WithItsGateway } else { Gone::WhileStarting };
         self.gone(incarnation, gone).await
     }
@@ -124,12 +118,12 @@ impl SessionTask {
         let left_out = match record.state.incarnations {
             0 => {
                 let cwd = PathBuf::from(record.opened.cwd.as_deref().unwrap_or("."));
-                self.gateway.rules_left_out(&record.owner, &cwd).await?
+                self.gateway.rules_left_out(&record.owner, &self.runner, &cwd).await?
             }
             // It was told when the first process was started.
             _ => None,
         };
-        let Some(place) = self.gateway.inner.runner.reserve(self.session) else { return Ok(()) };
+        let Some(place) = self.runner.reserve(self.session) else { return Ok(()) };
         let loss = words.map(|words| Loss { words, asks: untold.asks });
         match self.start_in(place, record, incarnation, resume_at, loss).await {
             Ok(()) => {
@@ -145,7 +139,7 @@ impl SessionTask {
                 self.handle.wake();
                 Ok(())
             }
-            Err(error @ GatewayError::Start(_)) => {
+            Err(error @ GatewayError::Runner(Unable::NotStarted(_))) => {
                 self.gone(incarnation, Gone::NotStarted(&error.to_string())).await?;
                 self.fruitless_starts += 1;
                 match after_start_error(turn, self.fruitless_starts) {
@@ -167,15 +161,15 @@ impl SessionTask {
     /// The journal has it before anything runs.
     async fn start_in(
         &mut self,
-        place: Place,
+        place: Reserved,
         record: SessionRecord,
         incarnation: Incarnation,
         at: ResumeAt,
         loss: Option<Loss>,
     ) -> Result<(), GatewayError> {
-        let driver = self.gateway.driver(&record.opened.agent)?;
         let cwd = PathBuf::from(record.opened.cwd.as_deref().unwrap_or("."));
-        let (project_files, left_out) = self.gateway.project_files(&record.owner, &driver, &cwd).await?;
+        let (project_files, left_out) =
+            self.gateway.project_files(&record.owner, &self.runner, &record.opened.agent, &cwd).await?;
         let turn = record.state.turn;
         let started = self.gateway.append(self.session, Command::Start { incarnation, turn }).await?;
         self.knows(&started.session.head);
@@ -194,10 +188,7 @@ impl SessionTask {
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
-        let agent = driver.start(launch).await?;
-        let started = Started { left_out, turn, loss };
-        place.fill(Running::new(incarnation, driver.capabilities(), agent, started));
-        Ok(())
+        Ok(place.start(incarnation, &opened.agent, launch, Started { left_out, turn, loss }).await?)
     }
 
     /// The process ended by itself, or because we killed it.
@@ -244,7 +235,7 @@ impl SessionTask {
             }
         };
         if appended.is_some() {
-            self.gateway.inner.runner.forget(self.session, incarnation);
+            self.runner.forget(self.session, incarnation);
         }
         let events = appended.map(|appended| appended.events).unwrap_or_default();
         if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {

@@ -61,6 +61,11 @@ impl Trouble {
 impl SessionTask {
     /// Something failed. Says whether it has to be done again: then the task rests before it does anything else.
     pub(super) fn must_repeat(&mut self, error: &GatewayError) -> bool {
+        if let GatewayError::Closing = error {
+            // Whoever comes next does it again, and nobody needs words about it.
+            self.trouble.rest();
+            return true;
+        }
         if !error.may_pass() {
             tracing::warn!(session = %self.session, %error, "a session could not go on");
             self.say_error(error.to_string());

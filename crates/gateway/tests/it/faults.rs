@@ -12,13 +12,13 @@ use async_trait::async_trait;
 use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution, TurnEnd};
 use holdstead_core::is_unfinished;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Runner, Tool, ToolCall, ToolContext,
-    ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+    Dialled, Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Runner, Tool, ToolCall,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody, Wire,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
-    AskState, Delivery, Event, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, Seq, SessionId,
-    StopReason, ToolCallId,
+    AskState, Delivery, Event, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, RunnerId, Seq,
+    SessionId, StopReason, ToolCallId,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
@@ -44,6 +44,16 @@ enum Fault {
     HandsOver,
     /// Another gateway takes its place, and this one does not know: both speak.
     SpeaksOn,
+    /// The agent runs on another machine, whose connection is cut. It dials again.
+    Cut,
+    /// The same, and it dials another gateway. The first one stays, and does not speak for it any more.
+    DialsAnother,
+}
+
+impl Fault {
+    fn runs_afar(self) -> bool {
+        matches!(self, Self::Cut | Self::DialsAnother)
+    }
 }
 
 /// Which gateway speaks for sessions.
@@ -55,13 +65,70 @@ struct Speaking {
 
 impl Speaking {
     fn hand_over(&self, how: Fault) {
-        if let Some(gateway) = self.now.lock().unwrap().take() {
-            if let Fault::HandsOver = how {
-                gateway.stop_speaking();
+        let spoke = self.now.lock().unwrap().take();
+        if let Some(gateway) = spoke {
+            match how {
+                Fault::HandsOver => gateway.stop_speaking(),
+                Fault::Cut => *self.now.lock().unwrap() = Some(gateway),
+                Fault::Store(_) | Fault::SpeaksOn | Fault::DialsAnother => {}
             }
             self.over.notify_one();
         }
     }
+}
+
+/// Dials whichever gateway there is, again and again.
+async fn dial(
+    runner: Arc<Runner>,
+    journal: Arc<dyn Journal>,
+    speaking: Arc<Speaking>,
+    gateway: Arc<tokio::sync::RwLock<Gateway>>,
+) {
+    loop {
+        if speaking.now.lock().unwrap().is_none() {
+            let mut gateway = gateway.write().await;
+            *gateway = Play::host(&journal, &nobody_here(), Some(elsewhere().id)).await;
+            *speaking.now.lock().unwrap() = Some(gateway.clone());
+        }
+        let to = speaking.now.lock().unwrap().clone().expect("a gateway");
+        let (ours, theirs) = wires();
+        let hosting = tokio::spawn(async move { to.host_runner(elsewhere(), theirs).await });
+        tokio::select! {
+            ended = runner.attend("the only one", "http://gateway", ours, |_| {}) => {
+                panic!("{ended}: {}", hosting.await.expect("it ends with its connection"));
+            }
+            () = speaking.over.notified() => {}
+        }
+        hosting.await.expect("it ends with its connection");
+    }
+}
+
+fn elsewhere() -> Dialled {
+    let id = RunnerId::from_uuid(uuid::Uuid::from_u128(7));
+    Dialled { id, name: "elsewhere".to_owned(), owner: owner("ada") }
+}
+
+/// What a gateway knows of agents that it does not run.
+fn nobody_here() -> Arc<Runner> {
+    Arc::new(Runner::new(vec![Arc::new(ActorDriver::new(Reasks::Any).0)]))
+}
+
+/// Two ends of one connection.
+fn wires() -> (Wire, Wire) {
+    let pipe = || {
+        let (send, mut sent) = mpsc::unbounded_channel();
+        let (taken, receive) = mpsc::channel(64);
+        tokio::spawn(async move {
+            while let Some(text) = sent.recv().await {
+                if taken.send(text).await.is_err() {
+                    return;
+                }
+            }
+        });
+        (send, receive)
+    };
+    let ((to_gateway, at_gateway), (to_runner, at_runner)) = (pipe(), pipe());
+    (Wire { send: to_gateway, receive: at_runner }, Wire { send: to_runner, receive: at_gateway })
 }
 
 struct Play {
@@ -94,7 +161,7 @@ impl Play {
                 (false, _, _) => None,
                 (true, Fault::Store(how), Call::Append) => Some(how),
                 (true, Fault::Store(_), Call::Read(_)) => Some(Broken::Before),
-                (true, Fault::HandsOver | Fault::SpeaksOn, _) => {
+                (true, Fault::HandsOver | Fault::SpeaksOn | Fault::Cut | Fault::DialsAnother, _) => {
                     told.hand_over(faults.how);
                     None
                 }
@@ -103,21 +170,30 @@ impl Play {
         let faulty: Arc<dyn Journal> = Arc::new(FaultyJournal::new(Arc::clone(&sound), plan));
         let (driver, lives) = ActorDriver::new(reasks);
         let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
-        let gateway = Self::host(&faulty, &runner).await;
+        let gateway = match faults.how.runs_afar() {
+            true => Self::host(&faulty, &nobody_here(), Some(elsewhere().id)).await,
+            false => Self::host(&faulty, &runner, None).await,
+        };
         *speaking.now.lock().unwrap() = Some(gateway.clone());
-        let session = persist(async || gateway.open_session(&ada(), opening("actor")).await).await.session_id;
-        let gateway = Arc::new(tokio::sync::RwLock::new(gateway));
-        tokio::spawn(take_over(Arc::clone(&faulty), runner, speaking, Arc::clone(&gateway)));
-        let mut play = Self { gateway, sound, faulty, calls, lives, reasks, session };
+        let shared = Arc::new(tokio::sync::RwLock::new(gateway.clone()));
+        let going_on = (Arc::clone(&faulty), speaking, Arc::clone(&shared));
+        match faults.how.runs_afar() {
+            true => drop(tokio::spawn(dial(runner, going_on.0, going_on.1, going_on.2))),
+            false => drop(tokio::spawn(take_over(going_on.0, runner, going_on.1, going_on.2))),
+        }
+        let session = persist(async || shared.read().await.open_session(&ada(), opening("actor")).await)
+            .await
+            .session_id;
+        let mut play = Self { gateway: shared, sound, faulty, calls, lives, reasks, session };
         play.say("go").await;
         let mut actor = play.life().await;
         assert_eq!(actor.hears().await, Outgoing::Message { text: "go".to_owned() });
         (play, actor)
     }
 
-    async fn host(journal: &Arc<dyn Journal>, runner: &Arc<Runner>) -> Gateway {
+    async fn host(journal: &Arc<dyn Journal>, runner: &Arc<Runner>, own_runner: Option<RunnerId>) -> Gateway {
         let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Echo)];
-        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
+        let config = GatewayConfig { tools, own_runner, ..config(GatewayConfig::DEFAULT_HOLD) };
         Gateway::start_with(Arc::clone(journal), Arc::clone(runner), config).await.unwrap()
     }
 
@@ -126,7 +202,7 @@ impl Play {
         let mut gateway = self.gateway.write().await;
         gateway.stop().await;
         let (driver, lives) = ActorDriver::new(self.reasks);
-        *gateway = Self::host(&self.faulty, &Arc::new(Runner::new(vec![Arc::new(driver)]))).await;
+        *gateway = Self::host(&self.faulty, &Arc::new(Runner::new(vec![Arc::new(driver)])), None).await;
         self.lives = lives;
     }
 
@@ -240,7 +316,7 @@ async fn take_over(
     loop {
         speaking.over.notified().await;
         let mut gateway = gateway.write().await;
-        *gateway = Play::host(&journal, &runner).await;
+        *gateway = Play::host(&journal, &runner, None).await;
         *speaking.now.lock().unwrap() = Some(gateway.clone());
     }
 }
@@ -250,7 +326,9 @@ async fn persist<T>(mut call: impl AsyncFnMut() -> Result<T, GatewayError>) -> T
     for _ in 0..100 {
         match call().await {
             Ok(value) => return value,
-            Err(GatewayError::Store(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(GatewayError::Store(_) | GatewayError::NoRunner | GatewayError::Runner(_)) => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -560,4 +638,24 @@ async fn two_who_both_speak_tell_the_agent_once() {
 #[tokio::test(start_paused = true)]
 async fn two_who_both_speak_stop_a_turn_once() {
     with_each(1, Fault::SpeaksOn, turns_that_are_stopped).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_dials_again_goes_on_with_the_life_of_an_ask() {
+    with_each(1, Fault::Cut, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_is_cut_off_again_and_again_goes_on_with_the_life_of_an_ask() {
+    with_each(7, Fault::Cut, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_dials_another_gateway_goes_on_with_the_life_of_an_ask() {
+    with_each(1, Fault::DialsAnother, life_of_an_ask).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_stopped_over_another_gateway() {
+    with_each(1, Fault::DialsAnother, turns_that_are_stopped).await;
 }

@@ -190,7 +190,8 @@ fn a_gateway_killed_in_the_middle_of_a_turn_says_so() {
     killed_gateway(async {
         let world = World::on(Arc::clone(&folder)).await;
         let mut talk = Talk::watch(&world.gateway, session, Seq(0)).await;
-        assert!(talk.error().await.starts_with("The agent's process went away"));
+        let error = talk.error().await;
+        assert!(error.starts_with("The agent's process went away"), "{error}");
         assert_eq!(talk.done().await.reason, StopReason::Failed);
         talk.completed().await;
     });

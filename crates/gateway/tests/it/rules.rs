@@ -335,13 +335,17 @@ async fn a_projects_file_only_narrows_until_a_person_trusts_the_folder_as_it_is(
     let [denied] = decisions(&talk).try_into().unwrap();
     assert_eq!(rules_of(&denied), [by("deny Bash(rm:*) # No", Layer::Project)]);
 
-    let shown =
-        world.gateway.folder_files(&owner("ada"), "rules", &folder.display().to_string()).await.unwrap();
+    let shown = world
+        .gateway
+        .folder_files(&owner("ada"), "rules", &folder.display().to_string(), None)
+        .await
+        .unwrap();
     assert_eq!((shown.files.len(), shown.trust_id), (1, None));
     let trust = TrustFolder {
         agent: "rules".to_owned(),
         folder: shown.folder.clone(),
         digest: shown.digest.clone().unwrap(),
+        runner: None,
     };
     world.gateway.trust(&ada(), trust).await.unwrap();
     let before = asks(&talk);

@@ -35,6 +35,7 @@ async fn files_are_trusted_as_they_were_shown_and_no_longer_when_they_change() {
         agent: "actor".to_owned(),
         folder: left_out.folder.clone(),
         digest: left_out.digest.expect("it can be trusted"),
+        runner: None,
     };
     std::fs::write(&hooks, "two").unwrap();
     let refused = stage.gateway.trust(&ada(), wanted.clone()).await;

@@ -106,6 +106,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
         mcp_url: None,
         quota: Quota::default(),
         policy: PolicyConfig::default(),
+        own_runner: None,
     }
 }
 
@@ -292,8 +293,10 @@ impl Talk {
     }
 }
 
+/// One that ended and was not waited for yet does not run.
 pub(crate) fn is_running(pid: u32) -> bool {
-    PathBuf::from(format!("/proc/{pid}")).exists()
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z')))
 }
 
 pub(crate) async fn respond(

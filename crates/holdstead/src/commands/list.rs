@@ -39,6 +39,28 @@ pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The machines that run agents.
+pub(super) async fn runners(common: &Common) -> Result<(), Failure> {
+    let runners = connect(common)?.runners().await?.runners;
+    if common.json {
+        return print_json(&runners);
+    }
+    if runners.is_empty() {
+        println!(
+            "No machine that runs agents is connected. Make a token for one here, and start it there:\n  holdstead token \
+             --role runner --name NAME\n  holdstead runner --gateway URL"
+        );
+        return Ok(());
+    }
+    println!("{:<24} {:<8} CAN RUN", "NAME", "RUNS");
+    for runner in &runners {
+        let can: Vec<_> =
+            runner.agents.iter().filter(|agent| agent.installed).map(|agent| agent.name.as_str()).collect();
+        println!("{:<24} {:<8} {}", safe_line(&runner.name), runner.sessions, safe_line(&can.join(", ")));
+    }
+    Ok(())
+}
+
 /// Short ids are good for what was listed, so it is written down before it is printed.
 pub(super) fn remember(places: &Places, asks: &[Interaction]) -> Listed {
     let mut listed = Listed::read(places);

@@ -20,6 +20,7 @@ mod people;
 mod rehearse;
 mod rules;
 mod run;
+mod runner;
 mod serve;
 mod stop;
 mod token;
@@ -57,6 +58,8 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Run(flags) => run::run(common, &flags).await,
         Command::Attach { session } => attach::run(common, &session).await,
         Command::Stop => stop::run(common).await,
+        Command::Runner(flags) => runner::run(common, &flags).await,
+        Command::Runners => list::runners(common).await,
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
         Command::Pair(flags) => pair::run(common, &flags).await,

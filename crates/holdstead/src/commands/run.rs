@@ -36,7 +36,9 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
             background::start(common, &places).await?
         }
     };
-    let session = begin(&client, flags).await?;
+    // With a gateway elsewhere, this folder is on the machine that we are on.
+    let here = || common.url.as_ref().and_then(|_| places.runner_name());
+    let session = begin(&client, flags, flags.runner.clone().or_else(here)).await?;
     let link = open::link_to(&client, session).await?;
     if common.json {
         return print_json(&json!({ "url": client.url(), "session": session, "link": link }));
@@ -93,7 +95,7 @@ fn no_program(program: &str) -> Failure {
     Failure::NotDone(format!("`{program}` is no program that can be run here."))
 }
 
-async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
+async fn begin(client: &Http, flags: &RunFlags, runner: Option<String>) -> Result<SessionId, Failure> {
     let folder = std::env::current_dir().map_err(io("find this folder"))?;
     let open = OpenSession {
         cwd: Some(folder.to_string_lossy().into_owned()),
@@ -103,6 +105,7 @@ async fn begin(client: &Http, flags: &RunFlags) -> Result<SessionId, Failure> {
         max_turns: flags.max_turns,
         allowed_tools: flags.allowed_tools.clone(),
         program: flags.program.clone(),
+        runner,
         ..OpenSession::new(flags.agent.clone())
     };
     let session = client.open_session(open).await?.session_id;

@@ -74,6 +74,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
         quota: config.limits.quota(),
         policy,
+        own_runner: None,
     };
     let _claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
@@ -146,7 +147,7 @@ fn leave_terminal() {
 }
 
 /// Connections, agents and the journal all cost files, and the usual limit of a shell is far below what is allowed.
-fn take_all_files() {
+pub(super) fn take_all_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };

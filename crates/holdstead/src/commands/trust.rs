@@ -48,7 +48,8 @@ async fn trust(common: &Common, client: &Http, flags: &TrustFlags) -> Result<(),
         println!("Nothing was trusted.");
         return Ok(());
     }
-    let trust = client.trust(&TrustFolder { agent: files.agent, folder: files.folder, digest }).await?;
+    let trust =
+        client.trust(&TrustFolder { agent: files.agent, folder: files.folder, digest, runner: None }).await?;
     if common.json {
         return print_json(&trust);
     }

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a crate may depend only on those before it.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 11] = [
     "holdstead-protocol",
     "holdstead-client",
     "holdstead-core",
     "holdstead-store",
     "holdstead-agents",
+    "holdstead-runner",
     "holdstead-gateway",
     "holdstead-server",
     "holdstead",

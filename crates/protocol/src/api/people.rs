@@ -79,6 +79,24 @@ pub struct Agents {
     pub agents: Vec<HostedAgent>,
 }
 
+/// The machines that run a person's agents, as far as they are connected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Runners {
+    pub runners: Vec<ListedRunner>,
+}
+
+/// A machine that runs agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedRunner {
+    /// What a new session names it by.
+    pub name: String,
+    pub agents: Vec<HostedAgent>,
+    /// How many agents run there now.
+    pub sessions: usize,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostedAgent {

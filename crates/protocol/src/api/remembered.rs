@@ -126,4 +126,7 @@ pub struct TrustFolder {
     pub folder: String,
     /// Of the files that were shown: others are not trusted.
     pub digest: Digest,
+    /// The machine that has it, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<String>,
 }

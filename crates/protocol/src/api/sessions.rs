@@ -43,6 +43,9 @@ pub struct OpenSession {
     #[serde(default, skip_serializing_if = "Variables::is_empty")]
     #[schema(value_type = BTreeMap<String, VariableValue>)]
     pub variables: Variables,
+    /// The machine that is to run it, by its name. It may be left out where there is one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<String>,
 }
 
 impl OpenSession {
@@ -60,6 +63,7 @@ impl OpenSession {
             mcp_servers: Map::new(),
             program: None,
             variables: Variables::new(),
+            runner: None,
         }
     }
 }

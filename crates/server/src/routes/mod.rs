@@ -12,6 +12,7 @@ mod pairing;
 mod passkeys;
 mod presence;
 mod rules;
+mod runners;
 mod sessions;
 pub(crate) mod short;
 mod short_events;
@@ -133,6 +134,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(mcp::serve))
         .routes(routes!(meta::me))
         .routes(routes!(meta::agents))
+        .routes(routes!(runners::list))
+        .routes(routes!(runners::connect))
         .routes(routes!(meta::openapi))
         .routes(routes!(meta::healthz))
         .routes(routes!(meta::readyz))

@@ -32,6 +32,8 @@ pub(super) struct Folder {
     agent: String,
     /// A whole path.
     folder: String,
+    /// The machine that has it, where there are several.
+    runner: Option<String>,
 }
 
 /// What a folder brings for an agent, and whether it is trusted as it is.
@@ -42,8 +44,9 @@ pub(super) async fn folder(
     answerer: Answerer,
     folder: Result<Asked<Folder>, ApiError>,
 ) -> Result<Json<FolderFiles>, ApiError> {
-    let Asked(Folder { agent, folder }) = folder?;
-    Ok(Json(app.gateway.folder_files(&answerer.now()?.owner, &agent, &folder).await?))
+    let Asked(Folder { agent, folder, runner }) = folder?;
+    let owner = &answerer.now()?.owner;
+    Ok(Json(app.gateway.folder_files(owner, &agent, &folder, runner.as_deref()).await?))
 }
 
 /// Trusts a folder's own files as they were shown. Only a person may.

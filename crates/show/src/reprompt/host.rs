@@ -29,6 +29,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
         mcp_url: None,
         quota: Quota::default(),
         policy: PolicyConfig::default(),
+        own_runner: None,
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;

@@ -9,6 +9,7 @@ use reqwest::Method;
 const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
+const RUNNER: &str = "/v1/runner";
 /// Whoever has a screen may have these; agents have none.
 const FOR_ANY_SCREEN: [&str; 5] =
     ["/v1/tickets", "/v1/login-links", "/v1/pairings", "/v1/devices", "/v1/devices/{id}"];
@@ -81,7 +82,12 @@ impl Route {
     }
 
     pub(crate) fn is_socket(&self) -> bool {
-        self.path == SOCKET
+        self.path == SOCKET || self.is_for_runners()
+    }
+
+    /// Only a machine that runs agents dials in there.
+    pub(crate) fn is_for_runners(&self) -> bool {
+        self.path == RUNNER
     }
 
     /// Only an admin lets other machines in.
@@ -113,10 +119,12 @@ impl Route {
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
-        if self.is_for_admins() {
+        if self.is_for_admins() || self.is_for_runners() {
             callers.push(Caller::Person);
         }
-        if self.is_mcp() {
+        if self.is_for_runners() {
+            callers.extend([Caller::Viewer, Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
+        } else if self.is_mcp() {
             // Any agent may ask there, in its own session.
             callers.extend([Caller::Viewer, Caller::Revoked]);
         } else if FOR_ANY_SCREEN.contains(&self.path.as_str()) {
@@ -186,7 +194,7 @@ impl Wrong {
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Caller(Caller::Right) => "the right token",
-            Self::Caller(Caller::Person) => "no admin",
+            Self::Caller(Caller::Person) => "a person",
             Self::Caller(Caller::Nobody) => "none",
             Self::Caller(Caller::Cookie) => "in a cookie",
             Self::Caller(Caller::Unknown) => "unknown",

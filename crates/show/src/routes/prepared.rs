@@ -59,6 +59,7 @@ struct Tokens {
     admin: String,
     person: String,
     viewer: String,
+    runner: String,
     own_agent: String,
     other_agent: String,
     revoked: String,
@@ -77,6 +78,7 @@ impl Prepared {
             admin: gateway.own_token()?,
             person: ada,
             viewer: gateway.token("Vic", TokenFor::Viewer).await?,
+            runner: gateway.token("vm", TokenFor::Runner).await?,
             own_agent: gateway.token("own", TokenFor::Agent(&session.to_string())).await?,
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
@@ -88,7 +90,7 @@ impl Prepared {
         std::fs::write(folder.path().join(".claude/settings.json"), "{}")?;
         let found: FolderFiles = person.get(&folder_path(&folder)).await?;
         let digest = found.digest.ok_or("the folder cannot be trusted")?;
-        let trust = TrustFolder { agent: found.agent, folder: found.folder, digest };
+        let trust = TrustFolder { agent: found.agent, folder: found.folder, digest, runner: None };
         let link: LoginLink = person.post("/v1/login-links", &json!({})).await?;
         Ok(Self {
             person,
@@ -167,6 +169,7 @@ impl Prepared {
     fn token(&self, route: &Route, caller: Caller) -> Option<&str> {
         match caller {
             Caller::Right if route.is_for_admins() => Some(&self.tokens.admin),
+            Caller::Right if route.is_for_runners() => Some(&self.tokens.runner),
             Caller::Right | Caller::Person => Some(&self.tokens.person),
             Caller::Nobody | Caller::Cookie => None,
             Caller::Unknown => Some(UNKNOWN),

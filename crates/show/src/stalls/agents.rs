@@ -62,6 +62,7 @@ impl Agents {
             mcp_url: None,
             quota: Quota::default(),
             policy: PolicyConfig::default(),
+            own_runner: None,
         }
     }
 }

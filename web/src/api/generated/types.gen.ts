@@ -1209,6 +1209,21 @@ export type ListedRule = Rule & {
 };
 
 /**
+ * A machine that runs agents.
+ */
+export type ListedRunner = {
+    agents: Array<HostedAgent>;
+    /**
+     * What a new session names it by.
+     */
+    name: string;
+    /**
+     * How many agents run there now.
+     */
+    sessions: number;
+};
+
+/**
  * What a browser is given for the code of a link.
  */
 export type LoggedIn = {
@@ -1343,6 +1358,10 @@ export type OpenSession = {
      * The agent's program, in place of the configured one.
      */
     program?: string | null;
+    /**
+     * The machine that is to run it, by its name. It may be left out where there is one only.
+     */
+    runner?: string | null;
     systemPrompt?: string | null;
     title?: string | null;
     /**
@@ -1755,6 +1774,15 @@ export type RulesToRehearse = {
     text: string;
 };
 
+export type RunnerId = string;
+
+/**
+ * The machines that run a person's agents, as far as they are connected.
+ */
+export type Runners = {
+    runners: Array<ListedRunner>;
+};
+
 /**
  * A rule was saved under this id.
  */
@@ -1917,6 +1945,7 @@ export type SessionOpened = {
      * The agent's program, in place of the configured one.
      */
     program?: string | null;
+    runner?: RunnerId | null;
     systemPrompt?: string | null;
     title?: string | null;
     /**
@@ -2202,6 +2231,10 @@ export type TrustFolder = {
      */
     digest: Digest;
     folder: string;
+    /**
+     * The machine that has it, where there are several.
+     */
+    runner?: string | null;
 };
 
 export type TrustId = string;
@@ -3253,6 +3286,44 @@ export type RevokeRuleResponses = {
 
 export type RevokeRuleResponse = RevokeRuleResponses[keyof RevokeRuleResponses];
 
+export type ConnectRunnerData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/runner';
+};
+
+export type ConnectRunnerErrors = {
+    default: Problem;
+};
+
+export type ConnectRunnerError = ConnectRunnerErrors[keyof ConnectRunnerErrors];
+
+export type ConnectRunnerResponses = {
+    default: Problem;
+};
+
+export type ConnectRunnerResponse = ConnectRunnerResponses[keyof ConnectRunnerResponses];
+
+export type ListRunnersData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/runners';
+};
+
+export type ListRunnersErrors = {
+    default: Problem;
+};
+
+export type ListRunnersError = ListRunnersErrors[keyof ListRunnersErrors];
+
+export type ListRunnersResponses = {
+    200: Runners;
+};
+
+export type ListRunnersResponse = ListRunnersResponses[keyof ListRunnersResponses];
+
 export type SearchData = {
     body?: never;
     path?: never;
@@ -3623,6 +3694,10 @@ export type ShowFolderFilesData = {
          * A whole path.
          */
         folder: string;
+        /**
+         * The machine that has it, where there are several.
+         */
+        runner?: string;
     };
     url: '/v1/trusts/folder';
 };

@@ -1,5 +1,7 @@
 //! What a command would touch, as far as its words tell.
 
+use serde::{Deserialize, Serialize};
+
 /// A path as the command names it, from the folder it runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPath {
@@ -14,7 +16,7 @@ pub enum Access {
     Write,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Spelling {
     /// The very path.
     Literal,

@@ -14,7 +14,7 @@ const MATCHES: usize = 1_000;
 const ENTRIES: usize = 10_000;
 
 /// `None` where nobody can tell: then the call asks.
-pub(super) fn look_up(asked: &Asked, folder: &str) -> Option<Place> {
+pub(crate) fn look_up(asked: &Asked, folder: &str) -> Option<Place> {
     let folder = Path::new(folder);
     match asked.spelling {
         Spelling::Literal => Some(place(&follow(Path::new(&asked.path), LINKS)?, folder)),

@@ -1,0 +1,108 @@
+//! Run agents on this machine for a gateway elsewhere.
+
+use std::fs::{File, TryLockError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdstead_client::dial_runner;
+use holdstead_core::EndedBy;
+use holdstead_gateway::{Ended, Runner, Wire};
+
+use super::serve::{boxes, drivers, take_all_files, wait_for_signal};
+use crate::cli::{Common, RunnerFlags};
+use crate::config::Config;
+use crate::connect::VARIABLE;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::text::safe_line;
+
+/// How long it waits before it dials again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long agents may take to end when it does.
+const GOING: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    places.make()?;
+    let config = Config::load(common, &places)?;
+    let token = token(&places, flags)?;
+    let _lock = lock(&places)?;
+    take_all_files();
+    // What a process of an earlier runner was started with, which nobody needs any more.
+    drop(std::fs::remove_dir_all(places.launches()));
+    let runner = Arc::new(Runner::new(drivers(&places, &config, boxes(&places, &config))?));
+    let gateway = flags.gateway.trim_end_matches('/');
+    println!("This machine runs agents for {gateway}. Ctrl-C ends it, and them.");
+    let ended = tokio::select! {
+        ended = dial_for_ever(&runner, &places, gateway, &token) => Err(ended),
+        () = wait_for_signal() => Ok(()),
+    };
+    runner.kill_all(EndedBy::GatewayStopping);
+    drop(tokio::time::timeout(GOING, runner.all_gone()).await);
+    ended
+}
+
+/// Ends when it is refused for good.
+async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, token: &str) -> Failure {
+    let instance = uuid::Uuid::new_v4().to_string();
+    let mut pause = FIRST_PAUSE;
+    let mut told = None;
+    loop {
+        let why = match dial_runner(gateway, token).await {
+            Ok((send, receive)) => {
+                (pause, told) = (FIRST_PAUSE, None);
+                let welcomed = |name: &str| {
+                    println!("Connected to {gateway}, as {}.", safe_line(name));
+                    // `run` names this machine by it.
+                    if let Err(failure) = places.write_runner_name(name) {
+                        println!("! {failure}");
+                    }
+                };
+                let ended = runner.attend(&instance, gateway, Wire { send, receive }, welcomed).await;
+                if let Ended::Refused(why) = ended {
+                    return Failure::Usage(format!("{gateway} does not take this runner: {why}"));
+                }
+                ended.to_string()
+            }
+            Err(error) => error.to_string(),
+        };
+        if told.as_ref() != Some(&why) {
+            println!("Not connected to {gateway}: {why}. Agents go on; it tries again.");
+            told = Some(why);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn token(places: &Places, flags: &RunnerFlags) -> Result<String, Failure> {
+    let from_file = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| Failure::Io { what: format!("read {}", path.display()), source })?;
+        Ok(text.trim().to_owned())
+    };
+    if let Some(path) = &flags.token_file {
+        return from_file(path);
+    }
+    std::env::var(VARIABLE).ok().or_else(|| places.read_runner_token()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "A runner needs a token of its own. On the gateway's machine: holdstead token --role runner --name NAME. Then \
+             set {VARIABLE}, or name a file with --token-file."
+        ))
+    })
+}
+
+/// Two runners on one folder would share their agents' conversations.
+fn lock(places: &Places) -> Result<File, Failure> {
+    let path = places.runner_lock_file();
+    let io = |source| Failure::Io { what: format!("lock {}", path.display()), source };
+    let file = holdstead_store::owners_alone().create(true).truncate(false).open(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::Usage(
+            "A runner runs in this folder already. For a second one, name another: --dir DIR".to_owned(),
+        )),
+        Err(TryLockError::Error(source)) => Err(io(source)),
+    }
+}

@@ -1,0 +1,244 @@
+//! A runner on another machine, as the gateway sees it that speaks for its agents.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdstead_protocol::api::HostedAgent;
+use holdstead_protocol::{AgentSeq, Incarnation, InteractionId, SessionId};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, interval, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::runner::{Life, Runner, Unable};
+use crate::running::{Running, Snapshot};
+use crate::said::{AHEAD, Said};
+use crate::wire::{Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
+
+/// The way to it.
+#[derive(Debug)]
+pub(crate) struct Afar {
+    agents: Vec<HostedAgent>,
+    frames: mpsc::UnboundedSender<ToRunner>,
+    next: AtomicU64,
+    waiting: Arc<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Nothing, once nobody will answer.
+    answers: Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>,
+}
+
+impl Waiting {
+    fn answers(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Answer>>>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Afar {
+    pub(crate) fn agents(&self) -> &[HostedAgent] {
+        &self.agents
+    }
+
+    pub(crate) async fn ask(&self, question: Question) -> Result<Answer, Unable> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        match &mut *self.waiting.answers() {
+            Some(answers) => drop(answers.insert(id, answer)),
+            None => return Err(Unable::Away),
+        }
+        self.frames.send(ToRunner::Ask { id, question: Box::new(question) }).map_err(|_| Unable::Away)?;
+        answered.await.map_err(|_| Unable::Away)
+    }
+
+    pub(crate) fn forget(&self, session: SessionId, incarnation: Incarnation) {
+        // If it is not there now, it shows that life again when it is back, and is told then.
+        drop(self.frames.send(ToRunner::Forget { session, incarnation }));
+    }
+}
+
+/// A runner that has said hello and shown what it has.
+#[derive(Debug)]
+pub struct Arrived {
+    pub runner: Arc<Runner>,
+    /// Tells this process of it from another one.
+    pub instance: String,
+    wire: Wire,
+    frames: mpsc::UnboundedReceiver<ToRunner>,
+    waiting: Arc<Waiting>,
+    images: Images,
+}
+
+/// Why a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    #[error("the other side is gone")]
+    Gone,
+    #[error("nothing came from it for too long")]
+    Silent,
+    #[error("it sent something that is not understood: {0}")]
+    Confused(String),
+    #[error("it may not attach: {0}")]
+    Refused(String),
+    #[error("nobody needs it here any more")]
+    LetGo,
+}
+
+/// What goes to the images of its agents.
+#[derive(Debug, Default)]
+struct Images(HashMap<(SessionId, Incarnation), Image>);
+
+#[derive(Debug)]
+struct Image {
+    last: AgentSeq,
+    said: mpsc::Sender<Said>,
+    written: mpsc::UnboundedSender<Vec<InteractionId>>,
+}
+
+/// Listens until the runner is ready.
+pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
+    let (version, instance, agents) = match receive(&mut wire).await? {
+        FromRunner::Hello { version, instance, agents } => (version, instance, agents),
+        other => return Err(Ended::Confused(format!("a hello was expected, and this came: {other:?}"))),
+    };
+    if version != VERSION {
+        let why = format!(
+            "this runner speaks version {version} and the gateway {VERSION}: install the same Holdstead on both"
+        );
+        refuse(&wire, &why);
+        return Err(Ended::Refused(why));
+    }
+    let (sender, frames) = mpsc::unbounded_channel();
+    let waiting = Arc::new(Waiting { answers: Mutex::new(Some(HashMap::new())) });
+    let afar = Afar { agents, frames: sender, next: AtomicU64::new(0), waiting: Arc::clone(&waiting) };
+    let runner = Arc::new(Runner::afar(afar));
+    let mut arrived = Arrived { runner, instance, wire, frames, waiting, images: Images::default() };
+    loop {
+        match receive(&mut arrived.wire).await? {
+            FromRunner::Life(snapshot) => arrived.show(*snapshot),
+            FromRunner::Ready => return Ok(arrived),
+            FromRunner::Alive => {}
+            other => return Err(Ended::Confused(format!("it is not ready yet, and said: {other:?}"))),
+        }
+    }
+}
+
+impl Arrived {
+    /// It is not attached, for this reason.
+    pub fn refuse(self, why: &str) {
+        refuse(&self.wire, why);
+    }
+
+    /// Passes on what it says and is told, until the connection ends or nobody wants it any more.
+    pub async fn attend(mut self, name: &str, until: CancellationToken) -> Ended {
+        send(&self.wire, &ToRunner::Welcome { name: name.to_owned() });
+        let mut beat = interval(HEARTBEAT);
+        let mut heard = Instant::now();
+        let ended = loop {
+            tokio::select! {
+                () = until.cancelled() => break Ended::LetGo,
+                _ = beat.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        break Ended::Silent;
+                    }
+                    send(&self.wire, &ToRunner::Alive);
+                }
+                frame = self.frames.recv() => match frame {
+                    Some(frame) => send(&self.wire, &frame),
+                    None => break Ended::LetGo,
+                },
+                text = self.wire.receive.recv() => {
+                    let Some(text) = text else { break Ended::Gone };
+                    heard = Instant::now();
+                    let taken = match serde_json::from_str(&text) {
+                        Ok(frame) => self.take(frame),
+                        Err(error) => Err(Ended::Confused(error.to_string())),
+                    };
+                    if let Err(ended) = taken {
+                        break ended;
+                    }
+                }
+            }
+        };
+        // Whoever waits for an answer learns that none comes.
+        self.waiting.answers().take();
+        ended
+    }
+
+    fn take(&mut self, frame: FromRunner) -> Result<(), Ended> {
+        match frame {
+            FromRunner::Life(snapshot) => self.show(*snapshot),
+            FromRunner::Said { session, incarnation, said } => {
+                // Of a life that is over here it may go on for a moment.
+                let Some(image) = self.images.0.get_mut(&(session, incarnation)) else { return Ok(()) };
+                if said.number != image.last.next() {
+                    return Err(Ended::Confused(format!("{} came behind {}", said.number, image.last)));
+                }
+                image.last = said.number;
+                match image.said.try_send(*said) {
+                    Ok(()) => {}
+                    Err(mpsc::error::TrySendError::Closed(_)) => {
+                        self.images.0.remove(&(session, incarnation));
+                    }
+                    Err(mpsc::error::TrySendError::Full(_)) => {
+                        return Err(Ended::Confused("it did not wait to be heard".to_owned()));
+                    }
+                }
+            }
+            FromRunner::Written { session, incarnation, settlements } => {
+                if let Some(image) = self.images.0.get(&(session, incarnation)) {
+                    // If nobody speaks for it any more, nobody needs to know.
+                    drop(image.written.send(settlements));
+                }
+            }
+            FromRunner::Answer { id, answer } => {
+                let waits = self.waiting.answers().as_mut().and_then(|answers| answers.remove(&id));
+                if let Some(waits) = waits {
+                    // Whoever asked may have stopped waiting.
+                    drop(waits.send(answer));
+                }
+            }
+            FromRunner::Alive => {}
+            frame @ (FromRunner::Hello { .. } | FromRunner::Ready) => {
+                return Err(Ended::Confused(format!("it is connected already, and said: {frame:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A life that it has.
+    fn show(&mut self, snapshot: Snapshot) {
+        let (session, incarnation) = (snapshot.session, snapshot.incarnation);
+        // What it may say ahead of the journal, and what is in the snapshot.
+        let (said, heard) = mpsc::channel(AHEAD);
+        let (written, handed) = mpsc::unbounded_channel();
+        self.images.0.insert((session, incarnation), Image { last: snapshot.last(), said, written });
+        let Some(frames) = self.runner.frames() else { return };
+        let running = Running::image(snapshot, frames, heard, handed);
+        self.runner.lives().insert(session, Life::Running(Arc::new(running)));
+    }
+}
+
+impl Runner {
+    fn frames(&self) -> Option<mpsc::UnboundedSender<ToRunner>> {
+        self.link().map(|afar| afar.frames.clone())
+    }
+}
+
+async fn receive(wire: &mut Wire) -> Result<FromRunner, Ended> {
+    let text = timeout(SILENCE, wire.receive.recv()).await.map_err(|_| Ended::Silent)?.ok_or(Ended::Gone)?;
+    serde_json::from_str(&text).map_err(|error| Ended::Confused(error.to_string()))
+}
+
+fn refuse(wire: &Wire, why: &str) {
+    send(wire, &ToRunner::Refused { why: why.to_owned() });
+}
+
+fn send(wire: &Wire, frame: &ToRunner) {
+    match serde_json::to_string(frame) {
+        // If it is gone, its end follows.
+        Ok(text) => drop(wire.send.send(text)),
+        Err(error) => tracing::error!(%error, "something cannot be written for a runner"),
+    }
+}

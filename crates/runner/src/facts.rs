@@ -1,0 +1,105 @@
+//! What is true on the machine where agents run: rules are decided with it, and never here.
+
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use holdstead_protocol::Digest;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Where a project keeps its rules.
+pub const RULES_FILE: &str = ".holdstead/rules";
+/// The longest file that is read.
+pub const MAX_RULES: u64 = 64 * 1024;
+
+/// Whether an agent can work in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FolderIs {
+    There,
+    Missing,
+    /// It is Holdstead's own, or in it.
+    Private,
+}
+
+/// What rules need to know of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ground {
+    /// With nothing in it that leads elsewhere; as it was given, if it is not there.
+    pub folder: String,
+    pub home: Option<String>,
+    pub rules: RulesFile,
+}
+
+impl Ground {
+    /// Of a machine that nobody can ask now: no rules of the project, and no home.
+    pub fn unknown(cwd: &Path) -> Self {
+        Self { folder: cwd.display().to_string(), home: None, rules: RulesFile::None }
+    }
+}
+
+/// A project's own rules as they are now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum RulesFile {
+    None,
+    Text {
+        text: String,
+        digest: Digest,
+    },
+    /// It is there and cannot be read.
+    Wrong {
+        why: String,
+        digest: Option<Digest>,
+    },
+}
+
+/// Reads files.
+pub(crate) fn ground(cwd: &Path) -> Ground {
+    let folder = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    Ground {
+        rules: find_rules(&folder),
+        folder: folder.to_string_lossy().into_owned(),
+        home: std::env::var("HOME").ok(),
+    }
+}
+
+/// Follows no link: it could lead to a file that nobody showed.
+pub fn find_rules(folder: &Path) -> RulesFile {
+    let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned(), digest: None };
+    let path = folder.join(RULES_FILE);
+    let Some(parent) = path.parent() else { return RulesFile::None };
+    match parent.symlink_metadata() {
+        Err(_) => return RulesFile::None,
+        Ok(meta) if !meta.is_dir() => return wrong("`.holdstead` is no folder, or a link to one"),
+        Ok(_) => {}
+    }
+    match path.symlink_metadata() {
+        Err(_) => return RulesFile::None,
+        Ok(meta) if !meta.is_file() => return wrong("it is no file, or a link to one"),
+        Ok(meta) if meta.len() > MAX_RULES => return wrong("it is longer than 64 KB"),
+        Ok(_) => {}
+    }
+    // It may have become something else since: nothing that this waits for.
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let open = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&path);
+    let mut bytes = Vec::new();
+    match open.and_then(|file| file.take(MAX_RULES + 1).read_to_end(&mut bytes)) {
+        Err(error) => return wrong(&format!("it cannot be read: {error}")),
+        Ok(_) if bytes.len() as u64 > MAX_RULES => return wrong("it is longer than 64 KB"),
+        Ok(_) => {}
+    }
+    let digest = rules_digest(&bytes);
+    match String::from_utf8(bytes) {
+        Ok(text) => RulesFile::Text { text, digest },
+        Err(_) => wrong("it is not written in UTF-8"),
+    }
+}
+
+/// Names a file of rules as it is; also where there is none, by no bytes.
+pub fn rules_digest(bytes: &[u8]) -> Digest {
+    Digest::from_bytes(&Sha256::digest(bytes))
+}

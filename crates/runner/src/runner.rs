@@ -1,0 +1,363 @@
+//! The agents of one machine: their processes, what each said that the journal may not have yet, and what each was told.
+//!
+//! A session's task comes and goes; the process stays. Whoever speaks for the session next is given what was said behind
+//! the last number in the journal, and calls that have no reply yet.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdstead_agents::{Driver, FoundFiles, Launch, host};
+use holdstead_core::policy::{Asked, Place};
+use holdstead_protocol::api::HostedAgent;
+use holdstead_protocol::{Incarnation, SessionId};
+
+use crate::afar::Afar;
+use crate::facts::{self, FolderIs, Ground};
+use crate::places;
+use crate::running::{Running, Snapshot, Started, Tell};
+use crate::wire::{Answer, Question, ToStart, life};
+
+/// Every agent of a machine: this one, or another that is connected.
+#[derive(Debug)]
+pub struct Runner {
+    machine: Machine,
+    lives: Mutex<HashMap<SessionId, Life>>,
+}
+
+#[derive(Debug)]
+enum Machine {
+    Here(Vec<Arc<dyn Driver>>),
+    Afar(Afar),
+}
+
+#[derive(Debug, Clone)]
+pub enum Life {
+    /// Somebody is starting it.
+    Starting,
+    Running(Arc<Running>),
+}
+
+/// Why a machine did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unable {
+    #[error("the machine that runs this agent is not connected now: it goes on when that is back")]
+    Away,
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("process {pid} of an earlier life of the agent would not end: end it, then send a message")]
+    StillAlive { pid: u32 },
+}
+
+impl Runner {
+    /// This machine.
+    pub fn new(drivers: Vec<Arc<dyn Driver>>) -> Self {
+        Self { machine: Machine::Here(drivers), lives: Mutex::default() }
+    }
+
+    pub(crate) fn afar(afar: Afar) -> Self {
+        Self { machine: Machine::Afar(afar), lives: Mutex::default() }
+    }
+
+    /// The kinds of agents of this machine.
+    pub fn drivers(&self) -> &[Arc<dyn Driver>] {
+        match &self.machine {
+            Machine::Here(drivers) => drivers,
+            Machine::Afar(_) => &[],
+        }
+    }
+
+    /// Its agents go when this process does.
+    pub const fn is_here(&self) -> bool {
+        matches!(self.machine, Machine::Here(_))
+    }
+
+    /// The agents that it can run, and what each needs there.
+    pub fn agents(&self) -> Vec<HostedAgent> {
+        match &self.machine {
+            Machine::Here(drivers) => drivers.iter().map(|driver| hosted(driver.as_ref())).collect(),
+            Machine::Afar(afar) => afar.agents().to_vec(),
+        }
+    }
+
+    pub(crate) fn lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
+        self.lives.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sessions whose agents run there now.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        self.lives().keys().copied().collect()
+    }
+
+    /// The agent of this session, if it runs there.
+    pub fn find(&self, session: SessionId) -> Option<Life> {
+        self.lives().get(&session).cloned()
+    }
+
+    pub(crate) fn running(&self, session: SessionId, incarnation: Incarnation) -> Option<Arc<Running>> {
+        match self.find(session)? {
+            Life::Running(running) if running.incarnation == incarnation => Some(running),
+            Life::Running(_) | Life::Starting => None,
+        }
+    }
+
+    /// The life of this session's agent that can be told something: it runs, and nobody has ended it.
+    pub fn listening(&self, session: SessionId) -> Option<Incarnation> {
+        match self.lives().get(&session)? {
+            Life::Starting => None,
+            Life::Running(running) => running.ended_by().is_none().then_some(running.incarnation),
+        }
+    }
+
+    /// A place for a process. `None` while another one has it.
+    pub fn reserve(self: &Arc<Self>, session: SessionId) -> Option<Reserved> {
+        let mut lives = self.lives();
+        if lives.contains_key(&session) {
+            return None;
+        }
+        lives.insert(session, Life::Starting);
+        Some(Reserved { runner: Arc::clone(self), session })
+    }
+
+    /// It is gone, and the journal knows. If it is not gone, it goes now.
+    pub fn forget(&self, session: SessionId, incarnation: Incarnation) {
+        let mut lives = self.lives();
+        if let Some(Life::Running(running)) = lives.get(&session)
+            && running.incarnation == incarnation
+        {
+            lives.remove(&session);
+        }
+        drop(lives);
+        if let Machine::Afar(afar) = &self.machine {
+            afar.forget(session, incarnation);
+        }
+    }
+
+    /// Returns when every process that was killed has ended.
+    pub async fn all_gone(&self) {
+        let running: Vec<_> = self.lives().values().cloned().collect();
+        for life in running {
+            if let Life::Running(running) = life {
+                running.ended().await;
+            }
+        }
+    }
+
+    /// Kills all that runs here.
+    pub fn kill_all(&self, why: holdstead_core::EndedBy) {
+        for life in self.lives().values() {
+            if let Life::Running(running) = life {
+                running.tell(Tell::Kill { why });
+            }
+        }
+    }
+
+    pub(crate) fn snapshots(&self) -> Vec<Snapshot> {
+        let lives = self.lives();
+        let running = lives.iter().filter_map(|(session, life)| match life {
+            Life::Starting => None,
+            Life::Running(running) => Some(running.snapshot(*session)),
+        });
+        running.collect()
+    }
+
+    pub(crate) const fn link(&self) -> Option<&Afar> {
+        match &self.machine {
+            Machine::Here(_) => None,
+            Machine::Afar(afar) => Some(afar),
+        }
+    }
+
+    async fn ask(self: &Arc<Self>, question: Question) -> Result<Answer, Unable> {
+        match &self.machine {
+            Machine::Here(_) => Ok(self.answer(question).await),
+            Machine::Afar(afar) => afar.ask(question).await,
+        }
+    }
+
+    /// Whether this agent can work in this folder.
+    pub async fn folder(self: &Arc<Self>, agent: &str, cwd: &str) -> Result<FolderIs, Unable> {
+        match self.ask(Question::Folder { agent: agent.to_owned(), cwd: cwd.to_owned() }).await? {
+            Answer::Folder(folder) => Ok(folder),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What a folder brings for an agent.
+    pub async fn files(self: &Arc<Self>, agent: &str, cwd: &Path) -> Result<Option<FoundFiles>, Unable> {
+        let cwd = cwd.to_string_lossy().into_owned();
+        match self.ask(Question::Files { agent: agent.to_owned(), cwd }).await? {
+            Answer::Files(files) => Ok(files),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What rules need to know of a folder.
+    pub async fn ground(self: &Arc<Self>, cwd: &Path) -> Result<Ground, Unable> {
+        match self.ask(Question::Ground { cwd: cwd.to_string_lossy().into_owned() }).await? {
+            Answer::Ground(ground) => Ok(ground),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Where these paths lead.
+    pub async fn places(
+        self: &Arc<Self>,
+        folder: &str,
+        asked: Vec<Asked>,
+    ) -> Result<Vec<Option<Place>>, Unable> {
+        let count = asked.len();
+        match self.ask(Question::Places { folder: folder.to_owned(), asked }).await? {
+            Answer::Places(places) if places.len() == count => Ok(places),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Makes sure that nothing is left of an earlier life.
+    pub async fn end(
+        self: &Arc<Self>,
+        session: SessionId,
+        incarnation: Incarnation,
+        pid: Option<u32>,
+    ) -> Result<(), Unable> {
+        match self.ask(Question::End { session, incarnation, pid }).await? {
+            Answer::Ended => Ok(()),
+            Answer::StillAlive(pid) => Err(Unable::StillAlive { pid }),
+            other => Err(confused(&other)),
+        }
+    }
+
+    fn driver(&self, name: &str) -> Option<Arc<dyn Driver>> {
+        match &self.machine {
+            Machine::Here(drivers) => drivers.iter().find(|driver| driver.name() == name).cloned(),
+            Machine::Afar(_) => None,
+        }
+    }
+
+    /// Looks, or does what was asked, on this machine.
+    pub(crate) async fn answer(self: &Arc<Self>, question: Question) -> Answer {
+        match question {
+            Question::Folder { agent, cwd } => {
+                let driver = self.driver(&agent);
+                let look = move || match Path::new(&cwd) {
+                    path if !path.is_dir() => FolderIs::Missing,
+                    path if driver.is_some_and(|driver| driver.is_private(path)) => FolderIs::Private,
+                    _ => FolderIs::There,
+                };
+                Answer::Folder(tokio::task::spawn_blocking(look).await.unwrap_or(FolderIs::Missing))
+            }
+            Question::Files { agent, cwd } => {
+                // If it fails, nothing is trusted.
+                let look = self.driver(&agent).map(|driver| {
+                    tokio::task::spawn_blocking(move || driver.project_files(&PathBuf::from(cwd)))
+                });
+                Answer::Files(match look {
+                    Some(look) => look.await.ok().flatten(),
+                    None => None,
+                })
+            }
+            Question::Ground { cwd } => {
+                let cwd = PathBuf::from(cwd);
+                let unknown = Ground::unknown(&cwd);
+                let look = tokio::task::spawn_blocking(move || facts::ground(&cwd));
+                Answer::Ground(look.await.unwrap_or(unknown))
+            }
+            Question::Places { folder, asked } => {
+                let nobody_knows = vec![None; asked.len()];
+                let look = move || asked.iter().map(|asked| places::look_up(asked, &folder)).collect();
+                Answer::Places(tokio::task::spawn_blocking(look).await.unwrap_or(nobody_knows))
+            }
+            Question::Start(start) => match self.reserve(start.session) {
+                Some(place) => match place.fill(*start).await {
+                    Ok(()) => Answer::Started,
+                    Err(why) => Answer::NotStarted(why),
+                },
+                None => Answer::NotStarted("another process of this session is here already".to_owned()),
+            },
+            Question::End { session, incarnation, pid } => self.see_gone(session, incarnation, pid).await,
+        }
+    }
+
+    async fn see_gone(&self, session: SessionId, incarnation: Incarnation, pid: Option<u32>) -> Answer {
+        match self.find(session) {
+            // Whoever starts it does not know yet that nobody wants it.
+            Some(Life::Starting) => return Answer::StillAlive(pid.unwrap_or_default()),
+            Some(Life::Running(running)) if running.incarnation == incarnation => {
+                running.tell(Tell::Kill { why: holdstead_core::EndedBy::Itself });
+                self.forget(session, incarnation);
+            }
+            Some(Life::Running(_)) | None => {}
+        }
+        let life = life(session, incarnation);
+        // Nobody wrote down the number of a process that was only being started.
+        let found = move || pid.or_else(|| host::find(&life)).filter(|pid| !host::end(*pid, &life));
+        match tokio::task::spawn_blocking(found).await.unwrap_or(pid) {
+            Some(pid) => Answer::StillAlive(pid),
+            None => Answer::Ended,
+        }
+    }
+}
+
+fn hosted(driver: &dyn Driver) -> HostedAgent {
+    let missing = driver.program().filter(|program| program.find().is_none());
+    HostedAgent {
+        name: driver.name().to_owned(),
+        installed: missing.is_none(),
+        missing: missing.map(|program| program.missing()),
+    }
+}
+
+/// It answered another question.
+fn confused(answer: &Answer) -> Unable {
+    tracing::error!(?answer, "a runner gave an answer to something else");
+    Unable::Away
+}
+
+/// Where a process will be. Given up when it is dropped before that.
+#[derive(Debug)]
+pub struct Reserved {
+    runner: Arc<Runner>,
+    session: SessionId,
+}
+
+impl Reserved {
+    /// Starts it there.
+    pub async fn start(
+        self,
+        incarnation: Incarnation,
+        agent: &str,
+        launch: Launch,
+        started: Started,
+    ) -> Result<(), Unable> {
+        let start = ToStart { session: self.session, incarnation, agent: agent.to_owned(), launch, started };
+        let afar = match &self.runner.machine {
+            Machine::Here(_) => return self.fill(start).await.map_err(Unable::NotStarted),
+            Machine::Afar(afar) => afar,
+        };
+        match afar.ask(Question::Start(Box::new(start))).await? {
+            // It was shown before this answer.
+            Answer::Started => Ok(()),
+            Answer::NotStarted(why) => Err(Unable::NotStarted(why)),
+            other => Err(confused(&other)),
+        }
+    }
+
+    async fn fill(&self, start: ToStart) -> Result<(), String> {
+        let Some(driver) = self.runner.driver(&start.agent) else {
+            return Err(format!("there is no agent called `{}` on this machine", start.agent));
+        };
+        let agent = driver.start(start.launch).await.map_err(|error| error.to_string())?;
+        let running = Running::new(start.incarnation, driver.capabilities(), agent, start.started);
+        self.runner.lives().insert(self.session, Life::Running(Arc::new(running)));
+        Ok(())
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut lives = self.runner.lives();
+        if let Some(Life::Starting) = lives.get(&self.session) {
+            lives.remove(&self.session);
+        }
+    }
+}

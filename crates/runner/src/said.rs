@@ -1,0 +1,312 @@
+//! What an agent said in one life, numbered, until the journal has it and it has its reply.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdstead_agents::{AgentEvent, AgentExit};
+use holdstead_protocol::{AgentSeq, MessageId, ToolCallId, TurnId};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+
+/// So much is listened to ahead of the journal, where somebody listens from afar.
+pub(crate) const AHEAD: usize = 256;
+
+/// Something that an agent said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Said {
+    pub number: AgentSeq,
+    #[serde(with = "age")]
+    pub at: Instant,
+    /// The turn in which it was said.
+    pub turn: Option<TurnId>,
+    /// The message of the model's that its words belong to.
+    pub message: MessageId,
+    /// Which message made the call that it is about, and of which tool.
+    pub made_by: Option<(MessageId, String)>,
+    pub event: Arc<AgentEvent>,
+}
+
+#[derive(Debug)]
+pub struct SaidByAgent {
+    source: tokio::sync::Mutex<Source>,
+    kept: Mutex<Kept>,
+    /// Told when there is less that the journal may not have.
+    room: Notify,
+}
+
+/// Where it is heard.
+#[derive(Debug)]
+enum Source {
+    Agent(mpsc::Receiver<AgentEvent>),
+    /// From the machine that has the agent, which numbers it.
+    Afar(mpsc::Receiver<Said>),
+}
+
+/// What is kept of it; also what whoever takes it up from afar begins with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    last: AgentSeq,
+    /// With this it ended its last turn: whatever it waited for before is over.
+    turn_done: AgentSeq,
+    ended: bool,
+    /// What the journal may not have.
+    #[serde(with = "in_order")]
+    untaken: BTreeMap<AgentSeq, Said>,
+    /// What it waits for a reply to, also when the journal has it.
+    #[serde(with = "in_order")]
+    unreplied: BTreeMap<AgentSeq, Said>,
+    /// The calls of this turn that it asked about in this life.
+    asked: HashSet<ToolCallId>,
+    turn: Option<TurnId>,
+    message: MessageId,
+    made_by: HashMap<ToolCallId, (MessageId, String)>,
+}
+
+impl SaidByAgent {
+    /// Of an agent that goes on with this turn.
+    pub fn new(events: mpsc::Receiver<AgentEvent>, turn: Option<TurnId>) -> Self {
+        let kept = Kept {
+            last: AgentSeq::START,
+            turn_done: AgentSeq::START,
+            ended: false,
+            untaken: BTreeMap::new(),
+            unreplied: BTreeMap::new(),
+            asked: HashSet::new(),
+            turn,
+            message: MessageId::generate(),
+            made_by: HashMap::new(),
+        };
+        Self::from(Source::Agent(events), kept)
+    }
+
+    /// Of an agent that runs elsewhere.
+    pub(crate) fn afar(said: mpsc::Receiver<Said>, kept: Kept) -> Self {
+        Self::from(Source::Afar(said), kept)
+    }
+
+    fn from(source: Source, kept: Kept) -> Self {
+        Self { source: tokio::sync::Mutex::new(source), kept: Mutex::new(kept), room: Notify::new() }
+    }
+
+    pub(crate) fn snapshot(&self) -> Kept {
+        self.kept().clone()
+    }
+
+    /// Returns when not too much is kept to listen to more.
+    pub(crate) async fn room(&self) {
+        loop {
+            let told = self.room.notified();
+            if self.kept().untaken.len() < AHEAD {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn behind(&self, after: AgentSeq) -> Option<Said> {
+        self.kept().untaken.range(after.next()..).next().map(|(_, said)| said.clone())
+    }
+
+    /// The first behind this number. It is not listened to before somebody wants to know.
+    pub(crate) async fn next(&self, after: AgentSeq) -> Said {
+        if let Some(said) = self.behind(after) {
+            return said;
+        }
+        let mut source = self.source.lock().await;
+        // Somebody else may have listened meanwhile.
+        if let Some(said) = self.behind(after) {
+            return said;
+        }
+        if self.kept().ended {
+            return std::future::pending().await;
+        }
+        match &mut *source {
+            Source::Agent(events) => {
+                let gone =
+                    || AgentEvent::Exited(AgentExit { parked: false, code: None, stderr: String::new() });
+                let event = events.recv().await.unwrap_or_else(gone);
+                self.kept().number(event)
+            }
+            Source::Afar(heard) => match heard.recv().await {
+                Some(said) => {
+                    self.kept().keep(said.clone());
+                    said
+                }
+                // Nobody hears it here any more. That is no end of the agent's.
+                None => std::future::pending().await,
+            },
+        }
+    }
+
+    /// The journal has all of it up to this number.
+    pub fn taken(&self, upto: AgentSeq) {
+        let mut kept = self.kept();
+        kept.untaken = kept.untaken.split_off(&upto.next());
+        drop(kept);
+        self.room.notify_one();
+    }
+
+    /// Nothing came of it that the journal would have: whoever comes next need not hear it.
+    pub fn came_to_nothing(&self, number: AgentSeq) {
+        self.kept().untaken.remove(&number);
+        self.room.notify_one();
+    }
+
+    /// What the journal has up to this number and it has no reply to, in its order.
+    pub fn unreplied(&self, upto: AgentSeq) -> Vec<Said> {
+        let kept = self.kept();
+        let over = if kept.turn_done <= upto { kept.turn_done } else { AgentSeq::START };
+        kept.unreplied
+            .range(over..)
+            .take_while(|(number, _)| **number <= upto)
+            .map(|(_, said)| said.clone())
+            .collect()
+    }
+
+    /// It has its reply. What it had said, if it had none before.
+    pub(crate) fn replied(&self, number: AgentSeq) -> Option<Said> {
+        self.kept().unreplied.remove(&number)
+    }
+
+    pub fn asked(&self, call: &ToolCallId) -> bool {
+        self.kept().asked.contains(call)
+    }
+
+    pub(crate) fn begins(&self, turn: TurnId) {
+        let mut kept = self.kept();
+        kept.turn = Some(turn);
+        kept.message = MessageId::generate();
+    }
+
+    pub(crate) fn turn_done(&self, number: AgentSeq) {
+        let mut kept = self.kept();
+        kept.unreplied = kept.unreplied.split_off(&number);
+        kept.asked.clear();
+    }
+}
+
+impl Kept {
+    pub(crate) const fn last(&self) -> AgentSeq {
+        self.last
+    }
+
+    fn number(&mut self, event: AgentEvent) -> Said {
+        let about = match &event {
+            AgentEvent::ToolCallEnd { tool_call_id, .. } => Some(tool_call_id),
+            AgentEvent::Ask(ask) => Some(&ask.tool_call_id),
+            AgentEvent::ToolCallStart { .. }
+            | AgentEvent::MessageEnd
+            | AgentEvent::TurnEnding
+            | AgentEvent::TurnDone { .. }
+            | AgentEvent::Exited(_)
+            | AgentEvent::Ready { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::ToolCallDelta { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::AskWithdrawn { .. }
+            | AgentEvent::Acknowledged { .. }
+            | AgentEvent::NotRun { .. }
+            | AgentEvent::RanOther { .. }
+            | AgentEvent::CannotPark { .. }
+            | AgentEvent::Forgotten
+            | AgentEvent::Error { .. } => None,
+        };
+        let said = Said {
+            number: self.last.next(),
+            at: Instant::now(),
+            turn: self.turn,
+            message: self.message,
+            made_by: about.and_then(|call| self.made_by.get(call).cloned()),
+            event: Arc::new(event),
+        };
+        self.keep(said.clone());
+        said
+    }
+
+    fn keep(&mut self, said: Said) {
+        self.last = said.number;
+        let mut waits = false;
+        match &*said.event {
+            AgentEvent::MessageEnd => self.message = MessageId::generate(),
+            AgentEvent::ToolCallStart { tool_call_id, tool_name, .. } => {
+                self.made_by.insert(tool_call_id.clone(), (said.message, tool_name.clone()));
+            }
+            AgentEvent::Ask(ask) => {
+                self.asked.insert(ask.tool_call_id.clone());
+                waits = true;
+            }
+            AgentEvent::TurnEnding => waits = true,
+            AgentEvent::TurnDone { .. } => {
+                self.made_by.clear();
+                self.turn_done = said.number;
+                self.turn = None;
+            }
+            AgentEvent::Exited(_) => self.ended = true,
+            AgentEvent::ToolCallEnd { .. }
+            | AgentEvent::Ready { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::ToolCallDelta { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::AskWithdrawn { .. }
+            | AgentEvent::Acknowledged { .. }
+            | AgentEvent::NotRun { .. }
+            | AgentEvent::RanOther { .. }
+            | AgentEvent::CannotPark { .. }
+            | AgentEvent::Forgotten
+            | AgentEvent::Error { .. } => {}
+        }
+        if waits {
+            self.unreplied.insert(said.number, said.clone());
+        }
+        self.untaken.insert(said.number, said);
+    }
+}
+
+/// Each has its number.
+mod in_order {
+    use std::collections::BTreeMap;
+
+    use holdstead_protocol::AgentSeq;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::Said;
+
+    pub(super) fn serialize<S: Serializer>(
+        said: &BTreeMap<AgentSeq, Said>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(said.values())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<AgentSeq, Said>, D::Error> {
+        let said = Vec::<Said>::deserialize(deserializer)?;
+        Ok(said.into_iter().map(|said| (said.number, said)).collect())
+    }
+}
+
+/// A moment of this machine is another one's so long ago.
+mod age {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use tokio::time::Instant;
+
+    pub(super) fn serialize<S: Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
+        u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Instant, D::Error> {
+        let age = Duration::from_millis(u64::deserialize(deserializer)?);
+        let now = Instant::now();
+        Ok(now.checked_sub(age).unwrap_or(now))
+    }
+}

@@ -1,0 +1,224 @@
+//! The real Claude Code on a machine of its own: its gateway is killed, its network is cut, the runner is killed.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdstead_protocol::api::{Interaction, Runners};
+use holdstead_protocol::{EventBody, ProcessChange, ResponseDraft};
+use holdstead_scripted_model::{Script, call, say};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::claude::{Scene, Stage};
+use crate::gateway_process::TokenFor;
+use crate::processes;
+use crate::{Result, ensure};
+
+const NAME: &str = "laptop";
+const MARKS: &str = "marks.txt";
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a call runs: long enough for what is killed meanwhile to be back.
+const RUNS: u64 = 6;
+
+pub(crate) async fn show() -> Result<String> {
+    let seconds = std::env::args().nth(3).map_or(Ok(120), |text| text.parse())?;
+    let begin = Instant::now();
+    let mut stage = Stage::new("1h").await?;
+    let cable = Cable::to(stage.gateway.url.trim_start_matches("http://").parse()?).await?;
+    let token = stage.gateway.token(NAME, TokenFor::Runner).await?;
+    let folder = TempDir::new_in(stage.home())?;
+    let mut runner = start(&stage, &cable, &token, folder.path())?;
+    connected(&stage).await?;
+
+    let scene = play(&stage, "killed-gateway").await?;
+    approve(&stage, &scene).await?;
+    until_it_runs(&scene).await?;
+    stage.gateway.kill_now().await?;
+    ensure!(agents(&stage, &runner)? > 0, "the agent went with the gateway");
+    stage.gateway.serve_again().await?;
+    stage.person.ready().await?;
+    stage.person.done(&scene.session).await?;
+    finished(&stage, &scene, 1).await?;
+    println!("kill -9 of the gateway while a call ran: the turn went on and ended, in the same process");
+
+    let scene = play(&stage, "cut-while-it-runs").await?;
+    let waiting = play(&stage, "cut-while-it-waits").await?;
+    let ask = asked(&stage, &waiting).await?;
+    approve(&stage, &scene).await?;
+    until_it_runs(&scene).await?;
+    cable.cut();
+    stage.person.win(&ask, yes()).await?;
+    let cut = Instant::now();
+    sleep(Duration::from_secs(seconds)).await;
+    ensure!(agents(&stage, &runner)? > 0, "the agents went with the network");
+    ensure!(marks(&waiting)?.is_empty(), "something ran that the machine was never told of");
+    cable.mend();
+    let mended = Instant::now();
+    stage.person.done(&waiting.session).await?;
+    let after = mended.elapsed();
+    finished(&stage, &waiting, 1).await?;
+    stage.person.done(&scene.session).await?;
+    finished(&stage, &scene, 1).await?;
+    println!(
+        "no network for {:.0} s, answered meanwhile: the answer arrived and its call was over {:.1} s after the network \
+         was back (the call takes {RUNS} s); a turn that ran went on; both in the same process",
+        cut.elapsed().as_secs_f64() - after.as_secs_f64(),
+        after.as_secs_f64()
+    );
+
+    let scene = play(&stage, "killed-runner").await?;
+    let ask = asked(&stage, &scene).await?;
+    runner.kill().await?;
+    for _ in 0..100 {
+        if agents(&stage, &runner)? == 0 {
+            break;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    ensure!(agents(&stage, &runner)? == 0, "agents outlived their runner");
+    stage.person.win(&ask, yes()).await?;
+    let mut runner = start(&stage, &cable, &token, folder.path())?;
+    stage.person.done(&scene.session).await?;
+    finished(&stage, &scene, 2).await?;
+    println!(
+        "kill -9 of the runner while a person was asked: answered, started again, told in its second process"
+    );
+
+    runner.kill().await?;
+    stage.stop().await?;
+    println!("took {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(format!(
+        "4 of 4 answers reached the real Claude Code on its own machine, each call ran once: gateway killed, network cut for \
+         {seconds} s, runner killed; turns went on through the first two"
+    ))
+}
+
+fn yes() -> ResponseDraft {
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
+}
+
+fn start(stage: &Stage, cable: &Cable, token: &str, folder: &Path) -> Result<Child> {
+    let mut command = stage.gateway.command_here("runner")?;
+    command.arg("--dir").arg(folder).args(["--gateway", &format!("http://{}", cable.address)]);
+    let log = std::fs::File::options().create(true).append(true).open(folder.join("log.txt"))?;
+    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    Ok(command.kill_on_drop(true).spawn()?)
+}
+
+async fn connected(stage: &Stage) -> Result<()> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        let listed: Runners = stage.person.get("/v1/runners").await?;
+        if listed.runners.iter().any(|runner| runner.name == NAME) {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Err("the runner never connected".into())
+}
+
+async fn play(stage: &Stage, name: &str) -> Result<Scene> {
+    let command = format!("echo begun >> {MARKS}; sleep {RUNS}; echo done >> {MARKS}; echo {name} is done");
+    let run = call("Bash", json!({"command": command, "description": "Leaves marks"}));
+    let script = Script::new().reply([say("I need a person."), run]).reply([say("That was it.")]);
+    let folder = stage.home().join("projects").join(name);
+    std::fs::create_dir_all(&folder)?;
+    let open = json!({ "agent": "claude", "cwd": folder, "title": name, "runner": NAME });
+    stage.open(name, &open, script).await
+}
+
+async fn asked(stage: &Stage, scene: &Scene) -> Result<Interaction> {
+    stage.person.open_asks(&scene.session, 1).await?.pop().ok_or_else(|| "no ask is open".into())
+}
+
+async fn approve(stage: &Stage, scene: &Scene) -> Result<()> {
+    let ask = asked(stage, scene).await?;
+    stage.person.win(&ask, yes()).await?;
+    Ok(())
+}
+
+fn marks(scene: &Scene) -> Result<String> {
+    match std::fs::read_to_string(scene.folder.join(MARKS)) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn until_it_runs(scene: &Scene) -> Result<()> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if marks(scene)?.contains("begun") {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    Err(format!("the call of {} never ran", scene.name).into())
+}
+
+/// Its call ran once, its model was told so, and it had so many processes.
+async fn finished(stage: &Stage, scene: &Scene, processes: usize) -> Result<()> {
+    let marks = marks(scene)?;
+    ensure!(marks == "begun\ndone\n", "the call of {} left {marks:?}", scene.name);
+    let told = format!("{:?}", stage.told(&scene.name));
+    ensure!(told.contains(&format!("{} is done", scene.name)), "its model was told {told}");
+    let events = stage.person.journal(&scene.session).await?;
+    let starts = |body: &EventBody| matches!(body, EventBody::SessionStatus(status) if matches!(status.process(), Some(ProcessChange::Began { .. })));
+    let started = events.iter().filter(|event| starts(&event.body)).count();
+    ensure!(started == processes, "{} had {started} processes, and not {processes}", scene.name);
+    Ok(())
+}
+
+/// What the runner started.
+fn agents(stage: &Stage, runner: &Child) -> Result<usize> {
+    let ours = [stage.gateway.pid(), runner.id()];
+    let all = processes::with_home(stage.home())?;
+    Ok(all.iter().filter(|process| !ours.contains(&Some(process.pid))).count())
+}
+
+/// The way from the runner to the gateway, which can be cut.
+struct Cable {
+    address: SocketAddr,
+    whole: Arc<watch::Sender<bool>>,
+}
+
+impl Cable {
+    async fn to(gateway: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let whole = Arc::new(watch::Sender::new(true));
+        let state = Arc::clone(&whole);
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut cut = state.subscribe();
+                tokio::spawn(async move {
+                    if !*cut.borrow() {
+                        return;
+                    }
+                    let Ok(mut far) = TcpStream::connect(gateway).await else { return };
+                    tokio::select! {
+                        // Either side may end it.
+                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                        _ = cut.wait_for(|whole| !whole) => {}
+                    }
+                });
+            }
+        });
+        Ok(Self { address, whole })
+    }
+
+    fn cut(&self) {
+        self.whole.send_replace(false);
+    }
+
+    fn mend(&self) {
+        self.whole.send_replace(true);
+    }
+}
