@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Gateway;
-use crate::session::SessionHandle;
 use crate::hints::{Arrived, Heard, Hint, Hints, Notice, Notify, Outbox};
+use crate::session::SessionHandle;
 
 /// How often a node renews, and compares what it follows with the journal.
 const RENEW: Duration = Duration::from_secs(2);

@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::node::Node;
 use crate::session::{SessionHandle, SessionTask};
 use crate::{Gateway, GatewayError};
 
