@@ -43,8 +43,14 @@ pub(crate) struct Scene {
 impl Stage {
     /// `hold` is how long an agent is kept waiting before it is parked.
     pub(crate) async fn new(hold: &str) -> Result<Self> {
+        Self::reached_at(hold, "").await
+    }
+
+    /// The same, also reached under this name.
+    pub(crate) async fn reached_at(hold: &str, name: &str) -> Result<Self> {
         let (program, model, home) = (claude()?, Model::start().await?, TempDir::new()?);
         let mut variables = variables(home.path(), &model, &program, hold)?;
+        variables.push(("HOLDSTEAD_ALLOWED_HOSTS", name.to_owned()));
         variables.push(("TMPDIR", home.path().display().to_string()));
         let gateway = GatewayProcess::serve_in(Environment::Only(variables)).await?;
         let person = gateway.person()?;

@@ -30,8 +30,10 @@ const RUNS: u64 = 6;
 pub(crate) async fn show() -> Result<String> {
     let seconds = std::env::args().nth(3).map_or(Ok(120), |text| text.parse())?;
     let begin = Instant::now();
-    let mut stage = Stage::new("1h").await?;
-    let cable = Cable::to(stage.gateway.url.trim_start_matches("http://").parse()?).await?;
+    let cable = Cable::new().await?;
+    let mut stage = Stage::reached_at("1h", &cable.address.to_string()).await?;
+    let gateway = stage.gateway.url.trim_start_matches("http://").parse()?;
+    cable.lead_to(gateway);
     let token = stage.gateway.token(NAME, TokenFor::Runner).await?;
     let folder = TempDir::new_in(stage.home())?;
     let mut runner = start(&stage, &cable, &token, folder.path())?;
@@ -59,7 +61,7 @@ pub(crate) async fn show() -> Result<String> {
     sleep(Duration::from_secs(seconds)).await;
     ensure!(agents(&stage, &runner)? > 0, "the agents went with the network");
     ensure!(marks(&waiting)?.is_empty(), "something ran that the machine was never told of");
-    cable.mend();
+    cable.lead_to(gateway);
     let mended = Instant::now();
     stage.person.done(&waiting.session).await?;
     let after = mended.elapsed();
@@ -186,39 +188,37 @@ fn agents(stage: &Stage, runner: &Child) -> Result<usize> {
 /// The way from the runner to the gateway, which can be cut.
 struct Cable {
     address: SocketAddr,
-    whole: Arc<watch::Sender<bool>>,
+    leads_to: Arc<watch::Sender<Option<SocketAddr>>>,
 }
 
 impl Cable {
-    async fn to(gateway: SocketAddr) -> Result<Self> {
+    async fn new() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let whole = Arc::new(watch::Sender::new(true));
-        let state = Arc::clone(&whole);
+        let leads_to = Arc::new(watch::Sender::new(None));
+        let state = Arc::clone(&leads_to);
         tokio::spawn(async move {
             while let Ok((mut near, _)) = listener.accept().await {
-                let mut cut = state.subscribe();
+                let mut way = state.subscribe();
                 tokio::spawn(async move {
-                    if !*cut.borrow() {
-                        return;
-                    }
+                    let Some(gateway) = *way.borrow_and_update() else { return };
                     let Ok(mut far) = TcpStream::connect(gateway).await else { return };
                     tokio::select! {
                         // Either side may end it.
                         _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                        _ = cut.wait_for(|whole| !whole) => {}
+                        _ = way.wait_for(Option::is_none) => {}
                     }
                 });
             }
         });
-        Ok(Self { address, whole })
+        Ok(Self { address, leads_to })
     }
 
     fn cut(&self) {
-        self.whole.send_replace(false);
+        self.leads_to.send_replace(None);
     }
 
-    fn mend(&self) {
-        self.whole.send_replace(true);
+    fn lead_to(&self, gateway: SocketAddr) {
+        self.leads_to.send_replace(Some(gateway));
     }
 }
