@@ -62,7 +62,7 @@ mod tests {
         let (ana, ben) = (PersonId::generate(), PersonId::generate());
         let session = SessionOpened::new(OwnerId::new("team").unwrap(), "scripted");
         let hers = SessionOpened {
-            opened_by: Some(Opener { name: "Ana".to_owned(), actor: Some(actor(ana)) }),
+            opened_by: Some(Box::new(Opener { name: "Ana".to_owned(), actor: Some(actor(ana)) })),
             ..session.clone()
         };
         assert_eq!(may_manage(Manages::Own, Some(actor(ana)), &hers), Ok(()));

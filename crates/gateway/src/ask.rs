@@ -180,7 +180,7 @@ impl Gateway {
         }
         let opened = SessionOpened {
             title: Some(title.to_owned()),
-            opened_by: Some(caller.opener()),
+            opened_by: Some(Box::new(caller.opener())),
             ..SessionOpened::new(caller.owner.clone(), CALLER)
         };
         match self.append(session, Command::Open(Box::new(opened))).await {

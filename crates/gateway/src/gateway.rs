@@ -245,7 +245,7 @@ impl Gateway {
             mcp_servers: open.mcp_servers,
             program: open.program,
             variables: open.variables,
-            opened_by: Some(person.confirmed_by(passkey_id).opener()),
+            opened_by: Some(Box::new(person.confirmed_by(passkey_id).opener())),
             runner: attached.id(),
         };
         self.append(id, Command::Open(Box::new(opened))).await?;

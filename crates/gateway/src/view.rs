@@ -55,7 +55,7 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         interactive_clients: audience.interactive,
         enabled_clients: audience.enabled,
         opened_at: record.opened_at,
-        opened_by: record.opened.opened_by,
+        opened_by: record.opened.opened_by.map(|opener| *opener),
         changed_at: record.changed_at,
         archived: record.archived.map(|archived| Archived { at: archived.at, by: archived.by }),
         erased: record.erased.map(|erasure| Erased { at: erasure.at, by: erasure.by }),

@@ -214,7 +214,7 @@ pub struct SessionOpened {
     pub variables: Variables,
     /// Missing where nobody wrote it down, and in an owner's own journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opened_by: Option<Opener>,
+    pub opened_by: Option<Box<Opener>>,
     /// The machine that its agent runs on, for as long as there is the session: its conversation lies there. Missing where
     /// the gateway itself runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
