@@ -98,9 +98,8 @@ struct Image {
 
 /// Listens until the runner is ready.
 pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
-    let (version, instance, agents) = match receive(&mut wire).await? {
-        FromRunner::Hello { version, instance, agents } => (version, instance, agents),
-        other => return Err(Ended::Confused(format!("a hello was expected, and this came: {other:?}"))),
+    let FromRunner::Hello { version, instance, agents } = receive(&mut wire).await? else {
+        return Err(Ended::Confused("it did not say hello first".to_owned()));
     };
     if version != VERSION {
         let why = format!(
@@ -119,7 +118,12 @@ pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
             FromRunner::Life(snapshot) => arrived.show(*snapshot),
             FromRunner::Ready => return Ok(arrived),
             FromRunner::Alive => {}
-            other => return Err(Ended::Confused(format!("it is not ready yet, and said: {other:?}"))),
+            FromRunner::Hello { .. }
+            | FromRunner::Said { .. }
+            | FromRunner::Written { .. }
+            | FromRunner::Answer { .. } => {
+                return Err(Ended::Confused("it spoke before it was ready".to_owned()));
+            }
         }
     }
 }

@@ -85,7 +85,7 @@ impl Runner {
             }
             ToRunner::Tell { session, incarnation, tell } => {
                 if let Some(running) = self.running(session, incarnation) {
-                    running.tell(tell);
+                    running.tell(*tell);
                 }
             }
             ToRunner::Forget { session, incarnation } => {

@@ -177,27 +177,21 @@ impl Runner {
 
     /// Whether this agent can work in this folder.
     pub async fn folder(self: &Arc<Self>, agent: &str, cwd: &str) -> Result<FolderIs, Unable> {
-        match self.ask(Question::Folder { agent: agent.to_owned(), cwd: cwd.to_owned() }).await? {
-            Answer::Folder(folder) => Ok(folder),
-            other => Err(confused(&other)),
-        }
+        let answer = self.ask(Question::Folder { agent: agent.to_owned(), cwd: cwd.to_owned() }).await?;
+        if let Answer::Folder(folder) = answer { Ok(folder) } else { Err(confused(&answer)) }
     }
 
     /// What a folder brings for an agent.
     pub async fn files(self: &Arc<Self>, agent: &str, cwd: &Path) -> Result<Option<FoundFiles>, Unable> {
         let cwd = cwd.to_string_lossy().into_owned();
-        match self.ask(Question::Files { agent: agent.to_owned(), cwd }).await? {
-            Answer::Files(files) => Ok(files),
-            other => Err(confused(&other)),
-        }
+        let answer = self.ask(Question::Files { agent: agent.to_owned(), cwd }).await?;
+        if let Answer::Files(files) = answer { Ok(files) } else { Err(confused(&answer)) }
     }
 
     /// What rules need to know of a folder.
     pub async fn ground(self: &Arc<Self>, cwd: &Path) -> Result<Ground, Unable> {
-        match self.ask(Question::Ground { cwd: cwd.to_string_lossy().into_owned() }).await? {
-            Answer::Ground(ground) => Ok(ground),
-            other => Err(confused(&other)),
-        }
+        let answer = self.ask(Question::Ground { cwd: cwd.to_string_lossy().into_owned() }).await?;
+        if let Answer::Ground(ground) = answer { Ok(ground) } else { Err(confused(&answer)) }
     }
 
     /// Where these paths lead.
@@ -207,9 +201,13 @@ impl Runner {
         asked: Vec<Asked>,
     ) -> Result<Vec<Option<Place>>, Unable> {
         let count = asked.len();
-        match self.ask(Question::Places { folder: folder.to_owned(), asked }).await? {
-            Answer::Places(places) if places.len() == count => Ok(places),
-            other => Err(confused(&other)),
+        let answer = self.ask(Question::Places { folder: folder.to_owned(), asked }).await?;
+        if let Answer::Places(places) = answer
+            && places.len() == count
+        {
+            Ok(places)
+        } else {
+            Err(Unable::Away)
         }
     }
 
@@ -220,11 +218,11 @@ impl Runner {
         incarnation: Incarnation,
         pid: Option<u32>,
     ) -> Result<(), Unable> {
-        match self.ask(Question::End { session, incarnation, pid }).await? {
-            Answer::Ended => Ok(()),
-            Answer::StillAlive(pid) => Err(Unable::StillAlive { pid }),
-            other => Err(confused(&other)),
+        let answer = self.ask(Question::End { session, incarnation, pid }).await?;
+        if let Answer::StillAlive(pid) = answer {
+            return Err(Unable::StillAlive { pid });
         }
+        if let Answer::Ended = answer { Ok(()) } else { Err(confused(&answer)) }
     }
 
     fn driver(&self, name: &str) -> Option<Arc<dyn Driver>> {
@@ -334,12 +332,12 @@ impl Reserved {
             Machine::Here(_) => return self.fill(start).await.map_err(Unable::NotStarted),
             Machine::Afar(afar) => afar,
         };
-        match afar.ask(Question::Start(Box::new(start))).await? {
-            // It was shown before this answer.
-            Answer::Started => Ok(()),
-            Answer::NotStarted(why) => Err(Unable::NotStarted(why)),
-            other => Err(confused(&other)),
+        let answer = afar.ask(Question::Start(Box::new(start))).await?;
+        if let Answer::NotStarted(why) = answer {
+            return Err(Unable::NotStarted(why));
         }
+        // It was shown before this answer.
+        if let Answer::Started = answer { Ok(()) } else { Err(confused(&answer)) }
     }
 
     async fn fill(&self, start: ToStart) -> Result<(), String> {

@@ -261,8 +261,11 @@ impl Running {
                 }
             }
             Mouth::Afar { session, frames } => {
-                let frame =
-                    ToRunner::Tell { session: *session, incarnation: self.incarnation, tell: tell.clone() };
+                let frame = ToRunner::Tell {
+                    session: *session,
+                    incarnation: self.incarnation,
+                    tell: Box::new(tell.clone()),
+                };
                 self.follows(tell);
                 // If nobody is there any more, whoever speaks for it next tells it.
                 drop(frames.send(frame));

@@ -74,7 +74,7 @@ pub(crate) enum ToRunner {
     Tell {
         session: SessionId,
         incarnation: Incarnation,
-        tell: Tell,
+        tell: Box<Tell>,
     },
     /// The journal knows that this life is over.
     Forget {
