@@ -1,13 +1,25 @@
 //! The socket over which a runner reaches its gateway: texts in both directions.
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use holdstead_protocol::Problem;
 use holdstead_protocol::transport::TransportError;
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// How many texts wait to be taken in.
 const QUEUE: usize = 64;
+
+/// Where it was refused, what it was told.
+fn words(error: &Error) -> String {
+    if let Error::Http(response) = error
+        && let Some(body) = response.body()
+        && let Ok(problem) = serde_json::from_slice::<Problem>(body)
+    {
+        return problem.refusal.detail;
+    }
+    error.to_string()
+}
 
 /// Dials a gateway with a runner's token. Both channels end with the connection.
 pub async fn dial_runner(
@@ -15,16 +27,7 @@ pub async fn dial_runner(
     token: &str,
 ) -> Result<(mpsc::UnboundedSender<String>, mpsc::Receiver<String>), TransportError> {
     let url = format!("{}/v1/runner", url.trim_end_matches('/').replacen("http", "ws", 1));
-    let unreachable = |error: tokio_tungstenite::tungstenite::Error| {
-        TransportError::Unreachable(match &error {
-            tokio_tungstenite::tungstenite::Error::Http(response) => {
-                let body = response.body().as_deref().unwrap_or_default();
-                let problem: Option<holdstead_protocol::Problem> = serde_json::from_slice(body).ok();
-                problem.map_or_else(|| error.to_string(), |problem| problem.refusal.detail)
-            }
-            _ => error.to_string(),
-        })
-    };
+    let unreachable = |error: Error| TransportError::Unreachable(words(&error));
     let mut request = url.into_client_request().map_err(unreachable)?;
     let bearer = format!("Bearer {token}").parse().map_err(|_| {
         TransportError::Unreachable("the token has characters that a header cannot carry".to_owned())
