@@ -133,10 +133,7 @@ impl Gateway {
     pub(crate) fn look_everywhere(&self) {
         self.inner.hub.look_everywhere();
         self.inner.new_deadline.notify_one();
-        // Those that have a task, and those that need one since.
-        if self.inner.node.as_ref().is_some_and(|node| !node.speaks().is_cancelled()) {
-            self.take_up_what_is_left();
-        }
+        self.take_up_ours();
     }
 
     /// Where a journal that is followed here went on, and nobody here was told.

@@ -109,6 +109,30 @@ impl Gateway {
         });
     }
 
+    /// Hints were missed: sessions of the runners that this node speaks for may have something to do.
+    pub(crate) fn take_up_ours(&self) {
+        let (gateway, shutdown) = (self.clone(), self.shutdown_token());
+        self.inner.tasks.spawn(async move {
+            let places = Arc::new(Semaphore::new(AT_ONCE));
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                taken_up = gateway.take_up_unfinished(&places, |record| gateway.speaks_for(&record.state)) => {
+                    if let Err(error) = taken_up {
+                        tracing::error!(%error, "not all sessions with something to do were taken up");
+                    }
+                }
+            }
+        });
+    }
+
+    fn speaks_for(&self, head: &Head) -> bool {
+        let Some(attached) = self.attached(head) else { return false };
+        match (&self.inner.node, attached.id()) {
+            (Some(node), None) => !node.speaks().is_cancelled(),
+            (_, _) => true,
+        }
+    }
+
     async fn take_up_all(&self) -> Result<(), GatewayError> {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         self.take_up_unfinished(&places, |_| true).await?;

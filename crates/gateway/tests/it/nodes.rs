@@ -153,6 +153,10 @@ async fn what_was_told_while_a_node_could_not_listen_is_found() {
         first.message(&ada(), session, "say hello".to_owned()).await.unwrap();
         talk.completed().await;
         until(&mut inbox, asked.interaction_id, &AskState::Open).await;
+        // The one that has the agent hears of a message, too.
+        schema.break_connections_of("first").await;
+        second.message(&ada(), session, "say hello".to_owned()).await.unwrap();
+        talk.completed().await;
     }
     schema.end([first, second]).await;
 }
