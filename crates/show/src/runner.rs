@@ -22,6 +22,8 @@ use crate::processes;
 use crate::{Result, ensure};
 
 const NAME: &str = "laptop";
+/// The session whose runner is killed.
+const LOST: &str = "killed-runner";
 const MARKS: &str = "marks.txt";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a call runs: long enough for what is killed meanwhile to be back.
@@ -75,7 +77,7 @@ pub(crate) async fn show() -> Result<String> {
         after.as_secs_f64()
     );
 
-    let scene = play(&stage, "killed-runner").await?;
+    let scene = play(&stage, LOST).await?;
     let ask = asked(&stage, &scene).await?;
     runner.kill().await?;
     for _ in 0..100 {
@@ -90,7 +92,7 @@ pub(crate) async fn show() -> Result<String> {
     stage.person.done(&scene.session).await?;
     finished(&stage, &scene, 2).await?;
     println!(
-        "kill -9 of the runner while a person was asked: answered, started again, told in its second process"
+        "kill -9 of the runner while a person was asked: answered; started again, its second process ran what was approved"
     );
 
     runner.kill().await?;
@@ -127,9 +129,17 @@ async fn connected(stage: &Stage) -> Result<()> {
 }
 
 async fn play(stage: &Stage, name: &str) -> Result<Scene> {
-    let command = format!("echo begun >> {MARKS}; sleep {RUNS}; echo done >> {MARKS}; echo {name} is done");
-    let run = call("Bash", json!({"command": command, "description": "Leaves marks"}));
-    let script = Script::new().reply([say("I need a person."), run]).reply([say("That was it.")]);
+    let run = || {
+        let command =
+            format!("echo begun >> {MARKS}; sleep {RUNS}; echo done >> {MARKS}; echo {name} is done");
+        call("Bash", json!({"command": command, "description": "Leaves marks"}))
+    };
+    let mut script = Script::new().reply([say("I need a person."), run()]);
+    if name == LOST {
+        // Its process dies with the call: its model is told in words that it was approved, and makes it again.
+        script = script.reply([run()]);
+    }
+    let script = script.reply([say("That was it.")]);
     let folder = stage.home().join("projects").join(name);
     std::fs::create_dir_all(&folder)?;
     let open = json!({ "agent": "claude", "cwd": folder, "title": name, "runner": NAME });
