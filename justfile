@@ -301,3 +301,4 @@ short-shows:
 show-ci:
     for show in $(just short-shows); do just profile=debug "$show" || exit 1; done
     just profile=debug show-bypass 30
+    just profile=debug show-runner 8
