@@ -1,5 +1,7 @@
 //! Tokens and logins: make one, see who has which, revoke one.
 
+use std::time::Duration;
+
 use holdstead_protocol::{DeviceKind, SessionId};
 use holdstead_server::{NewDevice, add_device, named};
 use holdstead_store::{DeviceRecord, Journal, PersonRecord};
@@ -48,26 +50,32 @@ pub(super) async fn run(common: &Common, command: TokenCommand) -> Result<(), Fa
         TokenCommand::List => list(common, journal.as_ref(), &people).await,
         TokenCommand::Revoke { name: Some(name), .. } => {
             let person = people::find(&people, &name)?;
-            revoked(common, journal.revoke_devices(person.id).await?)
+            revoked(common, journal.revoke_devices(person.id).await?).await
         }
         TokenCommand::Revoke { id, name: None } => {
             let device = find(journal.as_ref(), &people, &id.unwrap_or_default()).await?;
-            revoked(common, usize::from(journal.revoke_device(device.id).await?))
+            revoked(common, usize::from(journal.revoke_device(device.id).await?)).await
         }
     };
     journal.close().await;
     done
 }
 
-/// A gateway that runs looks for what was changed beside it twice a second.
-fn revoked(common: &Common, count: usize) -> Result<(), Failure> {
+/// A gateway that runs looks for what was changed beside it twice a second, and believes a token for as long as a second. What is
+/// said here is true by then.
+const KNOWN: Duration = Duration::from_secs(1);
+
+async fn revoked(common: &Common, count: usize) -> Result<(), Failure> {
+    if count > 0 {
+        tokio::time::sleep(KNOWN).await;
+    }
     if common.json {
         return print_json(&json!({ "revoked": count }));
     }
     match count {
         0 => println!("Nothing to revoke: it was done before."),
-        1 => println!("✓ Revoked. Where it is connected, it is put out within a second."),
-        many => println!("✓ {many} revoked. Where they are connected, they are put out within a second."),
+        1 => println!("✓ Revoked. Where it was connected, it is out."),
+        many => println!("✓ {many} revoked. Where they were connected, they are out."),
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
             let saved: Vec<bool> = self
                 .approved
                 .iter()
-                .map(|kind| is_within(kind, &set) && kind.is_allowed(self.past, &rules))
+                .map(|kind| is_touched(kind, &set) && kind.is_allowed(self.past, &rules))
                 .collect();
             let saves: usize = self
                 .approved
@@ -194,8 +194,9 @@ impl<'a> Search<'a> {
     }
 }
 
-fn is_within(kind: &Kind, set: &Set) -> bool {
-    kind.options.iter().any(|option| option.is_subset(set))
+/// Whether it may be allowed with these: by an option of its own, or by a part of one and what was suggested before.
+fn is_touched(kind: &Kind, set: &Set) -> bool {
+    kind.options.iter().any(|option| !option.is_disjoint(set))
 }
 
 fn is_open(rule: &Rule) -> bool {

@@ -181,6 +181,21 @@ fn a_suggestion_says_what_else_it_would_allow() {
     assert!(!reach("pwd", "pwd").contains("trusted"));
 }
 
+#[test]
+fn what_two_suggestions_save_together_is_counted() {
+    let approved = [
+        "git branch -a --sort=-committerdate | head -20",
+        "git branch -a --sort=-committerdate | head -20",
+        "git grep -c unwrap HEAD~5 -- src",
+        // By `head -20` of the one and `git grep:*` of the other: no card offered just these two.
+        "git grep -l TODO | head -20",
+    ];
+    let calls = approved.into_iter().map(|line| (line, Approved));
+    let calls = calls.chain([("head -c 300 package.json", Denied)]);
+    let suggestions = suggested(&lines(calls), &rules(""), Trust::Trusted);
+    assert_eq!(suggestions.iter().map(|one| one.saves).sum::<usize>(), approved.len(), "{suggestions:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     /// Honest lines are approved, hostile ones denied, and some of either the other way round.
