@@ -75,6 +75,8 @@ impl World {
             mcp_url: None,
             quota: Quota::default(),
             policy: PolicyConfig::default(),
+            node: None,
+            own_runner: None,
         };
         let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await.expect("a gateway");
         let owner = OwnerId::new("local").expect("a name");
