@@ -221,15 +221,6 @@ impl Places {
         self.data.join("runner.lock")
     }
 
-    /// The token of this machine's runner.
-    pub(crate) fn read_runner_token(&self) -> Option<String> {
-        read_secret(&self.runner_token_file())
-    }
-
-    fn runner_token_file(&self) -> PathBuf {
-        self.config.join("runner-token")
-    }
-
     fn runner_name_file(&self) -> PathBuf {
         self.data.join("runner-name")
     }

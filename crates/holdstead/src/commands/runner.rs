@@ -2,7 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdstead_client::dial_runner;
 use holdstead_core::EndedBy;
@@ -19,6 +19,8 @@ use crate::text::safe_line;
 /// How long it waits before it dials again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long a gateway may refuse it: a connection of its last process may not be known to be gone.
+const REFUSED: Duration = Duration::from_secs(30);
 /// How long agents may take to end when it does.
 const GOING: Duration = Duration::from_secs(5);
 
@@ -26,7 +28,7 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     let places = Places::new(common.dir.as_deref())?;
     places.make()?;
     let config = Config::load(common, &places)?;
-    let token = token(&places, flags)?;
+    let token = token(flags)?;
     let _lock = lock(&places)?;
     take_all_files();
     // What a process of an earlier runner was started with, which nobody needs any more.
@@ -48,10 +50,10 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
     let instance = uuid::Uuid::new_v4().to_string();
     let mut pause = FIRST_PAUSE;
     let mut told = None;
+    let mut refused = None;
     loop {
         let why = match dial_runner(gateway, token).await {
             Ok((send, receive)) => {
-                (pause, told) = (FIRST_PAUSE, None);
                 let welcomed = |name: &str| {
                     println!("Connected to {gateway}, as {}.", safe_line(name));
                     // `run` names this machine by it.
@@ -60,8 +62,15 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
                     }
                 };
                 let ended = runner.attend(&instance, gateway, Wire { send, receive }, welcomed).await;
-                if let Ended::Refused(why) = ended {
-                    return Failure::Usage(format!("{gateway} does not take this runner: {why}"));
+                match &ended {
+                    Ended::Refused(why) => {
+                        if refused.get_or_insert_with(Instant::now).elapsed() > REFUSED {
+                            return Failure::Usage(format!("{gateway} does not take this runner: {why}"));
+                        }
+                    }
+                    Ended::Gone | Ended::Silent | Ended::Confused(_) | Ended::LetGo => {
+                        (pause, told, refused) = (FIRST_PAUSE, None, None);
+                    }
                 }
                 ended.to_string()
             }
@@ -76,7 +85,7 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
     }
 }
 
-fn token(places: &Places, flags: &RunnerFlags) -> Result<String, Failure> {
+fn token(flags: &RunnerFlags) -> Result<String, Failure> {
     let from_file = |path: &std::path::PathBuf| {
         let text = std::fs::read_to_string(path)
             .map_err(|source| Failure::Io { what: format!("read {}", path.display()), source })?;
@@ -85,7 +94,7 @@ fn token(places: &Places, flags: &RunnerFlags) -> Result<String, Failure> {
     if let Some(path) = &flags.token_file {
         return from_file(path);
     }
-    std::env::var(VARIABLE).ok().or_else(|| places.read_runner_token()).ok_or_else(|| {
+    std::env::var(VARIABLE).ok().ok_or_else(|| {
         Failure::Usage(format!(
             "A runner needs a token of its own. On the gateway's machine: holdstead token --role runner --name NAME. Then \
              set {VARIABLE}, or name a file with --token-file."
