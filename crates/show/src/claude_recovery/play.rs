@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::cell::{Cell, Kind, Step, Victim};
 use crate::claude::{Scene, Stage};
 use crate::gateway_process::kill;
-use crate::processes::{self, signal};
+use crate::processes::{self, Process, signal};
 use crate::{Result, ensure};
 
 const NAME: &str = "cell";
@@ -139,7 +139,8 @@ impl Player {
                     .await
             }
             Step::Delivering => {
-                signal("-STOP", &[self.agent().await?])?;
+                let agent = self.agent().await?;
+                signal("-STOP", &below(&processes::with_home(self.stage.home())?, agent))?;
                 self.answer(&ask).await?;
                 self.until_delivery(|delivery| matches!(delivery, Delivery::Delivered { .. })).await
             }
@@ -265,6 +266,17 @@ impl Player {
     fn ran(&self) -> usize {
         std::fs::read_to_string(self.scene.folder.join(MARKS)).unwrap_or_default().lines().count()
     }
+}
+
+/// A process and all that it started: between the host and the program stands its box.
+fn below(all: &[Process], pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        found.extend(all.iter().filter(|process| process.parent == parent).map(|process| process.pid));
+        next += 1;
+    }
+    found
 }
 
 /// A journal in few words, for a failure.
