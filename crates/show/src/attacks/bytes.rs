@@ -34,7 +34,7 @@ pub(super) fn all(target: &Target) -> Vec<Attempt<'_>> {
         attempt("D13", "an approval fetched with a key used before", reused_key(target)),
         attempt("D13", "the same over MCP", reused_key_mcp(target)),
         attempt("D12", "an edit for the short route", short_edit(target)),
-        attempt("B8", "a pattern among the allowed tools", pattern(target)),
+        attempt("B8", "a pattern of everything among the allowed tools", pattern(target)),
     ];
     for (what, response) in [
         ("an edit under another name", json!({"action": "approve", "edited_input": {"to": "staging"}})),
@@ -151,6 +151,10 @@ async fn reused_key_mcp(target: &Target) -> Result<String> {
 }
 
 async fn pattern(target: &Target) -> Result<String> {
-    let body = json!({"agent": "claude", "allowedTools": ["mcp__x__*"]});
-    refused(&target.post("/v1/sessions", &target.person_token, &body).await?)
+    // A pattern is a rule of the session: one that allows everything is refused as a rule is.
+    for wide in ["*", "Bash", "Bash(*)"] {
+        let body = json!({"agent": "claude", "allowedTools": [wide]});
+        refused(&target.post("/v1/sessions", &target.person_token, &body).await?)?;
+    }
+    Ok("three, all refused in words".to_owned())
 }
