@@ -44,15 +44,19 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
   const navigate = useNavigate();
   const queries = useQueryClient();
   const agents = useQuery({ queryKey: ["agents"], queryFn: gateway.agents });
+  const runners = useQuery({ queryKey: ["runners"], queryFn: gateway.runners }).data?.runners ?? [];
   const open = useSessions();
   const sessions = [...open, ...useEndedSessions()];
   const folders = recentFolders(sessions, MOST_FOLDERS);
   const [message, setMessage] = useState("");
   const [agent, setAgent] = useState<string | null>(null);
   const [cwd, setCwd] = useState<string | null>(null);
+  const [machine, setMachine] = useState<string | null>(null);
   const [model, setModel] = useState("");
   const [mode, setMode] = useState<PermissionMode>("default");
-  const listed = agents.data?.agents ?? [];
+  // Asked only where there is a choice: each has folders and agents of its own.
+  const runner = runners.find((one) => one.name === machine) ?? runners[0];
+  const listed = runner?.agents ?? agents.data?.agents ?? [];
   const there = listed.filter((one) => one.installed);
   const chosen = agent ?? usual(listed, open);
   const place = cwd ?? folders[0] ?? "";
@@ -62,6 +66,7 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
       const { sessionId } = await gateway.openSession({
         agent: chosen,
         permissionMode: mode,
+        ...(runners.length > 1 && runner && { runner: runner.name }),
         ...(place.trim() && { cwd: place.trim() }),
         ...(model.trim() && { model: model.trim() }),
       });
@@ -102,6 +107,25 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
           placeholder="The first message. Its first line becomes the session's title."
         />
       </label>
+      {runners.length > 1 && (
+        <label>
+          <span className={label}>Machine</span>
+          <select
+            className={INPUT}
+            value={runner?.name}
+            onChange={(event) => {
+              setMachine(event.target.value);
+              setAgent(null);
+            }}
+          >
+            {runners.map(({ name }) => (
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       <div>
         <label>
           <span className={label}>Folder</span>
