@@ -54,19 +54,22 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
         }
     }
     // A person may answer after the call was over: what they say becomes a message.
-    tokio::time::timeout(std::time::Duration::from_secs(5), answering)
+    let messages = tokio::time::timeout(std::time::Duration::from_secs(5), answering)
         .await??
         .map_err(|error| error.to_string())?;
+    for message in messages {
+        println!("message: {message}");
+    }
     gateway.stop().await;
     Ok(())
 }
 
-/// Answers until the command line has no more answers.
+/// Answers until the command line has no more answers. Returns the late ones that became messages.
 async fn answer(
     gateway: Gateway,
     person: Person,
     session: SessionId,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
+) -> Result<Vec<String>, Box<dyn Error + Send + Sync>> {
     let mut answers = std::env::args().skip(1).collect::<Vec<_>>().into_iter().peekable();
     let mut events = gateway.stream(&person.owner, session, Seq(0)).await?;
     let mut queued: Option<InteractionRequest> = None;
@@ -100,14 +103,15 @@ async fn answer(
             println!("refused: {error}");
         }
     }
+    let mut messages = Vec::new();
     while let Ok(Ok(Some(event))) =
-        tokio::time::timeout(std::time::Duration::from_millis(200), events.next()).await
+        tokio::time::timeout(std::time::Duration::from_millis(500), events.next()).await
     {
         if let EventBody::LateAnswer(late) = event.body {
-            println!("message: {}", late.text.replace('\n', " "));
+            messages.push(late.text.replace('\n', " "));
         }
     }
-    Ok(())
+    Ok(messages)
 }
 
 fn shown(request: &InteractionRequest) -> String {
