@@ -106,7 +106,7 @@ impl Gateway {
     }
 
     /// The runners that an owner's new session could have.
-    fn runners_for(&self, owner: &OwnerId) -> Vec<Arc<Attached>> {
+    pub(crate) fn runners_for(&self, owner: &OwnerId) -> Vec<Arc<Attached>> {
         let own = &self.inner.runners.own;
         let mut all: Vec<_> = self.inner.runners.others().values().cloned().collect();
         all.retain(|attached| attached.whose.as_ref().is_some_and(|whose| whose.owner == *owner));

@@ -33,11 +33,8 @@ impl Gateway {
         if agent != project::KIND {
             self.driver(agent)?;
         }
-        let runner = Arc::clone(&self.choose_runner(owner, runner)?.runner);
         let path = PathBuf::from(folder);
-        if !path.is_absolute() || runner.folder(agent, folder).await? == FolderIs::Missing {
-            return Err(GatewayError::NoFolder { cwd: folder.to_owned() });
-        }
+        let runner = self.runner_with(owner, agent, folder, runner).await?;
         let found = match agent {
             project::KIND => Some(look_at_rules(&runner, &path).await?),
             agent => runner.files(agent, &path).await?,
@@ -55,6 +52,30 @@ impl Gateway {
             digest: found.digest,
             trust_id: trusted.map(|trust| trust.trust_id),
         })
+    }
+
+    /// The runner that is named, or the first that has this folder: what is trusted is bound to the files' bytes, wherever they
+    /// lie.
+    async fn runner_with(
+        &self,
+        owner: &OwnerId,
+        agent: &str,
+        folder: &str,
+        named: Option<&str>,
+    ) -> Result<Arc<Runner>, GatewayError> {
+        let candidates = match named {
+            Some(name) => vec![self.choose_runner(owner, Some(name))?],
+            None => self.runners_for(owner),
+        };
+        if candidates.is_empty() {
+            return Err(GatewayError::NoRunner);
+        }
+        for attached in candidates.iter().filter(|_| Path::new(folder).is_absolute()) {
+            if attached.runner.folder(agent, folder).await? != FolderIs::Missing {
+                return Ok(Arc::clone(&attached.runner));
+            }
+        }
+        Err(GatewayError::NoFolder { cwd: folder.to_owned() })
     }
 
     /// Trusts what was shown. If it is not what is there now, nothing is trusted.
