@@ -76,7 +76,6 @@ impl World {
             quota: Quota::default(),
             policy: PolicyConfig::default(),
             node: None,
-            own_runner: None,
         };
         let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await.expect("a gateway");
         let owner = OwnerId::new("local").expect("a name");

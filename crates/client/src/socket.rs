@@ -15,7 +15,7 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::socket::{ClientFrame, InteractionOffer, ServerFrame};
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
-use holdstead_protocol::{Event, InteractionId, Refusal, Seq, SessionId};
+use holdstead_protocol::{Event, InteractionId, Problem, Refusal, Seq, SessionId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -30,7 +30,7 @@ use crate::http::parse;
 /// How many events a feed holds before the socket waits for its reader.
 const FEED_BUFFER: usize = 256;
 
-type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(crate) type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
 type ReplySender = oneshot::Sender<Result<Value, Refusal>>;
 
 /// One client over one socket.
@@ -49,16 +49,21 @@ struct Waiting {
     feeds: Mutex<HashMap<SessionId, mpsc::Sender<Event>>>,
 }
 
+/// Opens a socket at this path. Where it is refused, the words are the gateway's own.
+pub(crate) async fn dial(url: &str, path: &str, token: &str) -> Result<Stream, TransportError> {
+    let url = format!("{}{path}", url.trim_end_matches('/').replacen("http", "ws", 1));
+    let mut request = url.into_client_request().map_err(unreachable)?;
+    let bearer = format!("Bearer {token}").parse().map_err(|_| {
+        TransportError::Unreachable("the token has characters that a header cannot carry".to_owned())
+    })?;
+    request.headers_mut().insert("authorization", bearer);
+    Ok(tokio_tungstenite::connect_async(request).await.map_err(unreachable)?.0)
+}
+
 impl Socket {
     /// Connects and says hello.
     pub async fn connect(url: &str, token: &str, mode: InteractionMode) -> Result<Self, TransportError> {
-        let url = format!("{}/v1/ws", url.replacen("http", "ws", 1));
-        let mut request = url.into_client_request().map_err(unreachable)?;
-        let bearer = format!("Bearer {token}").parse().map_err(|_| {
-            TransportError::Unreachable("the token has characters that a header cannot carry".to_owned())
-        })?;
-        request.headers_mut().insert("authorization", bearer);
-        let (stream, _) = tokio_tungstenite::connect_async(request).await.map_err(unreachable)?;
+        let stream = dial(url, "/v1/ws", token).await?;
         let (frames, outgoing) = mpsc::channel(64);
         let waiting = Arc::new(Waiting::default());
         let open = CancellationToken::new();
@@ -158,6 +163,12 @@ fn gone() -> TransportError {
 }
 
 fn unreachable(error: tokio_tungstenite::tungstenite::Error) -> TransportError {
+    if let tokio_tungstenite::tungstenite::Error::Http(response) = &error
+        && let Some(body) = response.body()
+        && let Ok(problem) = serde_json::from_slice::<Problem>(body)
+    {
+        return TransportError::Unreachable(problem.refusal.detail);
+    }
     TransportError::Unreachable(error.to_string())
 }
 

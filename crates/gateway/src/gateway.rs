@@ -9,8 +9,8 @@ use holdstead_protocol::api::{
     Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
 };
 use holdstead_protocol::{
-    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, RunnerId,
-    Seq, SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
+    Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
+    SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
 use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
@@ -60,8 +60,6 @@ pub struct GatewayConfig {
     /// Which node this is among several gateways on one database. One that had this id before takes its own place again at
     /// once, so no two that live may have the same. Left out: a new one.
     pub node: Option<NodeId>,
-    /// The runner of sessions that name none, where this process runs no agents itself.
-    pub own_runner: Option<RunnerId>,
 }
 
 impl GatewayConfig {

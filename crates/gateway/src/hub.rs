@@ -88,8 +88,7 @@ impl Hub {
 
     /// Whether anybody watches the session, or an inbox that it may be in.
     pub(crate) fn is_followed(&self, session: SessionId) -> bool {
-        self.sessions.is_watched(&session)
-            || self.owners.watched().iter().any(|owner| session.may_belong_to(owner))
+        self.sessions.is_watched(&session) || self.owners.is_any_watched(|owner| session.may_belong_to(owner))
     }
 }
 
@@ -134,6 +133,11 @@ impl<K: Clone + Eq + Hash, T: Clone> Channels<K, T> {
     fn is_watched(&self, key: &K) -> bool {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.senders.get(key).is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    fn is_any_watched(&self, wanted: impl Fn(&K) -> bool) -> bool {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.senders.iter().any(|(key, sender)| wanted(key) && sender.receiver_count() > 0)
     }
 
     fn send_to_all(&self, value: &T) {

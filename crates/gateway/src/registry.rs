@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::runners::Attached;
 use crate::session::{SessionHandle, SessionTask};
 use crate::{Gateway, GatewayError};
 
@@ -31,11 +32,7 @@ impl Gateway {
             return;
         }
         let Some(attached) = self.attached(head) else { return };
-        let speaks = match (&self.inner.node, attached.id()) {
-            (None, _) => CancellationToken::new(),
-            (Some(node), None) => node.speaks(),
-            (Some(node), Some(_)) => node.serves(),
-        };
+        let speaks = self.speaking(&attached);
         if speaks.is_cancelled() {
             return;
         }
@@ -126,10 +123,15 @@ impl Gateway {
     }
 
     fn speaks_for(&self, head: &Head) -> bool {
-        let Some(attached) = self.attached(head) else { return false };
+        self.attached(head).is_some_and(|attached| !self.speaking(&attached).is_cancelled())
+    }
+
+    /// Cancelled when this node may not speak for that runner any more.
+    fn speaking(&self, attached: &Attached) -> CancellationToken {
         match (&self.inner.node, attached.id()) {
-            (Some(node), None) => !node.speaks().is_cancelled(),
-            (_, _) => true,
+            (None, _) => CancellationToken::new(),
+            (Some(node), None) => node.speaks(),
+            (Some(node), Some(_)) => node.serves(),
         }
     }
 

@@ -82,15 +82,9 @@ impl Attached {
 }
 
 impl Gateway {
-    /// Which runner has the agents of sessions that name this one.
-    fn meant(&self, hosted: bool, named: Option<RunnerId>) -> Option<RunnerId> {
-        // Those that only ask have no agent: whichever gateway they came to sees to them.
-        named.or(self.inner.config.own_runner.filter(|_| hosted))
-    }
-
     /// The runner of this session, while this gateway speaks for it.
     pub(crate) fn attached(&self, head: &Head) -> Option<Arc<Attached>> {
-        match self.meant(head.hosted, head.runner) {
+        match head.runner {
             None => Some(Arc::clone(&self.inner.runners.own)),
             Some(id) => self.inner.runners.others().get(&id).cloned(),
         }
@@ -111,7 +105,7 @@ impl Gateway {
         let mut all: Vec<_> = self.inner.runners.others().values().cloned().collect();
         all.retain(|attached| attached.whose.as_ref().is_some_and(|whose| whose.owner == *owner));
         all.sort_by(|a, b| a.name().cmp(b.name()));
-        if self.inner.config.own_runner.is_none() && !own.runner.agents().is_empty() {
+        if !own.runner.agents().is_empty() {
             all.insert(0, Arc::clone(own));
         }
         all

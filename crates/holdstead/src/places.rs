@@ -93,6 +93,11 @@ impl Places {
         self.data.join("launches")
     }
 
+    /// The same for the runner of this folder: a gateway may run here as well.
+    pub(crate) fn runner_launches(&self) -> PathBuf {
+        self.data.join("runner-launches")
+    }
+
     /// What no agent may read or change: tokens, keys, settings, the journal.
     pub(crate) fn private(&self, store: &str) -> Vec<PathBuf> {
         let mut private = vec![self.config.clone(), self.data.clone()];
@@ -206,8 +211,7 @@ impl Places {
 
     /// Whether a gateway runs here at this moment.
     pub(crate) fn is_locked(&self) -> bool {
-        let file = std::fs::File::open(self.lock_file());
-        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+        is_held(&self.lock_file())
     }
 
     /// The process that holds the lock, while one does.
@@ -227,12 +231,7 @@ impl Places {
 
     /// What the gateway calls the runner of this folder, while one runs.
     pub(crate) fn runner_name(&self) -> Option<String> {
-        let file = std::fs::File::open(self.runner_lock_file()).ok()?;
-        let runs = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
-        std::fs::read_to_string(self.runner_name_file())
-            .ok()
-            .filter(|_| runs)
-            .map(|name| name.trim().to_owned())
+        read_secret(&self.runner_name_file()).filter(|_| is_held(&self.runner_lock_file()))
     }
 
     pub(crate) fn write_runner_name(&self, name: &str) -> Result<(), Failure> {
@@ -296,6 +295,12 @@ impl Places {
         write_private(&path, &text)
             .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
     }
+}
+
+/// Whether a process has this lock at this moment.
+fn is_held(lock: &Path) -> bool {
+    let file = std::fs::File::open(lock);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
 fn read_secret(path: &Path) -> Option<String> {

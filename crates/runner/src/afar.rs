@@ -204,8 +204,8 @@ impl Arrived {
                 }
             }
             FromRunner::Alive => {}
-            frame @ (FromRunner::Hello { .. } | FromRunner::Ready) => {
-                return Err(Ended::Confused(format!("it is connected already, and said: {frame:?}")));
+            FromRunner::Hello { .. } | FromRunner::Ready => {
+                return Err(Ended::Confused("it says hello again".to_owned()));
             }
         }
         Ok(())

@@ -48,12 +48,10 @@ pub enum RulesFile {
     None,
     Text {
         text: String,
-        digest: Digest,
     },
     /// It is there and cannot be read.
     Wrong {
         why: String,
-        digest: Option<Digest>,
     },
 }
 
@@ -69,7 +67,7 @@ pub(crate) fn ground(cwd: &Path) -> Ground {
 
 /// Follows no link: it could lead to a file that nobody showed.
 pub fn find_rules(folder: &Path) -> RulesFile {
-    let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned(), digest: None };
+    let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned() };
     let path = folder.join(RULES_FILE);
     let Some(parent) = path.parent() else { return RulesFile::None };
     match parent.symlink_metadata() {
@@ -92,9 +90,8 @@ pub fn find_rules(folder: &Path) -> RulesFile {
         Ok(_) if bytes.len() as u64 > MAX_RULES => return wrong("it is longer than 64 KB"),
         Ok(_) => {}
     }
-    let digest = rules_digest(&bytes);
     match String::from_utf8(bytes) {
-        Ok(text) => RulesFile::Text { text, digest },
+        Ok(text) => RulesFile::Text { text },
         Err(_) => wrong("it is not written in UTF-8"),
     }
 }

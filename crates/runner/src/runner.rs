@@ -178,20 +178,20 @@ impl Runner {
     /// Whether this agent can work in this folder.
     pub async fn folder(self: &Arc<Self>, agent: &str, cwd: &str) -> Result<FolderIs, Unable> {
         let answer = self.ask(Question::Folder { agent: agent.to_owned(), cwd: cwd.to_owned() }).await?;
-        if let Answer::Folder(folder) = answer { Ok(folder) } else { Err(confused(&answer)) }
+        if let Answer::Folder(folder) = answer { Ok(folder) } else { Err(confused()) }
     }
 
     /// What a folder brings for an agent.
     pub async fn files(self: &Arc<Self>, agent: &str, cwd: &Path) -> Result<Option<FoundFiles>, Unable> {
         let cwd = cwd.to_string_lossy().into_owned();
         let answer = self.ask(Question::Files { agent: agent.to_owned(), cwd }).await?;
-        if let Answer::Files(files) = answer { Ok(files) } else { Err(confused(&answer)) }
+        if let Answer::Files(files) = answer { Ok(files) } else { Err(confused()) }
     }
 
     /// What rules need to know of a folder.
     pub async fn ground(self: &Arc<Self>, cwd: &Path) -> Result<Ground, Unable> {
         let answer = self.ask(Question::Ground { cwd: cwd.to_string_lossy().into_owned() }).await?;
-        if let Answer::Ground(ground) = answer { Ok(ground) } else { Err(confused(&answer)) }
+        if let Answer::Ground(ground) = answer { Ok(ground) } else { Err(confused()) }
     }
 
     /// Where these paths lead.
@@ -222,7 +222,7 @@ impl Runner {
         if let Answer::StillAlive(pid) = answer {
             return Err(Unable::StillAlive { pid });
         }
-        if let Answer::Ended = answer { Ok(()) } else { Err(confused(&answer)) }
+        if let Answer::Ended = answer { Ok(()) } else { Err(confused()) }
     }
 
     fn driver(&self, name: &str) -> Option<Arc<dyn Driver>> {
@@ -306,8 +306,8 @@ fn hosted(driver: &dyn Driver) -> HostedAgent {
 }
 
 /// It answered another question.
-fn confused(answer: &Answer) -> Unable {
-    tracing::error!(?answer, "a runner gave an answer to something else");
+fn confused() -> Unable {
+    tracing::error!("a runner gave an answer to something else");
     Unable::Away
 }
 
@@ -337,7 +337,7 @@ impl Reserved {
             return Err(Unable::NotStarted(why));
         }
         // It was shown before this answer.
-        if let Answer::Started = answer { Ok(()) } else { Err(confused(&answer)) }
+        if let Answer::Started = answer { Ok(()) } else { Err(confused()) }
     }
 
     async fn fill(&self, start: ToStart) -> Result<(), String> {

@@ -196,26 +196,12 @@ impl Kept {
     }
 
     fn number(&mut self, event: AgentEvent) -> Said {
-        let about = match &event {
-            AgentEvent::ToolCallEnd { tool_call_id, .. } => Some(tool_call_id),
-            AgentEvent::Ask(ask) => Some(&ask.tool_call_id),
-            AgentEvent::ToolCallStart { .. }
-            | AgentEvent::MessageEnd
-            | AgentEvent::TurnEnding
-            | AgentEvent::TurnDone { .. }
-            | AgentEvent::Exited(_)
-            | AgentEvent::Ready { .. }
-            | AgentEvent::Text { .. }
-            | AgentEvent::Thinking { .. }
-            | AgentEvent::ToolCallDelta { .. }
-            | AgentEvent::ToolResult { .. }
-            | AgentEvent::AskWithdrawn { .. }
-            | AgentEvent::Acknowledged { .. }
-            | AgentEvent::NotRun { .. }
-            | AgentEvent::RanOther { .. }
-            | AgentEvent::CannotPark { .. }
-            | AgentEvent::Forgotten
-            | AgentEvent::Error { .. } => None,
+        let about = if let AgentEvent::ToolCallEnd { tool_call_id, .. } = &event {
+            Some(tool_call_id)
+        } else if let AgentEvent::Ask(ask) = &event {
+            Some(&ask.tool_call_id)
+        } else {
+            None
         };
         let said = Said {
             number: self.last.next(),

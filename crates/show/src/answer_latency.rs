@@ -111,16 +111,16 @@ async fn next<T>(feed: &mut dyn EventFeed, wanted: impl Fn(&Event) -> Option<T>)
     }
 }
 
-fn asked(event: &Event) -> Option<InteractionRequest> {
+pub(crate) fn asked(event: &Event) -> Option<InteractionRequest> {
     if let EventBody::InteractionRequest(request) = &event.body { Some((**request).clone()) } else { None }
 }
 
-fn came_at(event: &Event) -> Option<u64> {
+pub(crate) fn came_at(event: &Event) -> Option<u64> {
     let EventBody::ToolResult(result) = &event.body else { return None };
     result.output["cameAtMicros"].as_u64()
 }
 
-fn now() -> Result<Duration> {
+pub(crate) fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 

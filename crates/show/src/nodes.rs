@@ -1,17 +1,17 @@
 //! Three gateways on one PostgreSQL: the agent is spoken for by the first, a person answers on the second, a screen is open
 //! on the third. Beside it, in turns, the same on one of them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use holdstead_client::Http;
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::transport::{EventFeed, Transport as _};
-use holdstead_protocol::{Event, EventBody, InteractionRequest, ResponseDraft, Seq, SessionId};
+use holdstead_protocol::{Event, ResponseDraft, Seq, SessionId};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::answer_latency::Commits;
+use crate::answer_latency::{Commits, asked, came_at, now};
 use crate::database::{Database, Kind};
 use crate::gateway_process::GatewayProcess;
 use crate::latency::{Latencies, milliseconds};
@@ -166,17 +166,4 @@ impl Screen {
             }
         }
     }
-}
-
-fn asked(event: &Event) -> Option<InteractionRequest> {
-    if let EventBody::InteractionRequest(request) = &event.body { Some((**request).clone()) } else { None }
-}
-
-fn came_at(event: &Event) -> Option<u64> {
-    let EventBody::ToolResult(result) = &event.body else { return None };
-    result.output["cameAtMicros"].as_u64()
-}
-
-fn now() -> Result<Duration> {
-    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }

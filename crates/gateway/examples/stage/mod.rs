@@ -30,7 +30,6 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
         mcp_url: None,
         quota: Quota::default(),
         policy: PolicyConfig::default(),
-        own_runner: None,
     };
     let gateway = Gateway::start(journal, Vec::new(), config).await?;
     let owner = OwnerId::new("ada")?;

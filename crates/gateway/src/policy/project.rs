@@ -12,9 +12,8 @@ pub(crate) const KIND: &str = "rules";
 pub(crate) fn digest_of(file: &RulesFile) -> Option<Digest> {
     match file {
         RulesFile::None => Some(rules_digest(b"")),
-        // What the machine says of it is not taken on trust: a person trusted these bytes.
-        RulesFile::Text { text, .. } => Some(rules_digest(text.as_bytes())),
-        RulesFile::Wrong { digest, .. } => digest.clone(),
+        RulesFile::Text { text } => Some(rules_digest(text.as_bytes())),
+        RulesFile::Wrong { .. } => None,
     }
 }
 
@@ -22,13 +21,13 @@ pub(crate) fn digest_of(file: &RulesFile) -> Option<Digest> {
 fn read(file: &RulesFile) -> Result<Option<RuleFile>, String> {
     match file {
         RulesFile::None => Ok(None),
-        RulesFile::Text { text, .. } if text.len() as u64 > MAX_RULES => {
+        RulesFile::Text { text } if text.len() as u64 > MAX_RULES => {
             Err("it is longer than 64 KB".to_owned())
         }
-        RulesFile::Text { text, .. } => RuleFile::parse(text)
+        RulesFile::Text { text } => RuleFile::parse(text)
             .map(Some)
             .map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)),
-        RulesFile::Wrong { why, .. } => Err(why.clone()),
+        RulesFile::Wrong { why } => Err(why.clone()),
     }
 }
 

@@ -87,7 +87,7 @@ async fn dial(
     loop {
         if speaking.now.lock().unwrap().is_none() {
             let mut gateway = gateway.write().await;
-            *gateway = Play::host(&journal, &nobody_here(), Some(elsewhere().id)).await;
+            *gateway = Play::host(&journal, &nobody_here()).await;
             *speaking.now.lock().unwrap() = Some(gateway.clone());
         }
         let to = speaking.now.lock().unwrap().clone().expect("a gateway");
@@ -171,8 +171,8 @@ impl Play {
         let (driver, lives) = ActorDriver::new(reasks);
         let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
         let gateway = match faults.how.runs_afar() {
-            true => Self::host(&faulty, &nobody_here(), Some(elsewhere().id)).await,
-            false => Self::host(&faulty, &runner, None).await,
+            true => Self::host(&faulty, &nobody_here()).await,
+            false => Self::host(&faulty, &runner).await,
         };
         *speaking.now.lock().unwrap() = Some(gateway.clone());
         let shared = Arc::new(tokio::sync::RwLock::new(gateway.clone()));
@@ -181,9 +181,10 @@ impl Play {
             true => drop(tokio::spawn(dial(runner, going_on.0, going_on.1, going_on.2))),
             false => drop(tokio::spawn(take_over(going_on.0, runner, going_on.1, going_on.2))),
         }
-        let session = persist(async || shared.read().await.open_session(&ada(), opening("actor")).await)
-            .await
-            .session_id;
+        let runner = faults.how.runs_afar().then(|| elsewhere().name);
+        let open = holdstead_protocol::api::OpenSession { runner, ..opening("actor") };
+        let session =
+            persist(async || shared.read().await.open_session(&ada(), open.clone()).await).await.session_id;
         let mut play = Self { gateway: shared, sound, faulty, calls, lives, reasks, session };
         play.say("go").await;
         let mut actor = play.life().await;
@@ -191,9 +192,9 @@ impl Play {
         (play, actor)
     }
 
-    async fn host(journal: &Arc<dyn Journal>, runner: &Arc<Runner>, own_runner: Option<RunnerId>) -> Gateway {
+    async fn host(journal: &Arc<dyn Journal>, runner: &Arc<Runner>) -> Gateway {
         let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Echo)];
-        let config = GatewayConfig { tools, own_runner, ..config(GatewayConfig::DEFAULT_HOLD) };
+        let config = GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) };
         Gateway::start_with(Arc::clone(journal), Arc::clone(runner), config).await.unwrap()
     }
 
@@ -202,7 +203,7 @@ impl Play {
         let mut gateway = self.gateway.write().await;
         gateway.stop().await;
         let (driver, lives) = ActorDriver::new(self.reasks);
-        *gateway = Self::host(&self.faulty, &Arc::new(Runner::new(vec![Arc::new(driver)])), None).await;
+        *gateway = Self::host(&self.faulty, &Arc::new(Runner::new(vec![Arc::new(driver)]))).await;
         self.lives = lives;
     }
 
@@ -316,7 +317,7 @@ async fn take_over(
     loop {
         speaking.over.notified().await;
         let mut gateway = gateway.write().await;
-        *gateway = Play::host(&journal, &runner, None).await;
+        *gateway = Play::host(&journal, &runner).await;
         *speaking.now.lock().unwrap() = Some(gateway.clone());
     }
 }
@@ -326,7 +327,7 @@ async fn persist<T>(mut call: impl AsyncFnMut() -> Result<T, GatewayError>) -> T
     for _ in 0..100 {
         match call().await {
             Ok(value) => return value,
-            Err(GatewayError::Store(_) | GatewayError::NoRunner | GatewayError::Runner(_)) => {
+            Err(GatewayError::Store(_) | GatewayError::UnknownRunner { .. } | GatewayError::Runner(_)) => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Err(error) => panic!("{error}"),

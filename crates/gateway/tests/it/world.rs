@@ -106,7 +106,6 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
         mcp_url: None,
         quota: Quota::default(),
         policy: PolicyConfig::default(),
-        own_runner: None,
     }
 }
 

@@ -147,7 +147,7 @@ fn agent_box(boxes: &Boxes) -> Check {
 /// Each agent with its program and version, or how to get it.
 async fn agents(places: &Places, config: &Config, boxes: Boxes) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    for driver in drivers(places, config, boxes)? {
+    for driver in drivers(places, config, boxes, places.launches())? {
         let (health, words) = match driver.program() {
             None => (Health::Good, format!("{}: part of Holdstead", driver.name())),
             Some(program) => match program.find() {

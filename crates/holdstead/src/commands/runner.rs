@@ -32,8 +32,10 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     let _lock = lock(&places)?;
     take_all_files();
     // What a process of an earlier runner was started with, which nobody needs any more.
-    drop(std::fs::remove_dir_all(places.launches()));
-    let runner = Arc::new(Runner::new(drivers(&places, &config, boxes(&places, &config))?));
+    let launches = places.runner_launches();
+    drop(std::fs::remove_dir_all(&launches));
+    let drivers = drivers(&places, &config, boxes(&places, &config), launches)?;
+    let runner = Arc::new(Runner::new(drivers));
     let gateway = flags.gateway.trim_end_matches('/');
     println!("This machine runs agents for {gateway}. Ctrl-C ends it, and them.");
     let ended = tokio::select! {
@@ -86,15 +88,12 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
 }
 
 fn token(flags: &RunnerFlags) -> Result<String, Failure> {
-    let from_file = |path: &std::path::PathBuf| {
+    if let Some(path) = &flags.token_file {
         let text = std::fs::read_to_string(path)
             .map_err(|source| Failure::Io { what: format!("read {}", path.display()), source })?;
-        Ok(text.trim().to_owned())
-    };
-    if let Some(path) = &flags.token_file {
-        return from_file(path);
+        return Ok(text.trim().to_owned());
     }
-    std::env::var(VARIABLE).ok().ok_or_else(|| {
+    std::env::var(VARIABLE).map_err(|_| {
         Failure::Usage(format!(
             "A runner needs a token of its own. On the gateway's machine: holdstead token --role runner --name NAME. Then \
              set {VARIABLE}, or name a file with --token-file."

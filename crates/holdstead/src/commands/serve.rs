@@ -74,7 +74,6 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
         quota: config.limits.quota(),
         policy,
-        own_runner: None,
     };
     let _claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
@@ -87,7 +86,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         }
         Err(why) => tracing::warn!(why, "no agent is started"),
     }
-    let drivers = drivers(&places, &config, boxes)?;
+    let drivers = drivers(&places, &config, boxes, places.launches())?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     if flags.background {
@@ -199,6 +198,7 @@ pub(super) fn drivers(
     places: &Places,
     config: &Config,
     boxes: Boxes,
+    launches: PathBuf,
 ) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
@@ -206,7 +206,7 @@ pub(super) fn drivers(
     let host = Host::new(vec![program.clone(), "agent-host".to_owned()], boxes);
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), places.launches());
+    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), launches);
     Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
 }
 

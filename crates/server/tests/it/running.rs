@@ -65,7 +65,6 @@ impl Running {
             mcp_url: None,
             quota: Quota::default(),
             policy: PolicyConfig::default(),
-            own_runner: None,
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
         let listener = Listener::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");

@@ -79,7 +79,6 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
         mcp_url: Some(format!("{url}/mcp?wait=270s")),
         quota: Quota::default(),
         policy: PolicyConfig::default(),
-        own_runner: None,
     };
     let journal = holdstead_store::open("sqlite::memory:").await?;
     let driver = ClaudeCodeDriver::new(host, claude.display().to_string(), folder.join("launches"));

@@ -29,7 +29,6 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
         mcp_url: None,
         quota: Quota::default(),
         policy: PolicyConfig::default(),
-        own_runner: None,
     };
     let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await?;
     let owner = OwnerId::new("local")?;

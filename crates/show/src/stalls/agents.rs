@@ -62,7 +62,6 @@ impl Agents {
             mcp_url: None,
             quota: Quota::default(),
             policy: PolicyConfig::default(),
-            own_runner: None,
         }
     }
 }
