@@ -28,12 +28,12 @@ pub(crate) const ADD_ASK: &str = "INSERT INTO asks (id, session_id, owner, live,
 pub(crate) const DROP_FOUND: &str = "DELETE FROM search WHERE session_id = $1";
 
 macro_rules! sessions {
-    ($rest:literal) => {
+    ($($rest:literal),+) => {
         concat!(
             "SELECT id, id AS session_id, last_seq, last_at, head_hash, state_version, state, opened, opened_at, changed_at, \
              unfinished, erased_at, erased_by, archived_at, archived_by \
              FROM sessions ",
-            $rest
+            $($rest),+
         )
     };
 }
@@ -50,10 +50,35 @@ pub(crate) const ARCHIVED_SESSIONS: &str = sessions!(
     "WHERE owner = $1 AND listed AND archived_at IS NOT NULL AND (opened_at, id) < ($2, $3) \
      ORDER BY opened_at DESC, id DESC LIMIT $4"
 );
-pub(crate) const SESSIONS_IN_STATE: &str = sessions!(
-    "WHERE owner = $1 AND agent_state = $2 AND listed AND archived_at IS NULL AND (opened_at, id) < ($3, $4) \
-     ORDER BY opened_at DESC, id DESC LIMIT $5"
+macro_rules! sessions_in_state {
+    ($state:literal, $limit:literal) => {
+        sessions!(
+            "WHERE owner = $1 AND listed AND archived_at IS NULL AND (opened_at, id) < ($2, $3) AND agent_state = ",
+            $state,
+            " ORDER BY opened_at DESC, id DESC LIMIT ",
+            $limit
+        )
+    };
+}
+/// A page of each state, so that what is found costs what is found, however many there are of the others. One statement,
+/// so that a session which goes from one state to another meanwhile is there once.
+pub(crate) const SESSIONS_IN_STATES: &str = concat!(
+    "SELECT * FROM (",
+    sessions_in_state!("$4", "$10"),
+    ") AS a UNION ALL SELECT * FROM (",
+    sessions_in_state!("$5", "$10"),
+    ") AS b UNION ALL SELECT * FROM (",
+    sessions_in_state!("$6", "$10"),
+    ") AS c UNION ALL SELECT * FROM (",
+    sessions_in_state!("$7", "$10"),
+    ") AS d UNION ALL SELECT * FROM (",
+    sessions_in_state!("$8", "$10"),
+    ") AS e UNION ALL SELECT * FROM (",
+    sessions_in_state!("$9", "$10"),
+    ") AS f ORDER BY opened_at DESC, id DESC LIMIT $10"
 );
+/// How many states it asks for.
+pub(crate) const STATES: usize = 6;
 pub(crate) const UNFINISHED: &str = sessions!("WHERE unfinished AND id > $1 ORDER BY id LIMIT $2");
 
 macro_rules! asks {
@@ -267,14 +292,14 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
     let owner = || Param::Text("nobody".to_owned());
     let page = |first: Param| vec![first, Param::Int(0), id(), Param::Int(50)];
     let state = Param::Bytes(b"\"idle\"".to_vec());
-    let in_state = vec![owner(), state, Param::Int(0), id(), Param::Int(50)];
+    let in_state = vec![owner(), Param::Int(0), id(), state, Param::Int(50)];
     vec![
         ("read", READ, vec![id(), Param::Int(0), Param::Int(50)]),
         ("session", SESSION, vec![id()]),
         ("sessions", SESSIONS, page(owner())),
         ("unarchived sessions", UNARCHIVED_SESSIONS, page(owner())),
         ("archived sessions", ARCHIVED_SESSIONS, page(owner())),
-        ("sessions in state", SESSIONS_IN_STATE, in_state),
+        ("sessions in state", sessions_in_state!("$4", "$5"), in_state),
         ("unfinished", UNFINISHED, vec![id(), Param::Int(50)]),
         ("outdated", OUTDATED, vec![Param::Int(1), Param::Int(50)]),
         ("ask", ASK, vec![id()]),

@@ -1,6 +1,5 @@
 //! The journal over any of our databases: appends go to the batcher, reads are queries.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -80,27 +79,20 @@ impl<D: Db + 'static> Journal for Store<D> {
         let (sql, states) = match query.only {
             SessionsOnly::All => (sql::SESSIONS, Vec::new()),
             SessionsOnly::Archived => (sql::ARCHIVED_SESSIONS, Vec::new()),
-            SessionsOnly::Unarchived(states) => (sql::UNARCHIVED_SESSIONS, states),
+            SessionsOnly::Unarchived(states) if states.is_empty() => (sql::UNARCHIVED_SESSIONS, states),
+            SessionsOnly::Unarchived(states) => (sql::SESSIONS_IN_STATES, states),
         };
-        if states.is_empty() {
-            let from = vec![owner.clone(), Param::Int(at), Param::Id(id)];
-            let behind = |row: &Row| Ok(vec![owner.clone(), Param::Int(row.int("opened_at")?), row_id(row)?]);
-            return page(&*self.db, sql, from, behind, query.limit, decode::session).await;
+        let mut states = states.iter().map(rows::bytes).collect::<Result<Vec<_>, _>>()?;
+        if !states.is_empty() {
+            // No session is in the state of no bytes.
+            states.resize(sql::STATES.max(states.len()), Vec::new());
         }
-        // A page of each, so that what is found costs what is found, however many there are of the others.
-        let mut found = Vec::new();
-        for state in states {
-            let state = Param::Bytes(rows::bytes(&state)?);
-            let from = vec![owner.clone(), state.clone(), Param::Int(at), Param::Id(id)];
-            let behind = |row: &Row| {
-                Ok(vec![owner.clone(), state.clone(), Param::Int(row.int("opened_at")?), row_id(row)?])
-            };
-            let page = page(&*self.db, sql::SESSIONS_IN_STATE, from, behind, query.limit, decode::session);
-            found.extend(page.await?);
-        }
-        found.sort_by_key(|record: &SessionRecord| Reverse((record.opened_at, record.id)));
-        found.truncate(query.limit as usize);
-        Ok(found)
+        let from = |at: i64, id: Param| {
+            let place = [owner.clone(), Param::Int(at), id];
+            place.into_iter().chain(states.iter().cloned().map(Param::Bytes)).collect()
+        };
+        let behind = |row: &Row| Ok(from(row.int("opened_at")?, row_id(row)?));
+        page(&*self.db, sql, from(at, Param::Id(id)), behind, query.limit, decode::session).await
     }
 
     async fn unfinished(

@@ -63,6 +63,7 @@ conformance! {
         an_ask_comes_with_its_prompt_and_its_answer,
         sessions_are_found_by_what_their_agents_do,
         sessions_come_in_pages_without_the_owners_journal,
+        a_session_that_changes_is_listed_once,
         deadlines_are_found_in_time,
         what_needs_looking_after_is_found,
         a_head_does_not_grow_with_its_asks,

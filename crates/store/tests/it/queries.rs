@@ -1,11 +1,13 @@
 //! What is open, what is due, and what needs looking after.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_core::{Cancel, Command, Exit, Expire, ExpireCause, Resume, Start};
+use holdstead_core::{Cancel, Command, Exit, Expire, ExpireCause, Resume, Start, TurnEnd};
+use holdstead_protocol::api::SessionFilter;
 use holdstead_protocol::{
     AgentBox, AgentState, Incarnation, InteractionRequest, MessageId, Origin, OwnerId, Response, SessionId,
-    TurnId, UserMessage,
+    StopReason, TurnId, UserMessage,
 };
 use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay};
 
@@ -157,6 +159,36 @@ pub(crate) async fn sessions_are_found_by_what_their_agents_do(fixture: &Fixture
     assert_eq!(journal.sessions(ended).await.expect("a page").len(), 4);
 }
 
+pub(crate) async fn a_session_that_changes_is_listed_once(fixture: &Fixture) {
+    let journal = fixture.journal();
+    let session = open(&**journal, "busy").await;
+    let changing = tokio::spawn({
+        let journal = Arc::clone(journal);
+        async move {
+            for number in 1..=40 {
+                let (turn_id, incarnation) = (TurnId::generate(), Incarnation(number));
+                journal.append(session, said(turn_id)).await.expect("a message");
+                let start = Command::Start { incarnation, turn: None };
+                journal.append(session, start).await.expect("a start");
+                let resume = Resume { incarnation, pid: 1, left_out: None, boxed: AgentBox::Landlock };
+                journal.append(session, Command::Resume(resume)).await.expect("a process");
+                let begin = Command::Begin { turn_id, start: Start::default() };
+                journal.append(session, begin).await.expect("a turn");
+                let turn_end = Some(TurnEnd { reason: StopReason::Failed, words: None });
+                let exit = Exit { incarnation, parked: false, message: None, turn_end };
+                journal.append(session, Command::Exit(exit)).await.expect("an end");
+            }
+        }
+    });
+    while !changing.is_finished() {
+        let open = SessionFilter::Open.states();
+        let only = SessionsOnly::Unarchived(open);
+        let query = SessionQuery { owner: owner(), before: None, only, limit: 9 };
+        assert_eq!(journal.sessions(query).await.expect("a page").len(), 1);
+    }
+    changing.await.expect("it ends");
+}
+
 pub(crate) async fn deadlines_are_found_in_time(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "deadlines").await;
@@ -242,18 +274,21 @@ pub(crate) async fn a_head_does_not_grow_with_its_asks(fixture: &Fixture) {
 }
 
 /// Also when an older version wrote its rows.
-pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {
-    let journal = &**fixture.journal();
-    let session = open(journal, "hosted").await;
-    let (turn_id, incarnation) = (TurnId::generate(), Incarnation(1));
-    let said = UserMessage {
+fn said(turn_id: TurnId) -> Command {
+    Command::Message(UserMessage {
         turn_id,
         message_id: MessageId::generate(),
         text: "go".to_owned(),
         from: "ada".to_owned(),
         actor: None,
-    };
-    journal.append(session, Command::Message(said)).await.expect("said");
+    })
+}
+
+pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "hosted").await;
+    let (turn_id, incarnation) = (TurnId::generate(), Incarnation(1));
+    journal.append(session, said(turn_id)).await.expect("said");
     journal.append(session, Command::Start { incarnation, turn: None }).await.expect("a start");
     let resume = Resume { incarnation, pid: 1, left_out: None, boxed: AgentBox::Landlock };
     journal.append(session, Command::Resume(resume)).await.expect("a process");
