@@ -130,20 +130,27 @@ async fn connected(stage: &Stage) -> Result<()> {
 
 async fn play(stage: &Stage, name: &str) -> Result<Scene> {
     let run = || {
-        let command =
-            format!("echo begun >> {MARKS}; sleep {RUNS}; echo done >> {MARKS}; echo {name} is done");
+        let command = format!(
+            "echo begun >> {MARKS}; sleep {RUNS}; echo done >> {MARKS}; echo {name} left $(wc -l < {MARKS}) marks"
+        );
         call("Bash", json!({"command": command, "description": "Leaves marks"}))
     };
     let mut script = Script::new().reply([say("I need a person."), run()]);
     if name == LOST {
-        // Its process dies with the call: its model is told in words that it was approved, and makes it again.
-        script = script.reply([run()]);
+        // Its process dies with the call, and may ask its model once more while it dies. The next one's model is told
+        // in words that the call was approved, and makes it again.
+        script = script.reply([run()]).reply([run()]).until(outcome(name));
     }
     let script = script.reply([say("That was it.")]);
     let folder = stage.home().join("projects").join(name);
     std::fs::create_dir_all(&folder)?;
     let open = json!({ "agent": "claude", "cwd": folder, "title": name, "runner": NAME });
     stage.open(name, &open, script).await
+}
+
+/// What only the call that ran can tell a model.
+fn outcome(name: &str) -> String {
+    format!("{name} left 2 marks")
 }
 
 async fn asked(stage: &Stage, scene: &Scene) -> Result<Interaction> {
@@ -180,7 +187,7 @@ async fn finished(stage: &Stage, scene: &Scene, processes: usize) -> Result<()> 
     let marks = marks(scene)?;
     ensure!(marks == "begun\ndone\n", "the call of {} left {marks:?}", scene.name);
     let told = format!("{:?}", stage.told(&scene.name));
-    ensure!(told.contains(&format!("{} is done", scene.name)), "its model was told {told}");
+    ensure!(told.contains(&outcome(&scene.name)), "its model was told {told}");
     let events = stage.person.journal(&scene.session).await?;
     let starts = |body: &EventBody| matches!(body, EventBody::SessionStatus(status) if matches!(status.process(), Some(ProcessChange::Began { .. })));
     let started = events.iter().filter(|event| starts(&event.body)).count();
