@@ -154,21 +154,18 @@ impl Gateway {
         }
     }
 
-    /// Waits until nothing more will happen to the ask, or until `patience` has run out.
+    /// Waits until nothing more will happen to an ask that was open when it was read, or until `patience` has run out.
     pub async fn wait_settled(
         &self,
         person: &Person,
-        id: InteractionId,
+        read: Interaction,
         patience: std::time::Duration,
     ) -> Result<Interaction, GatewayError> {
-        let first = self.interaction(&person.owner, id).await?;
-        if first.state.is_over() {
-            return Ok(first);
-        }
-        let mut changes = self.changes(first.session_id);
+        let id = read.request.interaction_id;
+        let mut changes = self.changes(read.session_id);
         let over = async {
             loop {
-                // Again: it may have been answered between the first look and the subscription.
+                // Again: it may have been answered between that read and the subscription.
                 let now = self.interaction(&person.owner, id).await?;
                 if now.state.is_over() {
                     return Ok(now);

@@ -62,8 +62,8 @@ async fn whoever_waits_is_woken_by_the_answer_and_fetching_acknowledges_it() {
     let world = World::new().await;
     let asked = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
     let id = asked.request.interaction_id;
-    let gateway = world.gateway.clone();
-    let waiting = tokio::spawn(async move { gateway.wait_settled(&program(), id, PATIENCE * 2).await });
+    let (gateway, read) = (world.gateway.clone(), asked.clone());
+    let waiting = tokio::spawn(async move { gateway.wait_settled(&program(), read, PATIENCE * 2).await });
     respond(&world.gateway, &asked.request, approve()).await.unwrap();
     let settled = tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
@@ -85,7 +85,7 @@ async fn that_an_answer_was_fetched_is_written_soon_where_nothing_else_is() {
     let asked = ask(&world.gateway, approval("k", json!({ "to": "production" }))).await.unwrap();
     let id = asked.request.interaction_id;
     respond(&world.gateway, &asked.request, approve()).await.unwrap();
-    let settled = world.gateway.wait_settled(&program(), id, PATIENCE).await.unwrap();
+    let settled = world.gateway.wait_settled(&program(), asked, PATIENCE).await.unwrap();
     let mut events = world.gateway.stream(&owner("ada"), settled.session_id, settled.seq).await.unwrap();
     world.gateway.fetched(settled).await.unwrap();
     let event = tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap().unwrap();
@@ -98,8 +98,7 @@ async fn that_an_answer_was_fetched_is_written_soon_where_nothing_else_is() {
 async fn patience_ends_without_an_answer_and_leaves_the_ask_open() {
     let world = World::new().await;
     let asked = ask(&world.gateway, question("k", "May I?")).await.unwrap();
-    let id = asked.request.interaction_id;
-    let waited = world.gateway.wait_settled(&program(), id, Duration::from_millis(10)).await.unwrap();
+    let waited = world.gateway.wait_settled(&program(), asked, Duration::from_millis(10)).await.unwrap();
     assert_eq!(waited.state, AskState::Open);
 }
 
@@ -108,8 +107,7 @@ async fn a_callers_ask_closes_at_its_deadline() {
     let world = World::new().await;
     let call = AskCall { timeout_ms: Some(20), ..question("k", "May I?") };
     let asked = ask(&world.gateway, call).await.unwrap();
-    let closed =
-        world.gateway.wait_settled(&program(), asked.request.interaction_id, PATIENCE).await.unwrap();
+    let closed = world.gateway.wait_settled(&program(), asked.clone(), PATIENCE).await.unwrap();
     assert_eq!(closed.state, AskState::Closed { closing: Closing::Expired });
     assert_eq!(closed.late, None);
     // There is no agent to give a late answer to: the program finds it when it looks again.

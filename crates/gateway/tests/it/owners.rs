@@ -31,7 +31,8 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     does_not_exist!(NoSession, gateway.read(&his, session, Seq(0), 10).await);
     does_not_exist!(NoSession, gateway.stream(&his, session, Seq(0)).await);
     does_not_exist!(NoAsk, gateway.interaction(&his, id).await);
-    does_not_exist!(NoAsk, gateway.wait_settled(&bob(), id, std::time::Duration::ZERO).await);
+    let read = gateway.interaction(&owner("ada"), id).await.unwrap();
+    does_not_exist!(NoAsk, gateway.wait_settled(&bob(), read, std::time::Duration::ZERO).await);
     let body = Respond { prompt_id: ask.prompt_id, idempotency_key: "k".to_owned(), response: approve() };
     does_not_exist!(NoAsk, gateway.respond(&bob(), id, body).await);
     let call = ask.tool_call_id.as_ref().unwrap().as_str();

@@ -118,7 +118,7 @@ pub(super) async fn show(
         None => first,
         Some(wait) => {
             let wait = wait.min(LONGEST_WAIT);
-            reader.0.while_good(app.gateway.wait_settled(reader.now()?, id, wait)).await??
+            reader.0.while_good(app.gateway.wait_settled(reader.now()?, first, wait)).await??
         }
     };
     let person = reader.now()?;
