@@ -42,11 +42,11 @@ pub enum Rejection {
          {open} open asks are answered, or take some back", bytes.div_ceil(1024 * 1024), limit / (1024 * 1024)
     )]
     TooMuchOpen { open: usize, bytes: u64, limit: u64 },
-    #[error("this rule cannot be read, column {column}: {what}. {hint}")]
+    #[error("this rule cannot be read, column {column}: {what} ({hint})")]
     WrongRule { column: usize, what: String, hint: String },
-    #[error("this file of rules cannot be read, line {line}, column {column}: {what}. {hint}")]
+    #[error("this file of rules cannot be read, line {line}, column {column}: {what} ({hint})")]
     WrongRuleFile { line: usize, column: usize, what: String, hint: String },
-    #[error("`{text}` in allowedTools, column {column}: {what}. {hint}")]
+    #[error("`{text}` in allowedTools, column {column}: {what} ({hint})")]
     WrongAllowedTool { text: String, column: usize, what: String, hint: String },
     #[error("`{name}` cannot be set: {why}")]
     BadVariable { name: String, why: &'static str },

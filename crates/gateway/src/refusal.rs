@@ -85,15 +85,15 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         }
         Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
         Rejection::WrongRule { what, hint, .. } => {
-            let field = ("line".to_owned(), format!("{what}. {hint}"));
+            let field = ("line".to_owned(), format!("{what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::WrongRuleFile { line, what, hint, .. } => {
-            let field = ("text".to_owned(), format!("line {line}: {what}. {hint}"));
+            let field = ("text".to_owned(), format!("line {line}: {what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::WrongAllowedTool { text, what, hint, .. } => {
-            let field = ("allowedTools".to_owned(), format!("`{text}`: {what}. {hint}"));
+            let field = ("allowedTools".to_owned(), format!("`{text}`: {what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::BadVariable { name, why } => {

@@ -91,8 +91,10 @@ pub(crate) enum Command {
         command: Option<TokenCommand>,
     },
     /// Who may do what: list people, add one, change a role, remove one
-    #[command(subcommand)]
-    People(People),
+    People {
+        #[command(subcommand)]
+        command: Option<People>,
+    },
     /// Log in again: a link for a browser, and a new token for this terminal if its own was revoked
     Login {
         /// Somebody else, who is then logged in where the link is opened

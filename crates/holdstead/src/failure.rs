@@ -85,7 +85,8 @@ fn refusal_words(refusal: &Refusal) -> String {
     if let Some(winner) = &refusal.winner {
         words = crate::words::winner(winner);
     }
-    for (field, why) in &refusal.field_errors {
+    // Where one field is all that is wrong, it is said already.
+    for (field, why) in refusal.field_errors.iter().filter(|(_, why)| !refusal.detail.contains(*why)) {
         words.push_str(&format!("\n  {}: {}", text::safe_line(field), text::safe_line(why)));
     }
     words

@@ -35,7 +35,7 @@ use holdstead_protocol::{ResponseDraft, SessionId};
 use serde::Serialize;
 
 pub(crate) use self::list::now;
-use crate::cli::{Command, Common, Rules};
+use crate::cli::{Command, Common, People, Rules};
 use crate::config::{self, Config};
 use crate::connect;
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Token { new: None, command: None } => {
             Err(Failure::Usage("Say what: holdstead help token".to_owned()))
         }
-        Command::People(command) => people::run(common, command).await,
+        Command::People { command } => people::run(common, command.unwrap_or(People::List)).await,
         Command::Login { name, no_open } => login::run(common, name.as_deref(), no_open).await,
         Command::Rules { command } => rules::run(common, command.unwrap_or(Rules::List)).await,
         Command::Trust(flags) => trust::run(common, &flags).await,

@@ -49,6 +49,7 @@ fn tokens_expire_and_can_be_revoked_by_name() {
 fn people_come_get_roles_and_go() {
     let mut gateway = Gateway::start();
     assert_eq!(gateway.json(&["people", "add", "Ana"])["role"], "person");
+    assert_eq!(gateway.json(&["people"]), gateway.json(&["people", "list"]));
     assert_eq!(gateway.json(&["login", "ana"])["name"], "Ana");
     assert_eq!(gateway.json(&["people", "role", "ANA", "viewer"])["role"], "viewer");
     let named = |name: &str| rows(&gateway, "people").into_iter().find(|person| person["name"] == name);
