@@ -96,13 +96,12 @@ async fn an_agent_on_one_node_is_watched_and_answered_on_the_other() {
 async fn a_caller_who_waits_on_one_node_is_answered_on_the_other() {
     let schema = Schema::new().await;
     let (first, second) = (schema.node("first").await, schema.node("second").await);
-    let asked = ask(&second, 1).await.request;
-    let id = asked.interaction_id;
+    let asked = ask(&second, 1).await;
     let waiting = tokio::spawn({
-        let second = second.clone();
-        async move { second.wait_settled(&ada(), id, PATIENCE).await }
+        let (second, read) = (second.clone(), asked.clone());
+        async move { second.wait_settled(&ada(), read, PATIENCE).await }
     });
-    respond(&first, &asked, approve()).await.unwrap();
+    respond(&first, &asked.request, approve()).await.unwrap();
     let settled = waiting.await.unwrap().unwrap();
     assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
     schema.end([first, second]).await;
@@ -175,8 +174,7 @@ async fn a_deadline_passes_once_whoever_sees_to_it() {
         expired.push(asked);
     }
     for asked in expired {
-        let id = asked.request.interaction_id;
-        let settled = second.wait_settled(&ada(), id, Duration::from_secs(15)).await.unwrap();
+        let settled = second.wait_settled(&ada(), asked, Duration::from_secs(15)).await.unwrap();
         assert!(matches!(settled.state, AskState::Closed { .. }), "{:?}", settled.state);
     }
     schema.end([first, second]).await;
