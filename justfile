@@ -18,9 +18,9 @@ fmt:
 lint:
     cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# Run all tests, with a private PostgreSQL; arguments go to nextest.
+# Run all tests, with a private PostgreSQL and NATS server; arguments go to nextest.
 test *args:
-    scripts/postgres with cargo nextest run "$@"
+    scripts/nats with scripts/postgres with cargo nextest run "$@"
 
 # Run the gateway.
 dev *args:

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey};
+use holdstead_gateway::{Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Quota, SecretsKey};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::{RateLimit, ServerConfig};
@@ -76,6 +76,7 @@ impl World {
             quota: Quota::default(),
             policy: PolicyConfig::default(),
             node: None,
+            hints_by: HintsBy::Notify,
         };
         let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await.expect("a gateway");
         let owner = OwnerId::new("local").expect("a name");

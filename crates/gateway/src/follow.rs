@@ -9,11 +9,13 @@ use holdstead_core::Session;
 use holdstead_protocol::{Event, Seq, SessionId};
 use holdstead_store::{Appended, SessionRecord};
 
-use crate::hints::Hint;
+use crate::hints::{Arrived, Hint};
 use crate::{Gateway, GatewayError};
 
 /// Where more than this is new, whoever watches reads it by themselves.
 pub(crate) const TAIL: u32 = 64;
+/// How many sessions are read again at once: anybody who may write hints can name as many as they like.
+const MOST: usize = 1_000;
 
 impl Gateway {
     /// Something was written here: the other nodes are told, and it is noted that everybody here was.
@@ -31,21 +33,30 @@ impl Gateway {
         *known = seq.max(*known);
     }
 
+    fn seen(&self, session: SessionId) -> Option<Seq> {
+        let node = self.inner.node.as_ref()?;
+        node.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&session).copied()
+    }
+
     /// Reads a session again, if anybody here follows it. One reads at a time; what is hinted meanwhile is read after that.
-    pub(crate) fn hinted(&self, hint: Hint) {
-        let Some(node) = &self.inner.node else { return };
+    pub(crate) fn hinted(&self, hint: Hint) -> Arrived {
+        let Some(node) = &self.inner.node else { return Arrived::All };
         if !hint.for_host && !self.is_followed(hint.session) {
-            return;
+            return Arrived::All;
         }
         let mut catching_up = node.catching_up.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(next) = catching_up.get_mut(&hint.session) {
             *next = Some(next.map_or(hint, |next| next.and(hint)));
-            return;
+            return Arrived::All;
+        }
+        if catching_up.len() >= MOST {
+            return Arrived::NotAll;
         }
         catching_up.insert(hint.session, None);
         drop(catching_up);
         let gateway = self.clone();
         self.inner.tasks.spawn(async move { gateway.catch_up_all(hint).await });
+        Arrived::All
     }
 
     async fn catch_up_all(&self, mut hint: Hint) {
@@ -69,7 +80,10 @@ impl Gateway {
     }
 
     async fn catch_up(&self, hint: Hint) -> Result<(), GatewayError> {
-        let (session, after) = (hint.session, Seq(hint.first.0.saturating_sub(1)));
+        let session = hint.session;
+        let after = Seq(hint.first.0.saturating_sub(1));
+        // One whose predecessor was lost, or that nobody should have written, leaves nothing out.
+        let after = self.seen(session).map_or(after, |seen| seen.min(after));
         let is_followed = self.inner.hub.is_followed(session);
         let record = async {
             let record = self.inner.journal.session(session).await?;
@@ -151,7 +165,9 @@ impl Gateway {
             let Some(cluster) = gateway.inner.journal.cluster() else { return };
             match cluster.heads(&followed).await {
                 Ok(heads) => {
-                    heads.into_iter().for_each(|(session, head)| gateway.compare_head(session, head))
+                    for (session, head) in heads {
+                        gateway.compare_head(session, head);
+                    }
                 }
                 Err(error) => tracing::warn!(%error, "sessions could not be compared with the journal"),
             }
@@ -159,12 +175,12 @@ impl Gateway {
     }
 
     fn compare_head(&self, session: SessionId, head: Seq) {
-        let Some(node) = &self.inner.node else { return };
-        let seen = node.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&session).copied();
+        let seen = self.seen(session);
         // One that is new here: how far its followers have read is known only to them.
         let first = seen.map_or(Seq::START, Seq::next);
         if first <= head {
-            self.hinted(Hint { session, first, last: head, for_host: true });
+            // One that does not fit now is compared again in two seconds.
+            let _taken = self.hinted(Hint { session, first, last: head, for_host: true });
         }
     }
 }

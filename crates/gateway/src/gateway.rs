@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::{self, Access};
 use crate::ask::Clients;
+use crate::carrier::HintsBy;
 use crate::hub::Hub;
 use crate::later::{self, Later};
 use crate::node::{self, Node};
@@ -60,6 +61,8 @@ pub struct GatewayConfig {
     /// Which node this is among several gateways on one database. One that had this id before takes its own place again at
     /// once, so no two that live may have the same. Left out: a new one.
     pub node: Option<NodeId>,
+    /// How nodes tell each other where to read again, where there may be several.
+    pub hints_by: HintsBy,
 }
 
 impl GatewayConfig {
@@ -155,7 +158,8 @@ impl Gateway {
         let own: Vec<_> = builtin::tools().into_iter().filter(|tool| !registered(tool.name())).collect();
         config.tools.extend(own);
         let shutdown = CancellationToken::new();
-        let node = Node::join(&journal, config.node.unwrap_or_else(NodeId::generate), &shutdown).await?;
+        let id = config.node.unwrap_or_else(NodeId::generate);
+        let node = Node::join(&journal, id, &config.hints_by, &shutdown).await?;
         let silent = CancellationToken::new();
         let inner = Inner {
             journal,

@@ -4,57 +4,17 @@
 //! the last ones are missed, too. Whoever could tell us hints can only wake us.
 
 use std::collections::HashMap;
-use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use holdstead_protocol::{Seq, SessionId};
-use holdstead_store::{Journal, LiveNode, Member, NOTICE_LIMIT, NodeId, Notices, StoreError};
-use tokio::sync::Notify as Woken;
+use holdstead_store::{LiveNode, Member, NOTICE_LIMIT, NodeId};
+use tokio::sync::Notify;
 
 /// How many hints one notice has at most: each takes up to 84 bytes.
 const AT_ONCE: usize = 90;
 /// How many may wait. Where nobody can be told for so long, all are told that they missed some.
 const MOST: usize = 10_000;
-
-/// How hints travel.
-#[async_trait]
-pub(crate) trait Hints: Send + Sync + Debug {
-    async fn tell(&self, notice: &str) -> Result<(), StoreError>;
-
-    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError>;
-}
-
-/// Through the database that the nodes share.
-#[derive(Debug)]
-pub(crate) struct Notify(pub(crate) Arc<dyn Journal>);
-
-#[async_trait]
-impl Hints for Notify {
-    async fn tell(&self, notice: &str) -> Result<(), StoreError> {
-        match self.0.cluster() {
-            Some(cluster) => cluster.notify(notice).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn listen(&self) -> Result<Box<dyn Notices>, StoreError> {
-        match self.0.cluster() {
-            Some(cluster) => cluster.listen().await,
-            None => Ok(Box::new(Silence)),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Silence;
-
-#[async_trait]
-impl Notices for Silence {
-    async fn next(&mut self) -> Result<Option<String>, StoreError> {
-        std::future::pending().await
-    }
-}
 
 /// These events of a session are new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,11 +61,11 @@ impl Notice {
     }
 
     /// `None` for what no node wrote.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        if text.len() > NOTICE_LIMIT {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() > NOTICE_LIMIT {
             return None;
         }
-        let mut lines = text.split('\n');
+        let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
         let mut head = lines.next()?.split(' ');
         let (node, epoch, before) = (head.next()?, head.next()?, head.next()?);
         let hint = |line: &str| {
@@ -132,7 +92,7 @@ impl Notice {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     waiting: Mutex<Waiting>,
-    more: Woken,
+    more: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -206,6 +166,15 @@ pub(crate) enum Arrived {
     NotAll,
 }
 
+impl Arrived {
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, Self::All) => Self::All,
+            (Self::NotAll, _) | (_, Self::NotAll) => Self::NotAll,
+        }
+    }
+}
+
 impl Heard {
     pub(crate) fn notice(&mut self, notice: &Notice) -> Arrived {
         let after = notice.before.saturating_add(notice.hints.len() as u64);
@@ -276,7 +245,7 @@ mod tests {
         };
         let text = notice.to_text();
         assert!(text.len() <= NOTICE_LIMIT, "{}", text.len());
-        assert_eq!(Notice::parse(&text), Some(notice));
+        assert_eq!(Notice::parse(text.as_bytes()), Some(notice));
     }
 
     #[test]
@@ -284,7 +253,7 @@ mod tests {
         let node = NodeId::generate();
         let (session, other) = (session(), session());
         let good = format!("{node} 1 1\n{session} 1 2 all");
-        assert!(Notice::parse(&good).is_some());
+        assert!(Notice::parse(good.as_bytes()).is_some());
         for bad in [
             String::new(),
             "hello".to_owned(),
@@ -299,8 +268,9 @@ mod tests {
             format!("{good}\n{other} 1 2 nobody"),
             format!("{good}{}", format!("\n{session} 1 2 all").repeat(500)),
         ] {
-            assert_eq!(Notice::parse(&bad), None, "{bad}");
+            assert_eq!(Notice::parse(bad.as_bytes()), None, "{bad}");
         }
+        assert_eq!(Notice::parse(&[good.as_bytes(), &[0xff]].concat()), None);
     }
 
     #[tokio::test]

@@ -1,20 +1,23 @@
 //! This gateway among others on the same database: says that it is there, hears who else is, and passes hints on.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use bytes::Bytes;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use holdstead_store::{
-    ConnectedRunner, Journal, LiveNode, Member, NodeId, Notices, Roll, RunnerPlace, Speaking, StoreError,
+    ConnectedRunner, Journal, LiveNode, Member, NodeId, Roll, RunnerPlace, Speaking, StoreError,
 };
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Gateway;
-use crate::hints::{Arrived, Heard, Hint, Hints, Notice, Notify, Outbox};
+use crate::carrier::{Carrier, HintsBy, Listening};
+use crate::hints::{Arrived, Heard, Hint, Notice, Outbox};
 use crate::session::SessionHandle;
 
 /// How often a node renews, and compares what it follows with the journal.
@@ -38,13 +41,15 @@ const DEAF: u32 = 2;
 pub(crate) struct Node {
     pub(crate) id: NodeId,
     name: String,
-    hints: Arc<dyn Hints>,
+    carrier: Arc<Carrier>,
     pub(crate) outbox: Outbox,
     standing: Mutex<Standing>,
     /// Who is there, as of the last renewal.
     roll: watch::Sender<Vec<LiveNode>>,
     /// Up to where whoever follows a session here was told.
     pub(crate) seen: Mutex<HashMap<SessionId, Seq>>,
+    /// Somebody who is not a node was heard.
+    met_stranger: AtomicBool,
     /// The sessions that are being read again, and what was hinted meanwhile.
     pub(crate) catching_up: Mutex<HashMap<SessionId, Option<Hint>>>,
 }
@@ -89,9 +94,11 @@ impl Node {
     pub(crate) async fn join(
         journal: &Arc<dyn Journal>,
         id: NodeId,
+        hints_by: &HintsBy,
         shutdown: &CancellationToken,
     ) -> Result<Option<Self>, StoreError> {
         let Some(cluster) = journal.cluster() else { return Ok(None) };
+        let carrier = Carrier::new(hints_by, journal, cluster).await?;
         let (renewed, name) = (Moment::now(), own_name());
         let member = cluster.join(id, &name).await?;
         let (serves, elsewhere) = (shutdown.child_token(), HashSet::new());
@@ -99,11 +106,12 @@ impl Node {
         Ok(Some(Self {
             id,
             name,
-            hints: Arc::new(Notify(Arc::clone(journal))),
+            carrier: Arc::new(carrier),
             outbox: Outbox::default(),
             standing: Mutex::new(standing),
             roll: watch::Sender::new(Vec::new()),
             seen: Mutex::default(),
+            met_stranger: AtomicBool::new(false),
             catching_up: Mutex::default(),
         }))
     }
@@ -281,9 +289,12 @@ pub(crate) async fn tell(gateway: Gateway) {
             () = shutdown.cancelled() => return,
             notice = node.outbox.take(|| node.member()) => notice,
         };
-        let text = notice.to_text();
         // It is lost if it cannot be told: its number says so to whoever hears the next one.
-        if let Err(error) = node.hints.tell(&text).await {
+        let told = tokio::select! {
+            () = shutdown.cancelled() => return,
+            told = node.carrier.tell(notice.to_text()) => told,
+        };
+        if let Err(error) = told {
             tracing::warn!(%error, "other nodes could not be told what is new; they find out by themselves");
             sleep(PAUSE).await;
         }
@@ -297,14 +308,16 @@ pub(crate) async fn follow(gateway: Gateway) {
     let shutdown = gateway.shutdown_token();
     let mut rolls = node.roll.subscribe();
     let mut heard = Heard::default();
+    // When everything was read again last, and whether that is to be done once more.
+    let (mut looked, mut missed) = (tokio::time::Instant::now(), false);
     while !shutdown.is_cancelled() {
-        let mut notices = listening(&gateway, Arc::clone(&node.hints));
+        let mut notices = listening(&gateway, Arc::clone(&node.carrier));
         let mut deaf = 0;
         while deaf < DEAF {
             let arrived = tokio::select! {
                 () = shutdown.cancelled() => return,
                 notice = notices.recv() => match notice {
-                    Some(Some(text)) => gateway.hear(node, &mut heard, &text),
+                    Some(Some(notice)) => gateway.hear(node, &mut heard, &notice),
                     Some(None) => Arrived::NotAll,
                     None => break,
                 },
@@ -317,23 +330,26 @@ pub(crate) async fn follow(gateway: Gateway) {
                     gateway.compare_heads();
                     arrived
                 }
+                () = sleep_until(looked + PAUSE), if missed => Arrived::All,
             };
-            match arrived {
-                Arrived::All => {}
-                Arrived::NotAll => gateway.look_everywhere(),
+            missed |= arrived == Arrived::NotAll;
+            // Not for each of many: somebody else than a node may be the one who counts wrong.
+            if missed && looked.elapsed() >= PAUSE {
+                (looked, missed) = (tokio::time::Instant::now(), false);
+                gateway.look_everywhere();
             }
         }
     }
 }
 
 /// In a task of its own, which ends with whoever listens. `None`: something may have been missed.
-fn listening(gateway: &Gateway, hints: Arc<dyn Hints>) -> mpsc::Receiver<Option<String>> {
+fn listening(gateway: &Gateway, carrier: Arc<Carrier>) -> mpsc::Receiver<Option<Bytes>> {
     let (sender, receiver) = mpsc::channel(NOTICES);
     let shutdown = gateway.shutdown_token();
     gateway.inner.tasks.spawn(async move {
         let pass_on = async {
             loop {
-                match hints.listen().await {
+                match carrier.listen().await {
                     Ok(notices) => pass_on(notices, &sender).await,
                     Err(error) => tracing::warn!(%error, "other nodes cannot be heard"),
                 }
@@ -349,7 +365,7 @@ fn listening(gateway: &Gateway, hints: Arc<dyn Hints>) -> mpsc::Receiver<Option<
     receiver
 }
 
-async fn pass_on(mut notices: Box<dyn Notices>, to: &mpsc::Sender<Option<String>>) {
+async fn pass_on(mut notices: Listening, to: &mpsc::Sender<Option<Bytes>>) {
     // What was told before it began to listen.
     let mut notice = Ok(None);
     while let Ok(heard) = notice {
@@ -364,18 +380,22 @@ async fn pass_on(mut notices: Box<dyn Notices>, to: &mpsc::Sender<Option<String>
 }
 
 impl Gateway {
-    fn hear(&self, node: &Node, heard: &mut Heard, text: &str) -> Arrived {
-        let Some(notice) = Notice::parse(text) else {
-            tracing::warn!("something that is not a node wrote to the nodes' channel");
+    fn hear(&self, node: &Node, heard: &mut Heard, bytes: &[u8]) -> Arrived {
+        let Some(notice) = Notice::parse(bytes) else {
+            // Once: whoever writes there could fill the log.
+            if !node.met_stranger.swap(true, Ordering::Relaxed) {
+                tracing::warn!(
+                    "something that is not a node writes where nodes tell each other what is new: it can wake them, and \
+                     no more. See who else may write there"
+                );
+            }
             return Arrived::All;
         };
         if notice.node == node.id {
             return Arrived::All;
         }
-        for hint in &notice.hints {
-            self.hinted(*hint);
-        }
-        heard.notice(&notice)
+        let taken = notice.hints.iter().map(|hint| self.hinted(*hint)).fold(Arrived::All, Arrived::and);
+        heard.notice(&notice).and(taken)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use holdstead_agents::BoxSetting;
 use holdstead_core::person_name;
-use holdstead_gateway::Quota;
+use holdstead_gateway::{BadNatsUrl, HintsBy, Quota};
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -23,6 +23,7 @@ pub(crate) struct Config {
     pub(crate) allow_remote: bool,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) store: String,
+    hints: String,
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
     pub(crate) marked_words: Vec<String>,
@@ -82,7 +83,18 @@ impl Config {
             config.name = user.unwrap_or_else(|| "you".to_owned());
         }
         config.hold()?;
+        config.hints_by()?;
         Ok(config)
+    }
+
+    /// How several gateways on one PostgreSQL tell each other what is new.
+    pub(crate) fn hints_by(&self) -> Result<HintsBy, Failure> {
+        if self.hints.is_empty() {
+            return Ok(HintsBy::Notify);
+        }
+        let url =
+            self.hints.parse().map_err(|error: BadNatsUrl| Failure::Config(format!("`hints`: {error}")))?;
+        Ok(HintsBy::Nats(url))
     }
 
     pub(crate) fn hold(&self) -> Result<Hold, Failure> {
@@ -180,6 +192,19 @@ mod tests {
         assert!(config.listen.ip().is_loopback());
         assert!(!config.allow_remote);
         assert_eq!(config.limits.quota(), Quota::default());
+        assert_eq!(config.hints_by().unwrap(), HintsBy::Notify);
+    }
+
+    #[test]
+    fn a_bad_address_for_hints_is_not_repeated() {
+        let mut table = parse(DEFAULTS, "the defaults").unwrap();
+        let mut set = |hints: &str| {
+            table.insert("hints".to_owned(), hints.into());
+            Config::deserialize(table.clone()).unwrap().hints_by()
+        };
+        assert!(matches!(set("nats://ana:hunter2@127.0.0.1:4222"), Ok(HintsBy::Nats(_))));
+        let refused = set("redis://ana:hunter2@127.0.0.1").unwrap_err().to_string();
+        assert!(refused.contains("nats://HOST") && !refused.contains("hunter2"), "{refused}");
     }
 
     #[test]

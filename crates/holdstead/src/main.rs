@@ -102,7 +102,9 @@ fn run(common: cli::Common, command: Command) -> Result<(), Failure> {
     tracing_subscriber::fmt()
         .with_writer(log::masked(&masks))
         .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("HOLDSTEAD_LOG").unwrap_or_else(|_| "warn".into()),
+            // A NATS server that is away is told once, by us.
+            tracing_subscriber::EnvFilter::try_from_env("HOLDSTEAD_LOG")
+                .unwrap_or_else(|_| "warn,async_nats=off".into()),
         )
         .init();
     keep_memory_to_ourselves();

@@ -124,6 +124,9 @@ pub trait Cluster: Send + Sync + Debug {
     /// The first one who comes says what the key of this name is.
     async fn match_key(&self, name: &str, fingerprint: &[u8; 32]) -> Result<KeyMatch, StoreError>;
 
+    /// What this deployment is told apart by, where several share something else than a database. Only its nodes know it.
+    async fn deployment(&self) -> Result<Uuid, StoreError>;
+
     /// Begins as a node, or begins again.
     async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError>;
 

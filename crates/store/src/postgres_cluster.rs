@@ -91,6 +91,16 @@ impl Cluster for Postgres {
         })
     }
 
+    async fn deployment(&self) -> Result<Uuid, StoreError> {
+        let mut taken = self.members.take().await?;
+        let connection = &mut taken.connection;
+        let (name, new) = ("deployment", Uuid::new_v4());
+        sqlx::query(ADD_KEY).bind(name).bind(&new.as_bytes()[..]).execute(&mut *connection).await?;
+        let known: Vec<u8> = sqlx::query_scalar(KEY).bind(name).fetch_one(connection).await?;
+        self.members.give_back(taken);
+        Uuid::from_slice(&known).map_err(|_| StoreError::corrupt("the deployment's name"))
+    }
+
     async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError> {
         let mut taken = self.members.take().await?;
         let connection = &mut taken.connection;

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use holdstead_gateway::{
-    Answering, Gateway, GatewayConfig, Masks, Person, PolicyConfig, Quota, SecretsKey, Tool, ToolCall, Watch,
-    WhenNobody,
+    Answering, Gateway, GatewayConfig, HintsBy, Masks, Person, PolicyConfig, Quota, SecretsKey, Tool,
+    ToolCall, Watch, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
@@ -23,6 +23,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
     let journal = holdstead_store::open("sqlite::memory:").await?;
     let config = GatewayConfig {
         node: None,
+        hints_by: HintsBy::Notify,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

@@ -8,7 +8,8 @@ use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes, Driver};
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_gateway::{
-    EventStream, Gateway, GatewayConfig, GatewayError, Masks, Person, PolicyConfig, Quota, SecretsKey, Tool,
+    EventStream, Gateway, GatewayConfig, GatewayError, HintsBy, Masks, Person, PolicyConfig, Quota,
+    SecretsKey, Tool,
 };
 use holdstead_protocol::api::{OpenSession, Receipt, Respond};
 use holdstead_protocol::{
@@ -99,6 +100,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
     let key = SecretsKey::from_secret_text(&format!("holdstead-secrets-key-{digits}"));
     GatewayConfig {
         node: None,
+        hints_by: HintsBy::Notify,
         hold,
         secrets_key: key.unwrap(),
         masks: Masks::default(),

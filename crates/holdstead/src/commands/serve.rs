@@ -11,7 +11,7 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{Boxes, Driver};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig};
+use holdstead_gateway::{Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig};
 use holdstead_protocol::AgentBox;
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
@@ -52,6 +52,12 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     }
     take_all_files();
     let journal = holdstead_store::open(&config.store).await?;
+    if journal.cluster().is_none() && config.hints_by()? != HintsBy::Notify {
+        return Err(Failure::Config(
+            "`hints` is for several gateways on one PostgreSQL, and this store has one only: leave it out, or use a \
+             postgres:// store".to_owned(),
+        ));
+    }
     store::match_key(&places, journal.as_ref()).await?;
     store::guard(&places, journal.as_ref()).await?;
     journal.sign_with(places.notary()?);
@@ -66,6 +72,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let hold = config.hold()?;
     let gateway_config = GatewayConfig {
         node: Some(places.node()?),
+        hints_by: config.hints_by()?,
         hold,
         secrets_key: places.secrets_key()?,
         masks,

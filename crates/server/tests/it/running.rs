@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes};
-use holdstead_gateway::{Gateway, GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey, Tool};
+use holdstead_gateway::{Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
 use holdstead_server::{Listener, ServerConfig};
@@ -58,6 +58,7 @@ impl Running {
         let driver = ScriptedDriver::new(host, vec![scripted_agent()], state.path().to_owned());
         let config = GatewayConfig {
             node: None,
+            hints_by: HintsBy::Notify,
             hold: GatewayConfig::DEFAULT_HOLD,
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

@@ -9,8 +9,8 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, PolicyConfig, Quota, SecretsKey, Tool,
-    ToolContext, ToolFailure, ToolOutcome, ToolResponse,
+    Gateway, GatewayConfig, HintsBy, Interaction, InteractionError, Masks, PolicyConfig, Quota, SecretsKey,
+    Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
 use holdstead_protocol::api::{Role, Session};
 use holdstead_protocol::{OwnerId, Response, ResponseDraft, Scope};
@@ -72,6 +72,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     let host = Host::new(vec![program()?.display().to_string(), "agent-host".to_owned()], boxes);
     let config = GatewayConfig {
         node: None,
+        hints_by: HintsBy::Notify,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_gateway::{
-    Gateway, GatewayConfig, Interaction, InteractionError, Masks, Person, PolicyConfig, Quota, Reprompt,
-    SecretsKey, Tool, ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+    Gateway, GatewayConfig, HintsBy, Interaction, InteractionError, Masks, Person, PolicyConfig, Quota,
+    Reprompt, SecretsKey, Tool, ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Field, FieldErrors, FieldKind, Form, OwnerId, Response, Surface, ToolCallId};
@@ -22,6 +22,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     let email = Email { calls: folder.join("calls"), stuck };
     let config = GatewayConfig {
         node: None,
+        hints_by: HintsBy::Notify,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

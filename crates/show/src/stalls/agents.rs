@@ -8,7 +8,7 @@ use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes, Driver};
-use holdstead_gateway::{GatewayConfig, Masks, PolicyConfig, Quota, SecretsKey};
+use holdstead_gateway::{GatewayConfig, HintsBy, Masks, PolicyConfig, Quota, SecretsKey};
 use holdstead_protocol::{Hold, HoldThen};
 use holdstead_scripted_model::Model;
 
@@ -55,6 +55,7 @@ impl Agents {
     pub(super) fn config(&self) -> GatewayConfig {
         GatewayConfig {
             node: None,
+            hints_by: HintsBy::Notify,
             hold: Hold { after_ms: 1_500, then: HoldThen::Park },
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

@@ -188,6 +188,18 @@ async fn the_first_key_stays() {
 }
 
 #[tokio::test]
+async fn all_nodes_of_a_deployment_know_it_by_one_name_and_no_other_does() {
+    let (fixture, other) = (Fixture::postgres().await, Fixture::postgres().await);
+    let second = fixture.second().await;
+    let name = of(fixture.journal()).deployment().await.unwrap();
+    assert_eq!(of(&second).deployment().await.unwrap(), name);
+    assert_ne!(of(other.journal()).deployment().await.unwrap(), name);
+    second.close().await;
+    fixture.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
 async fn heads_are_found_together() {
     let fixture = Fixture::postgres().await;
     let owner = OwnerId::new("local").expect("a name");
