@@ -32,7 +32,7 @@ demo *args: _web-if-node
 
 # Build the web UI if it changed; the next `cargo build` embeds it. Without it there is no screen but the terminal.
 web: _web-packages
-    cd web && sources=$(find src public index.html package-lock.json *.config.ts -type f -print0 | sort -z | \
+    @cd web && sources=$(find src public index.html package-lock.json *.config.ts -type f -print0 | sort -z | \
         xargs -0 sha256sum | sha256sum) && \
         { [ -e dist/ui/index.html ] && [ "$(cat dist/sources 2>/dev/null)" = "$sources" ] || { npm run build && echo "$sources" > dist/sources; }; }
 
@@ -41,7 +41,7 @@ _web-if-node:
     @if command -v npm >/dev/null; then just web; else echo "npm not found: Holdstead is built without its web UI, and you answer in the terminal. Install Node 20 for it."; fi
 
 _web-packages:
-    cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; }
+    @cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; }
 
 # Check and test the web UI.
 web-test: _web-packages

@@ -100,14 +100,15 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
         )}
         {input !== null && input !== undefined && (
           <div className={`empty:hidden ${isStruck ? "text-ink-2 line-through" : ""}`}>
-            {preview && <h3 className="mb-1 text-xs text-ink-3">The input, as it would run</h3>}
-            <InputView
-              input={input}
-              marked={marks.map((mark) => mark.text)}
-              without={plan === null ? [] : ["plan"]}
-              whole={whole}
-              onWhole={() => setWhole(true)}
-            />
+            <AsItRuns request={request}>
+              <InputView
+                input={input}
+                marked={marks.map((mark) => mark.text)}
+                without={toldElsewhere(request)}
+                whole={whole}
+                onWhole={() => setWhole(true)}
+              />
+            </AsItRuns>
           </div>
         )}
         <span data-must-see="end" className="-mb-4 block h-px" />
@@ -222,6 +223,33 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
         )}
       </CardActions>
     </>
+  );
+}
+
+/** Parts of the input that stand on the card by themselves: the plan, and words that the agent says about its call. */
+function toldElsewhere(request: Request): string[] {
+  const { description } = (request.input ?? {}) as Record<string, unknown>;
+  const isSaid = typeof description === "string" && description === request.agentSays;
+  const isMarked = (request.marks ?? []).some((mark) => isSaid && description.includes(mark.text));
+  return [...(planOf(request) === null ? [] : ["plan"]), ...(isSaid && !isMarked ? ["description"] : [])];
+}
+
+/** Beside a diff that our drivers made of it, the input says nothing new; what a program sends as a diff may be anything. */
+function AsItRuns({ request, children }: { request: Request; children: ReactNode }) {
+  const words = "The input, as it would run";
+  if (!request.preview) return children;
+  if (request.origin !== "agent" || (request.marks?.length ?? 0) > 0)
+    return (
+      <>
+        <h3 className="mb-1 text-xs text-ink-3">{words}</h3>
+        {children}
+      </>
+    );
+  return (
+    <details>
+      <summary className="w-fit cursor-pointer text-xs text-ink-3 max-wide:min-h-11">{words}</summary>
+      {children}
+    </details>
   );
 }
 

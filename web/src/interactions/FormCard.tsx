@@ -123,7 +123,7 @@ export function FormCard({ request }: { request: Request }) {
             <Decide onDecide={send} className="max-wide:order-last max-wide:min-h-13">
               {sendWords} <Key>Ctrl Enter</Key>
             </Decide>
-            <Button className="max-wide:col-span-2" onClick={() => setLarge(true)}>
+            <Button className="max-wide:hidden" onClick={() => setLarge(true)}>
               Open large
             </Button>
             {!late && <RefuseButton word="Decline" canSay={canSay} onRefuse={() => refuse()} />}

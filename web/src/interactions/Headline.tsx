@@ -3,8 +3,7 @@ import { countDiff } from "../text/diff";
 import { rangesOf } from "../text/fold";
 import { Danger, withMarks } from "../text/Lines";
 import { Shown } from "../text/Shown";
-import { brief } from "../text/visible";
-import { commandOf, ending, fileOf, headline, isShort, planOf } from "./words";
+import { commandOf, ending, fileName, fileOf, headline, isShort, planOf } from "./words";
 
 /** What will happen, first: a short command is its own headline, a long one says how it ends. */
 export function Headline({ request }: { request: InteractionRequest }) {
@@ -14,7 +13,7 @@ export function Headline({ request }: { request: InteractionRequest }) {
     const [more, less] = countDiff(request.preview ?? "").split(" ");
     return (
       <h2 className="text-lg font-semibold wrap-anywhere">
-        Edit <code className="font-mono text-command font-medium">{brief(file)}</code>{" "}
+        Edit <code className="font-mono text-command font-medium">{fileName(file, request.cwd)}</code>{" "}
         <span className="text-approved">{more}</span> <span className="text-denied">{less}</span>
       </h2>
     );

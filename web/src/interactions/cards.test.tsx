@@ -537,6 +537,30 @@ describe("an approval", () => {
     expect(said).toContain("no rule allows rm");
   });
 
+  it("says the agent's words about a call once, and where they are marked, in the input too", async () => {
+    const input = { command: "npm test", description: "Runs the tests in production" };
+    const { again } = await show(ask(approvalRequest({ input, agentSays: input.description })));
+    expect(screen.getAllByText(/Runs the tests in production/)).toHaveLength(1);
+    again(ask(approvalRequest({ promptId: "prm_2", input, agentSays: "Something else" })));
+    expect(screen.getAllByText(/Runs the tests in production/)).toHaveLength(1);
+    const marks = [{ risk: "listed" as const, field: "/description", text: "production" }];
+    again(ask(approvalRequest({ promptId: "prm_3", input, agentSays: input.description, marks })));
+    expect(screen.getAllByText("description")).toHaveLength(1);
+  });
+
+  it("folds the input beside a diff of ours, and never beside a program's own", async () => {
+    const edit = {
+      toolName: "Edit",
+      input: { file_path: "a.rs", new_string: "two" },
+      preview: "@@ -1 +1 @@\n-one\n+two",
+    };
+    const { again } = await show(ask(approvalRequest(edit)));
+    const folded = () => screen.getByText("The input, as it would run").closest("details");
+    expect(folded()?.open).toBe(false);
+    again(ask(approvalRequest({ ...edit, promptId: "prm_2", origin: "caller" })));
+    expect(folded()).toBeNull();
+  });
+
   it("offers nothing that the agent's wire cannot carry", async () => {
     await show(ask(approvalRequest({ capabilities: { reason: false, editInput: false, scopes: false } })));
     expect(screen.queryByRole("button", { name: /Remember/ })).toBeNull();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../api/generated";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 import { session } from "../test/desk";
-import { boxMeans, ending, headline, namesApart, origin, receipt, tone } from "./words";
+import { boxMeans, ending, fileName, headline, namesApart, origin, receipt, tone } from "./words";
 
 describe("sessions of one name", () => {
   it("are told apart by the ends of their ids, and others keep their names", () => {
@@ -15,6 +15,15 @@ describe("sessions of one name", () => {
 const byAna = { by: "person", name: "Ana", surface: "web", interactionId: "int_1", promptId: "prm_1" } as const;
 const settled = (settlement: string, response: object, more: object = {}) =>
   ({ state: "settled", settlement, response: { ...byAna, ...response }, seq: 3, ...more }) as never;
+
+describe("a file", () => {
+  it("is named as in its folder, and as it is where it lies elsewhere", () => {
+    expect(fileName("/code/shop/src/a.rs", "/code/shop")).toBe("src/a.rs");
+    for (const other of ["/code/shopping/a.rs", "/code/shop//etc/passwd", "/etc/passwd"])
+      expect(fileName(other, "/code/shop")).toBe(other);
+    expect(fileName("/code/shop/../x", "/code/shop")).toBe("../x");
+  });
+});
 
 describe("a tool that failed", () => {
   it("is not told as an answer that was taken", () => {

@@ -72,6 +72,12 @@ export function fileOf(input: unknown): string | null {
   return typeof file === "string" ? file : null;
 }
 
+/** A file as one names it in the folder where the call runs. */
+export function fileName(file: string, folder: string | null | undefined): string {
+  const inside = folder && file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : file;
+  return brief(inside.startsWith("/") ? file : inside);
+}
+
 /** Longer commands are shown below their headline, with numbers. */
 const SHORT = 240;
 
@@ -161,8 +167,8 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
       }
       if (planOf(request) !== null) return "Start this plan?";
       const file = fileOf(input);
-      if (request.preview && file) return `Edit ${brief(file)} ${countDiff(request.preview)}`;
-      if (file) return `${brief(request.toolName)} ${brief(file)}`;
+      if (request.preview && file) return `Edit ${fileName(file, request.cwd)} ${countDiff(request.preview)}`;
+      if (file) return `${brief(request.toolName)} ${fileName(file, request.cwd)}`;
       // A tool's or a program's words about its own ask, and told as theirs.
       if (request.origin !== "agent" && request.agentSays) return `${asks(request)} asks: ${brief(request.agentSays)}`;
       const { url } = record(input);

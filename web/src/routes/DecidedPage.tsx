@@ -100,6 +100,11 @@ function Row({ decision }: { decision: Decision }) {
             {(decision.marks?.length ?? 0) > 0 && (
               <span className="mr-2 font-sans text-xs font-semibold text-denied">marked</span>
             )}
+            {isCode && decision.text && iconOf(decision) !== "shell" && (
+              <span className="mr-2 font-sans text-xs font-semibold">
+                <Shown text={decision.toolName} />
+              </span>
+            )}
             <Shown text={decision.text || decision.toolName} where={isCode ? "payload" : "prose"} />
           </span>
           <span className="block truncate text-xs text-ink-3">

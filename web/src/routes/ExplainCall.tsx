@@ -5,6 +5,7 @@ import type { Effect, ExplainedCall } from "../api/generated";
 import { count, DOES, hosted, isProgram, LAYER, namesApart } from "../interactions/words";
 import { useSessions } from "../session/live";
 import { Shown } from "../text/Shown";
+import { Ticked } from "../ui/Calm";
 import { INPUT } from "../ui/inputs";
 import { useSettled } from "../ui/useSettled";
 import { EffectMark } from "./EffectMark";
@@ -107,7 +108,7 @@ function Verdict({ call: { verdict, marks, decidedBy } }: { call: ExplainedCall 
                     </code>
                   </>
                 ) : (
-                  <Shown text={part.why} />
+                  <Ticked text={part.why} />
                 )}
               </span>
             </span>

@@ -59,7 +59,8 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
   const listed = runner?.agents ?? agents.data?.agents ?? [];
   const there = listed.filter((one) => one.installed);
   const chosen = agent ?? usual(listed, open);
-  const place = cwd ?? folders[0] ?? "";
+  // Where there are several machines, the last folder may be another one's.
+  const place = cwd ?? (runners.length > 1 ? "" : (folders[0] ?? ""));
 
   const start = useMutation({
     mutationFn: async () => {
@@ -95,7 +96,7 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
   };
   const label = "mb-1 block font-medium";
   return (
-    <form onSubmit={submit} onKeyDown={onKeyDown} className="grid gap-4">
+    <form onSubmit={submit} onKeyDown={onKeyDown} className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <label>
         <span className={label}>What should it do?</span>
         <textarea
@@ -133,7 +134,7 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
             className={`${INPUT} font-mono text-mono`}
             value={place}
             onChange={(event) => setCwd(event.target.value)}
-            placeholder="the gateway's folder"
+            placeholder={runners.length > 1 ? "a folder of that machine" : "the gateway's folder"}
             autoComplete="off"
             spellCheck={false}
           />
@@ -171,7 +172,7 @@ function Fields({ onClose, first }: { onClose: () => void; first: RefObject<HTML
             className={INPUT}
             value={model}
             onChange={(event) => setModel(event.target.value)}
-            placeholder="the agent's own choice"
+            placeholder="its own choice"
             autoComplete="off"
             spellCheck={false}
           />

@@ -50,7 +50,7 @@ export function RulesPage() {
         <p role="alert" className="text-denied empty:hidden">
           {rules.error?.message}
         </p>
-        <ExplainCall />
+        {mayAnswer(me) && <ExplainCall />}
         {mayAnswer(me) && (suggested.data?.suggestions.length ?? 0) > 0 && (
           <Part title="Ask less" hint="From what you approved. None of these would allow what you denied.">
             <Suggestions most={MOST_SUGGESTED} />

@@ -5,6 +5,7 @@ import { count } from "../interactions/words";
 import { Shown } from "../text/Shown";
 import { brief } from "../text/visible";
 import { Button } from "../ui/Button";
+import { Ticked } from "../ui/Calm";
 import { RULES } from "./rulesKey";
 
 export const SUGGESTIONS = [...RULES, "suggest"] as const;
@@ -47,7 +48,7 @@ function Suggestion({ suggestion: { lines, saves, reach, examples, unapproved } 
           Would have answered {count(saves, "ask")}.{" "}
           {reach.map((words) => (
             <span key={words}>
-              <Shown text={words} />{" "}
+              <Ticked text={words} />{" "}
             </span>
           ))}
         </p>

@@ -77,13 +77,15 @@ function ThisBrowser() {
       >
         Notify me about new asks
       </Toggle>
-      <Toggle
-        on={sendOnPick}
-        onChange={(on) => change({ sendOnPick: on })}
-        hint="Where one question with one choice is asked."
-      >
-        Send an answer as soon as it is chosen
-      </Toggle>
+      {mayAnswer && (
+        <Toggle
+          on={sendOnPick}
+          onChange={(on) => change({ sendOnPick: on })}
+          hint="Where one question with one choice is asked."
+        >
+          Send an answer as soon as it is chosen
+        </Toggle>
+      )}
     </div>
   );
 }
