@@ -20,31 +20,42 @@ try {
     mkdirSync(cwd, { recursive: true });
     return (await gateway.call("POST", "/v1/sessions", { agent: "scripted", cwd, title })).sessionId;
   };
+  /** The list is drawn in the order of asks: each waits before the next one is made. */
+  const asks = async (name, title, text, many = 1) => {
+    const id = await session(name, title);
+    await gateway.say(id, text);
+    for (;;) {
+      const { interactions } = await gateway.call("GET", `/v1/interactions?session=${id}`);
+      if (interactions.length === many) return;
+      await new Promise((done) => setTimeout(done, 25));
+    }
+  };
   const shards = Array.from(
     { length: 36 },
     (_, at) => `psql -h shard${String(at + 1).padStart(2, "0")} -f 0041_orders.sql`,
   );
   const script = ["set -euo pipefail", "OLD=/srv/orders-old", ...shards, 'rm -rf "$OLD"/data "$OLD"/wal', "echo moved"];
-  await gateway.say(
-    await session("shop-api", "Move orders to 36 shards"),
+  await asks(
+    "shop-api",
+    "Move orders to 36 shards",
     `as migrator\napprove Bash ${JSON.stringify({ command: script.join("\n") })} says Moves the orders and clears the old copy.`,
   );
   const regions = ["eu-north", "eu-south", "us-east", "us-west"];
   const apply = (region) => `approve Bash ${JSON.stringify({ command: `terraform apply -target=module.${region}` })}`;
-  await gateway.say(
-    await session("infra", "Roll out region modules"),
-    ["together", ...regions.map(apply), "end"].join("\n"),
-  );
-  await gateway.say(
-    await session("shop-api", "Replace the login stub"),
+  await asks("infra", "Roll out region modules", ["together", ...regions.map(apply), "end"].join("\n"), regions.length);
+  await asks(
+    "shop-api",
+    "Replace the login stub",
     'approve Bash {"command":"cargo fmt --check && cargo test -p auth"} says Checks the new login',
   );
-  await gateway.say(
-    await session("docs", "Sign-in on mobile"),
+  await asks(
+    "docs",
+    "Sign-in on mobile",
     "ask\nSign-in: How do people sign in? | Passkeys: no passwords | Email link: one thing less to build\nStore: Where do tokens go? | Keychain | An encrypted file\nend",
   );
-  await gateway.say(
-    await session("web-shop", "Release 1.4.0"),
+  await asks(
+    "web-shop",
+    "Release 1.4.0",
     'form {"title":"Release 1.4.0","fields":[{"id":"version","label":"Version","type":"text"}]}',
   );
   await gateway.say(
@@ -59,7 +70,7 @@ try {
     await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(gateway.work, "/Users/ana/code") });
   });
   await desk.goto(gateway.url);
-  await desk.getByText("Release 1.4.0").first().waitFor();
+  await desk.locator("[data-ask]").nth(4).waitFor();
   await desk.locator("[data-card]:not([data-inert])").waitFor();
   await desk.waitForTimeout(1_500);
   await desk.screenshot({ path: join(folder, "desk.png") });

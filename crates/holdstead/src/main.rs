@@ -37,9 +37,11 @@ Agents stop here and wait for you.
   attach <id>     come back to a session
   inbox           what waits for you; --watch: on the whole screen
   answer <id>     approve, deny or reply
+  open            the page in a browser
+  pair            the page on your phone
+  rules           what is decided without you
   stop            end the gateway
-  watch           see asks and answers as they come
-  open login sessions serve people token mcp audit doctor config
+For a team: people login token runner runners audit trust. Besides: sessions watch serve mcp config doctor
 All take --json. More: holdstead help <command>";
 
 fn main() -> ExitCode {

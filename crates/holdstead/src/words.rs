@@ -146,9 +146,7 @@ pub(crate) fn no_answer(request: &InteractionRequest) -> String {
 pub(crate) fn boxed(boxed: &AgentBox) -> String {
     match boxed {
         AgentBox::Bubblewrap | AgentBox::Landlock => {
-            format!(
-                "In a box ({boxed}): it cannot read this gateway's files and memory; your other files, it can."
-            )
+            format!("In a box ({boxed}): your files are open to it, this gateway's are not.")
         }
         AgentBox::None { why } => {
             format!("! No box ({}): what you approve can read your token.", safe_line(why))
@@ -174,6 +172,16 @@ pub(crate) fn decider(decider: &Decider) -> String {
         Decider::Grant { .. } => "A remembered approval".to_owned(),
         Decider::Rule { name } => format!("The rule \"{}\"", safe_line(name)),
         Decider::Earlier { .. } => "An earlier answer to the same call".to_owned(),
+    }
+}
+
+/// As it stands behind a verb.
+pub(crate) fn by(decider: &Decider) -> String {
+    match decider {
+        Decider::Person { .. } => self::decider(decider),
+        Decider::Grant { .. } => "a remembered approval".to_owned(),
+        Decider::Rule { name } => format!("the rule \"{}\"", safe_line(name)),
+        Decider::Earlier { .. } => "an earlier answer to the same call".to_owned(),
     }
 }
 

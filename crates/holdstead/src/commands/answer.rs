@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdstead_client::Http;
 use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::transport::Transport as _;
-use holdstead_protocol::{AgentBox, Delivery, ResponseDraft, Scope};
+use holdstead_protocol::{AgentBox, Delivery, Origin, ResponseDraft, Scope};
 
 use super::{find_ask, new_key, print_json, respond};
 use crate::answer_flags::AnswerFlags;
@@ -92,7 +92,12 @@ async fn confirmed(client: &Http, ask: &Interaction) -> Result<Interaction, Fail
 fn receipt_words(receipt: &Receipt, after: &Interaction) -> String {
     let words =
         words::receipt(&Receipt { state: after.state.clone(), ..receipt.clone() }, after.request.origin);
-    if receipt.late { words } else { format!("{words}, {}", words::delivery(after.delivery.as_ref())) }
+    let waits = after.request.origin == Origin::Caller && after.delivery == Some(Delivery::Accepted);
+    match (receipt.late, waits) {
+        (true, _) => words,
+        (false, true) => format!("{words}, kept until the program that asked fetches it"),
+        (false, false) => format!("{words}, {}", words::delivery(after.delivery.as_ref())),
+    }
 }
 
 /// The box of the agent that asks.

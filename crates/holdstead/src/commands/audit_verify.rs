@@ -172,6 +172,9 @@ impl Verified {
             };
             let rounds = self.rounds.map(|rounds| format!(", rounds: {rounds}")).unwrap_or_default();
             let Self { sessions, events, checkpoints, .. } = self;
+            if self.findings.is_empty() {
+                println!("✓ This is what was written.");
+            }
             if let Some(store) = &self.store {
                 println!("Store: {store}");
             }

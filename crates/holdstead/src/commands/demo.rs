@@ -113,6 +113,9 @@ impl Supervisor {
     }
 
     async fn stop(mut self) -> Result<(), Failure> {
+        if !self.json {
+            println!("Next, in a folder of yours: holdstead run claude");
+        }
         self.gateway.child.kill().await.map_err(io("stop the gateway"))
     }
 }

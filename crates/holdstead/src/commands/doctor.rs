@@ -110,7 +110,12 @@ async fn verify(journal: &dyn Journal, config: &Config) -> Result<(Health, Strin
     }
     let sessions = sessions.len();
     journal.close().await;
-    Ok((Health::Good, format!("chain verified: {events} events in the newest {sessions} sessions")))
+    let newest = if sessions == 1 {
+        "the newest session".to_owned()
+    } else {
+        format!("the newest {sessions} sessions")
+    };
+    Ok((Health::Good, format!("chain verified: {events} events in {newest}")))
 }
 
 fn token(places: &Places) -> Check {

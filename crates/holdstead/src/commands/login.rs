@@ -12,11 +12,15 @@ use crate::own_person;
 use crate::places::Places;
 use crate::text::safe_line;
 
+/// Where nobody gets in from another machine.
+const LOCAL: [&str; 3] = ["http://127.", "http://localhost:", "http://[::1]:"];
+
 pub(super) async fn run(common: &Common, name: Option<&str>, no_open: bool) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let (journal, config) = people::open(common).await?;
     // Somebody else opens their link in a browser of their own.
-    let opens = name.is_none() && !no_open;
+    let for_another = name.is_some();
+    let opens = !for_another && !no_open;
     let (person, renewed) = match name {
         Some(name) => (people::find(&journal.people(&config.owner).await?, name)?.clone(), false),
         None => own_person::log_in(&places, &config, journal.as_ref()).await?,
@@ -42,6 +46,9 @@ pub(super) async fn run(common: &Common, name: Option<&str>, no_open: bool) -> R
     }
     println!("{link}");
     println!("It logs one browser in as {name}, once, within 10 minutes.");
+    if for_another && LOCAL.iter().any(|local| link.starts_with(local)) {
+        println!("Only a browser on this machine reaches that address. From elsewhere: docs/guides/phone.md");
+    }
     if !places.is_locked() {
         println!("No gateway runs here now. Start it first: holdstead serve");
     } else if opens {

@@ -75,9 +75,7 @@ fn confirmed(url: &str, closed: &[String]) -> Result<bool, Failure> {
 fn print(url: &str, pairing: &Pairing) {
     println!("{}", drawn(&pairing.qr, std::io::stdout().is_terminal()));
     println!("Scan it with the phone's camera, or open this there:\n{}", safe_line(&pairing.link));
-    println!(
-        "It logs one browser in as you, once, within 10 minutes. Log it out: You → Devices, on the page."
-    );
+    println!("It logs one browser in as you, once, within 10 minutes. Log it out: on the page, under You.");
     if url.starts_with("http://") {
         println!("{NOT_ENCRYPTED}");
     }

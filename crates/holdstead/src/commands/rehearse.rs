@@ -45,7 +45,7 @@ pub(super) async fn suggest(common: &Common, client: &Http) -> Result<(), Failur
     for one in &said.suggestions {
         let lines: Vec<_> = one.lines.iter().map(|line| safe_line(line)).collect();
         println!("{}", lines.join("; "));
-        println!("    would have saved {} asks", one.saves);
+        println!("    would have saved {} {}", one.saves, if one.saves == 1 { "ask" } else { "asks" });
         for call in &one.examples {
             println!("    such as {}", words(call));
         }

@@ -103,6 +103,11 @@ fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) 
             shown.extend(IN_DIFF);
         }
     }
+    // What the agent says about its call stands below, unless a word of it is marked.
+    let said = text("description").filter(|words| request.agent_says.as_deref() == Some(words));
+    if said.is_some_and(|words| !request.marks.iter().any(|mark| words.contains(&mark.text))) {
+        shown.push("description");
+    }
     if let Some(rest) = without(&request.input, &shown) {
         rows.extend(Row::block("  ", Ink::Plain, &serde_json::to_string_pretty(&rest).unwrap_or_default()));
     }
@@ -219,6 +224,15 @@ mod tests {
         assert!(shown.starts_with("Run ls\n  {\n    \"run_in_background\": true\n  }\n"), "{shown}");
         let shown = text(&sample::approval(json!({"to": "production"})));
         assert!(shown.contains("\"to\": \"production\""), "{shown}");
+    }
+
+    #[test]
+    fn what_the_agent_says_about_a_call_stands_there_once() {
+        let mut ask = sample::approval(json!({"command": "ls", "description": "Lists\u{1b}[2J the folder"}));
+        assert!(text(&ask).contains("\"description\""), "{}", text(&ask));
+        ask.request.agent_says = Some("Lists\u{1b}[2J the folder".to_owned());
+        assert!(!text(&ask).contains("\"description\""), "{}", text(&ask));
+        assert!(text(&ask).contains("Agent says: \"Lists⟨U+001B⟩[2J the folder\""), "{}", text(&ask));
     }
 
     #[test]

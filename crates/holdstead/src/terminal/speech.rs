@@ -92,6 +92,12 @@ impl Speech {
             }
             EventBody::InteractionRequest(request) => {
                 self.pause(&mut heard);
+                // Of a call that only asks, what it asks says more than its input.
+                if let Some(call) = request.tool_call_id.as_ref().and_then(|call| self.calls.get_mut(call))
+                    && !request.body.is_approval()
+                {
+                    *call = words::headline(request);
+                }
                 heard.push(Heard::Asked(request.clone()));
             }
             EventBody::InteractionResponse(response) => {
@@ -163,7 +169,7 @@ impl Speech {
             | AgentState::Ended => false,
         };
         if let Some(message) = &status.message {
-            heard.push(Heard::Row(Row::new(Ink::Dim, message)));
+            heard.push(Heard::Row(Row::new(Ink::Dim, &format!("The agent stopped: {message}"))));
         }
         if status.agent == AgentState::Ended {
             heard.push(Heard::Ended);
@@ -199,16 +205,16 @@ fn first_line(output: &Value) -> &str {
 
 fn answered(response: &InteractionResponse) -> String {
     let did = match &response.response {
-        Response::Approve { edited_input: Some(_), .. } => "approved it, edited",
-        Response::Approve { .. } => "approved it",
+        Response::Approve { edited_input: Some(_), .. } => "Edited and approved",
+        Response::Approve { .. } => "Approved",
         Response::Deny { reason: Some(reason) } if !reason.is_empty() => {
-            return format!("{} denied it: {}", words::decider(&response.decider), safe_line(reason));
+            return format!("Denied by {}: {}", words::by(&response.decider), safe_line(reason));
         }
-        Response::Deny { .. } => "denied it",
-        Response::Answer { .. } | Response::Submit { .. } => "answered it",
-        Response::Cancel { .. } => "declined it",
+        Response::Deny { .. } => "Denied",
+        Response::Answer { .. } | Response::Submit { .. } => "Answered",
+        Response::Cancel { .. } => "Declined",
     };
-    format!("{} {did}", words::decider(&response.decider))
+    format!("{did} by {}", words::by(&response.decider))
 }
 
 /// Only what a person has to know.
@@ -276,6 +282,22 @@ mod tests {
         let ill = json!({"toolCallId": "two", "output": output, "isError": true});
         let ill = speech.hear(&event(EventType::ToolResult, ill));
         assert_eq!(rows(&ill), ["✕ Run npm test⟨U+001B⟩[2J: exit 1⟨U+001B⟩[1A"]);
+    }
+
+    #[test]
+    fn what_was_asked_and_answered_is_told_in_words() {
+        let mut speech = Speech::default();
+        let call = json!({"messageId": MessageId::generate(), "toolCallId": "one", "toolName": "ask_user"});
+        speech.hear(&event(EventType::ToolCallStart, call));
+        speech.hear(&event(EventType::ToolCallEnd, json!({"toolCallId": "one", "input": {"questions": []}})));
+        let mut ask = super::super::sample::questions(
+            json!([{"id": "store", "header": "Store", "question": "Where do orders go?", "options": []}]),
+        )
+        .request;
+        ask.tool_call_id = Some("one".to_owned().into());
+        speech.hear(&EventBody::InteractionRequest(Box::new(ask)));
+        let well = speech.hear(&event(EventType::ToolResult, json!({"toolCallId": "one", "output": "ok"})));
+        assert_eq!(rows(&well), ["✓ Where do orders go?"]);
     }
 
     #[test]
