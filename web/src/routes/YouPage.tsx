@@ -17,7 +17,8 @@ export function YouPage() {
     <main className="h-full overflow-y-auto bg-surface px-10 pb-10 max-wide:px-4">
       <div className="grid max-w-[640px] gap-6">
         <h1 className="flex min-h-14 items-center text-lg font-semibold">
-          <Shown text={me.name} />
+          {/* The name that whoever set it up has until they take another. */}
+          {me.name === "you" ? "You" : <Shown text={me.name} />}
         </h1>
         <Link to="/rules" className="w-fit underline underline-offset-2 wide:hidden">
           Rules

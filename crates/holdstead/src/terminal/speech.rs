@@ -294,7 +294,7 @@ mod tests {
             json!([{"id": "store", "header": "Store", "question": "Where do orders go?", "options": []}]),
         )
         .request;
-        ask.tool_call_id = Some("one".to_owned().into());
+        ask.tool_call_id = Some(ToolCallId::new("one").unwrap());
         speech.hear(&EventBody::InteractionRequest(Box::new(ask)));
         let well = speech.hear(&event(EventType::ToolResult, json!({"toolCallId": "one", "output": "ok"})));
         assert_eq!(rows(&well), ["✓ Where do orders go?"]);
