@@ -35,6 +35,7 @@ use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
 use crate::{
     EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, owner_journal, summary, view,
+    watchers,
 };
 
 /// What the gateway needs to be told.
@@ -190,6 +191,7 @@ impl Gateway {
             gateway.inner.tasks.spawn(node::stay(gateway.clone()));
             gateway.inner.tasks.spawn(node::tell(gateway.clone()));
             gateway.inner.tasks.spawn(node::follow(gateway.clone()));
+            gateway.inner.tasks.spawn(watchers::share(gateway.clone()));
         }
         Ok(gateway)
     }

@@ -50,6 +50,7 @@ mod told;
 mod tools;
 mod trusts;
 mod view;
+mod watchers;
 
 pub use access::{Admitted, BROWSER_LIFETIME, Lease};
 pub use ask::{CallerAsk, callers_session};

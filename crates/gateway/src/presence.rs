@@ -1,7 +1,7 @@
 //! Who watches now, and would answer.
 //!
-//! This is about screens that are open on this node, not about what was decided: it may be lost, and nothing but a
-//! count and the choice to ask or not hangs on it.
+//! This is about screens that are open, not about what was decided: it may be lost, and nothing but a count and the choice to
+//! ask or not hangs on it. Nodes on one database tell each other; one that is new on another counts here a moment later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{OwnerId, SessionId};
+use holdstead_store::Watcher;
 
 use crate::Person;
 
@@ -22,7 +23,13 @@ pub(crate) struct Presence {
 struct Counted {
     clients: HashMap<ClientKey, Client>,
     owners: HashMap<OwnerId, Audiences>,
+    /// How often that changed.
+    changes: u64,
+    elsewhere: HashMap<OwnerId, Elsewhere>,
 }
+
+/// The clients of one owner that watch on other nodes.
+type Elsewhere = HashMap<ClientKey, Client>;
 
 /// A client, by the name it gave itself among those of its person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,6 +59,10 @@ impl Client {
             return vec![Watch::Inbox];
         }
         self.watches.keys().copied().collect()
+    }
+
+    fn sees(&self, session: SessionId) -> bool {
+        self.watches.contains_key(&Watch::Inbox) || self.watches.contains_key(&Watch::Session(session))
     }
 }
 
@@ -117,6 +128,7 @@ impl Counted {
     /// Changes a client, and the counts with it. One that watches nothing is forgotten.
     fn change(&mut self, key: &ClientKey, change: impl FnOnce(&mut Client)) {
         let Some(client) = self.clients.get_mut(key) else { return };
+        self.changes += 1;
         let (before, one) = (client.seen_in(), Audience::of(client.answering));
         change(client);
         let (after, now) = (client.seen_in(), Audience::of(client.answering));
@@ -182,9 +194,56 @@ impl Presence {
 
     pub(crate) fn audience(&self, owner: &OwnerId, session: SessionId) -> Audience {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(audiences) = counted.owners.get(owner) else { return Audience::default() };
-        let of = |watch| audiences.get(&watch).copied().unwrap_or_default();
-        of(Watch::Inbox).plus(of(Watch::Session(session)))
+        let audiences = counted.owners.get(owner);
+        let of = |watch| audiences.and_then(|all| all.get(&watch)).copied().unwrap_or_default();
+        // One client is one, on however many nodes it looks.
+        let is_here = |key| counted.clients.get(key).is_some_and(|client| client.sees(session));
+        let elsewhere = counted.elsewhere.get(owner).into_iter().flatten();
+        elsewhere
+            .filter(|(key, client)| client.sees(session) && !is_here(key))
+            .map(|(_, client)| Audience::of(client.answering))
+            .fold(of(Watch::Inbox).plus(of(Watch::Session(session))), Audience::plus)
+    }
+
+    /// Who watches here and could answer, for other nodes. `None`: nothing changed since then.
+    pub(crate) fn since(&self, changes: Option<u64>) -> Option<(u64, Vec<Watcher>)> {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if changes == Some(counted.changes) {
+            return None;
+        }
+        let watchers = counted.clients.iter().flat_map(|(key, client)| {
+            let is_on = match client.answering {
+                Answering::Never => None,
+                Answering::Off => Some(false),
+                Answering::On => Some(true),
+            };
+            let watcher = move |watch, is_on| Watcher {
+                owner: key.owner.clone(),
+                person: key.person.clone(),
+                client: key.client.clone(),
+                session: match watch {
+                    Watch::Inbox => None,
+                    Watch::Session(session) => Some(session),
+                },
+                is_on,
+            };
+            is_on
+                .into_iter()
+                .flat_map(move |is_on| client.seen_in().into_iter().map(move |watch| watcher(watch, is_on)))
+        });
+        Some((counted.changes, watchers.collect()))
+    }
+
+    pub(crate) fn set_elsewhere(&self, watchers: Vec<Watcher>) {
+        let mut elsewhere: HashMap<OwnerId, Elsewhere> = HashMap::new();
+        for Watcher { owner, person, client, session, is_on } in watchers {
+            let answering = if is_on { Answering::On } else { Answering::Off };
+            let key = ClientKey { owner: owner.clone(), person, client };
+            let clients = elsewhere.entry(owner).or_default();
+            let client = clients.entry(key).or_insert_with(|| Client { answering, watches: HashMap::new() });
+            *client.watches.entry(session.map_or(Watch::Inbox, Watch::Session)).or_default() += 1;
+        }
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner).elsewhere = elsewhere;
     }
 
     /// Whether anybody watches anything.
@@ -304,6 +363,25 @@ mod tests {
         assert_eq!(world.count(session), (0, 0));
         drop(screen);
         assert!(world.is_empty());
+    }
+
+    #[test]
+    fn a_client_on_two_nodes_is_one_and_whoever_cannot_answer_is_not_told_of() {
+        let (here, there) = (World::new(), World::new());
+        let (session, other) = (SessionId::generate(&here.owner), SessionId::generate(&here.owner));
+        let _desk = here.watch("ana", "desk", Answering::On, Watch::Session(session));
+        let desk = there.watch("ana", "desk", Answering::On, Watch::Inbox);
+        let _phone = there.watch("ana", "phone", Answering::Off, Watch::Session(session));
+        let _wall = there.watch("ana", "wall", Answering::Never, Watch::Inbox);
+        let (changes, watchers) = there.presence.since(None).unwrap();
+        assert_eq!(there.presence.since(Some(changes)), None);
+        here.presence.set_elsewhere(watchers);
+        assert_eq!(here.count(session), (2, 1));
+        assert_eq!(here.count(other), (1, 1), "its inbox on the other node");
+        drop(desk);
+        here.presence.set_elsewhere(there.presence.since(Some(changes)).unwrap().1);
+        assert_eq!(here.count(other), (0, 0));
+        assert_eq!(here.count(session), (2, 1));
     }
 
     #[test]

@@ -109,6 +109,22 @@ pub enum Speaking {
     Retired,
 }
 
+/// A client that watches, and could answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watcher {
+    pub owner: OwnerId,
+    pub person: String,
+    /// The name it gave itself among those of its person.
+    pub client: String,
+    /// `None`: all sessions of its owner.
+    pub session: Option<SessionId>,
+    /// Whether it would.
+    pub is_on: bool,
+}
+
+/// How often each node that lives has said anew who watches on it.
+pub type WatchersSeen = Vec<(NodeId, i64, i64)>;
+
 /// Whether this gateway has the key that the others have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyMatch {
@@ -142,6 +158,16 @@ pub trait Cluster: Send + Sync + Debug {
 
     /// Speaks for nobody any more, and is gone.
     async fn leave(&self, member: Member) -> Result<(), StoreError>;
+
+    /// Says who watches on this node, in place of what it said before.
+    async fn share_watchers(&self, member: Member, watchers: &[Watcher]) -> Result<(), StoreError>;
+
+    /// Who watches on the other nodes that live. `None`: it is as it was when this was seen.
+    async fn watchers_elsewhere(
+        &self,
+        node: NodeId,
+        seen: &WatchersSeen,
+    ) -> Result<Option<(WatchersSeen, Vec<Watcher>)>, StoreError>;
 
     /// Where these journals stand. What is not there is left out.
     async fn heads(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Seq)>, StoreError>;

@@ -1,7 +1,7 @@
 //! Several gateways on one PostgreSQL.
 
 use async_trait::async_trait;
-use holdstead_protocol::{RunnerId, Seq, SessionId};
+use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
 use sqlx::{Connection as _, PgConnection, Row as _};
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::StoreError;
 use crate::cluster::{
     Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices, Roll,
-    RunnerPlace, Speaking,
+    RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 use crate::error::is_away;
 use crate::postgres::Postgres;
@@ -65,6 +65,19 @@ const STOP_SPEAKING: &str = concat!(
     " WHERE node = $1 AND node_epoch = $2 AND ($3::uuid IS NULL OR id = $3)"
 );
 const LEAVE: &str = "DELETE FROM nodes WHERE id = $1 AND epoch = $2";
+const FORGET_WATCHERS: &str =
+    "DELETE FROM watchers WHERE node = $1 OR NOT EXISTS (SELECT 1 FROM nodes WHERE id = watchers.node)";
+const ADD_WATCHERS: &str = "INSERT INTO watchers (node, node_epoch, owner, person, client, session, is_on) \
+     SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::text[], $6::uuid[], $7::boolean[])";
+const COUNT_SHARED: &str =
+    "UPDATE nodes SET watchers = watchers + 1 WHERE id = $1 AND epoch = $2 RETURNING watchers";
+const SHARED: &str = concat!(
+    "SELECT id, epoch, watchers FROM nodes WHERE id <> $1 AND seen_at > ",
+    now!(),
+    " - $2 ORDER BY id"
+);
+const WATCHERS: &str = "SELECT w.owner, w.person, w.client, w.session, w.is_on FROM unnest($1::uuid[], $2::bigint[]) \
+     AS n (id, epoch) JOIN watchers w ON w.node = n.id AND w.node_epoch = n.epoch";
 const HEADS: &str = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)";
 /// Channels are the whole database's, and a schema's name may be too long for one.
 const CHANNEL: &str = "SELECT 'holdstead_' || md5(current_schema())";
@@ -151,6 +164,52 @@ impl Cluster for Postgres {
         Ok(())
     }
 
+    async fn share_watchers(&self, member: Member, watchers: &[Watcher]) -> Result<(), StoreError> {
+        let mut taken = self.members.take().await?;
+        let mut transaction = taken.connection.begin().await?;
+        let (id, epoch) = (member.id.uuid(), member.epoch);
+        // One that was declared dead says nothing, and a second life of it waits here for the first.
+        let counted =
+            sqlx::query(COUNT_SHARED).bind(id).bind(epoch).fetch_optional(&mut *transaction).await?;
+        if counted.is_some() {
+            sqlx::query(FORGET_WATCHERS).bind(id).execute(&mut *transaction).await?;
+            let of =
+                |text: fn(&Watcher) -> &str| watchers.iter().map(text).map(str::to_owned).collect::<Vec<_>>();
+            let sessions: Vec<_> = watchers.iter().map(|one| one.session.map(SessionId::uuid)).collect();
+            let on: Vec<_> = watchers.iter().map(|one| one.is_on).collect();
+            let add = sqlx::query(ADD_WATCHERS).bind(id).bind(epoch).bind(of(|one| one.owner.as_str()));
+            let add = add.bind(of(|one| &one.person)).bind(of(|one| &one.client)).bind(sessions).bind(on);
+            add.execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
+        self.members.give_back(taken);
+        Ok(())
+    }
+
+    async fn watchers_elsewhere(
+        &self,
+        node: NodeId,
+        seen: &WatchersSeen,
+    ) -> Result<Option<(WatchersSeen, Vec<Watcher>)>, StoreError> {
+        let mut taken = self.members.take().await?;
+        let shared = sqlx::query(SHARED).bind(node.uuid()).bind(dead_after());
+        let rows = shared.fetch_all(&mut taken.connection).await?;
+        let shared: Result<WatchersSeen, StoreError> = rows.iter().map(to_shared).collect();
+        let shared = shared?;
+        let watchers = if shared == *seen {
+            None
+        } else {
+            let (ids, epochs): (Vec<_>, Vec<_>) =
+                shared.iter().map(|(node, epoch, _)| (node.uuid(), *epoch)).unzip();
+            let read = sqlx::query(WATCHERS).bind(ids).bind(epochs);
+            let rows = read.fetch_all(&mut taken.connection).await?;
+            let watchers: Result<Vec<Watcher>, StoreError> = rows.iter().map(to_watcher).collect();
+            Some((shared, watchers?))
+        };
+        self.members.give_back(taken);
+        Ok(watchers)
+    }
+
     async fn heads(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Seq)>, StoreError> {
         let ids: Vec<Uuid> = sessions.iter().map(|session| session.uuid()).collect();
         let rows = sqlx::query(HEADS).bind(ids).fetch_all(self.pool()).await?;
@@ -206,6 +265,22 @@ async fn renew(
 
 fn to_spoken(row: &PgRow) -> Result<(RunnerId, NodeId), StoreError> {
     Ok((RunnerId::from_uuid(row.try_get("id")?), NodeId::from_uuid(row.try_get("node")?)))
+}
+
+fn to_shared(row: &PgRow) -> Result<(NodeId, i64, i64), StoreError> {
+    Ok((NodeId::from_uuid(row.try_get("id")?), row.try_get("epoch")?, row.try_get("watchers")?))
+}
+
+fn to_watcher(row: &PgRow) -> Result<Watcher, StoreError> {
+    let owner: String = row.try_get("owner")?;
+    let session: Option<Uuid> = row.try_get("session")?;
+    Ok(Watcher {
+        owner: OwnerId::new(&owner).map_err(|_| StoreError::corrupt("the owner of somebody who watches"))?,
+        person: row.try_get("person")?,
+        client: row.try_get("client")?,
+        session: session.map(SessionId::from_uuid),
+        is_on: row.try_get("is_on")?,
+    })
 }
 
 fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {

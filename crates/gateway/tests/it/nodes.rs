@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holdstead_gateway::CallerAsk;
+use holdstead_gateway::{Answering, CallerAsk, Watch};
 use holdstead_protocol::api::AskCall;
 use holdstead_protocol::{AskState, Seq};
 use serde_json::json;
@@ -53,5 +53,37 @@ async fn a_node_that_is_taken_for_dead_ends_its_streams_and_begins_again() {
     tokio::time::timeout(PATIENCE, serves).await.expect("it serves again");
     let mut again = Talk::watch(&first, session, Seq(0)).await;
     again.completed().await;
+    deployment.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn who_watches_on_one_node_counts_on_the_other_until_they_leave() {
+    let deployment = Deployment::new(By::Notify).await;
+    let (first, second) = (deployment.node("first").await, deployment.node("second").await);
+    let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
+    let counts = |wanted| {
+        let first = first.clone();
+        let counted = async move {
+            loop {
+                let view = first.session(&owner("ada"), session).await.unwrap();
+                if (view.interactive_clients, view.enabled_clients) == wanted {
+                    return;
+                }
+            }
+        };
+        async move { tokio::time::timeout(PATIENCE, counted).await.expect("it is counted") }
+    };
+    let desk = second.watching(&ada(), "desk", Answering::On, Watch::Session(session));
+    let phone = second.watching(&ada(), "phone", Answering::Off, Watch::Inbox);
+    counts((2, 1)).await;
+    assert!(first.interaction_available(&owner("ada"), session));
+    let here = first.watching(&ada(), "desk", Answering::On, Watch::Inbox);
+    counts((2, 1)).await;
+    drop((desk, here));
+    counts((1, 0)).await;
+    // Whoever watches on a node that is gone watches nothing.
+    second.stop().await;
+    counts((0, 0)).await;
+    drop(phone);
     deployment.end([first, second]).await;
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace, Speaking,
+    Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace,
+    Speaking, Watcher,
 };
 use uuid::Uuid;
 
@@ -197,6 +198,44 @@ async fn all_nodes_of_a_deployment_know_it_by_one_name_and_no_other_does() {
     second.close().await;
     fixture.end().await;
     other.end().await;
+}
+
+#[tokio::test]
+async fn who_watches_is_known_on_other_nodes_while_theirs_lives() {
+    let fixture = Fixture::postgres().await;
+    let second = fixture.second().await;
+    let (here, there) = (of(fixture.journal()), of(&second));
+    let mine = here.join(NodeId::generate(), "first").await.unwrap();
+    let theirs = there.join(NodeId::generate(), "second").await.unwrap();
+    let owner = OwnerId::new("local").expect("a name");
+    let watcher = |client: &str, session, is_on| Watcher {
+        owner: owner.clone(),
+        person: "ana".to_owned(),
+        client: client.to_owned(),
+        session,
+        is_on,
+    };
+    let both = [watcher("desk", None, true), watcher("phone", Some(SessionId::generate(&owner)), false)];
+    here.share_watchers(mine, &[watcher("own", None, true)]).await.unwrap();
+    there.share_watchers(theirs, &both).await.unwrap();
+    let (seen, mut heard) = here.watchers_elsewhere(mine.id, &Vec::new()).await.unwrap().expect("it is new");
+    heard.sort();
+    assert_eq!(heard, both);
+    assert_eq!(here.watchers_elsewhere(mine.id, &seen).await.unwrap(), None, "nothing changed");
+    there.share_watchers(theirs, &both[..1]).await.unwrap();
+    let (seen, heard) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
+    assert_eq!(heard, both[..1]);
+    // Another life of the node has said nothing yet, and the earlier one says nothing any more.
+    let again = there.join(theirs.id, "second").await.unwrap();
+    there.share_watchers(theirs, &both).await.unwrap();
+    let (seen, heard) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
+    assert_eq!(heard, []);
+    there.share_watchers(again, &both[..1]).await.unwrap();
+    let (seen, _) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
+    there.leave(again).await.unwrap();
+    assert_eq!(here.watchers_elsewhere(mine.id, &seen).await.unwrap(), Some((Vec::new(), Vec::new())));
+    second.close().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
