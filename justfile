@@ -239,7 +239,7 @@ show-answer-latency: _shows
 
 # Three gateways on one PostgreSQL: answered on one, spoken for by another, watched on the third, beside the same on one.
 show-nodes: _shows
-    scripts/postgres with {{ proof }} nodes
+    scripts/nats with scripts/postgres with {{ proof }} nodes
 
 # The binaries with the web UI in them.
 _web-shows: web _shows

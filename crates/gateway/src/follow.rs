@@ -2,14 +2,16 @@
 //!
 //! Nothing of a hint is believed. It says where to read; whoever follows a session is told what the journal has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
+use futures_util::future::try_join_all;
 use holdstead_core::Session;
 use holdstead_protocol::{Event, Seq, SessionId};
 use holdstead_store::{Appended, SessionRecord};
 
-use crate::hints::{Arrived, Hint};
+use crate::hints::{Arrived, Hint, Whom};
+use crate::owner_journal::is_owners_journal;
 use crate::{Gateway, GatewayError};
 
 /// Where more than this is new, whoever watches reads it by themselves.
@@ -17,12 +19,17 @@ pub(crate) const TAIL: u32 = 64;
 /// How many sessions are read again at once: anybody who may write hints can name as many as they like.
 const MOST: usize = 1_000;
 
+/// Whether there may be more than was read.
+fn is_more(events: &[Event]) -> bool {
+    events.len() >= TAIL as usize
+}
+
 impl Gateway {
     /// Something was written here: the other nodes are told, and it is noted that everybody here was.
-    pub(crate) fn hint_others(&self, session: SessionId, appended: &Appended, for_host: bool) {
+    pub(crate) fn hint_others(&self, session: SessionId, appended: &Appended, whom: Whom) {
         let Some(node) = &self.inner.node else { return };
         let (Some(first), Some(last)) = (appended.events.first(), appended.events.last()) else { return };
-        node.outbox.put(Hint { session, first: first.seq, last: last.seq, for_host });
+        node.outbox.put(Hint { session, first: first.seq, last: last.seq, whom });
         self.note_seen(session, last.seq);
     }
 
@@ -41,7 +48,7 @@ impl Gateway {
     /// Reads a session again, if anybody here follows it. One reads at a time; what is hinted meanwhile is read after that.
     pub(crate) fn hinted(&self, hint: Hint) -> Arrived {
         let Some(node) = &self.inner.node else { return Arrived::All };
-        if !hint.for_host && !self.is_followed(hint.session) {
+        if hint.whom == Whom::Followers && !self.is_followed(hint.session) {
             return Arrived::All;
         }
         let mut catching_up = node.catching_up.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,40 +91,58 @@ impl Gateway {
         let after = Seq(hint.first.0.saturating_sub(1));
         // One whose predecessor was lost, or that nobody should have written, leaves nothing out.
         let after = self.seen(session).map_or(after, |seen| seen.min(after));
-        let is_followed = self.inner.hub.is_followed(session);
+        let hub = &self.inner.hub;
+        let (is_followed, is_listed) = (hub.is_followed(session), hub.may_be_in_an_inbox(session));
         let record = async {
+            if hint.whom == Whom::Followers && !is_listed {
+                return Ok(None);
+            }
             let record = self.inner.journal.session(session).await?;
             // The agent does not wait for what screens need.
-            if let Some(record) = record.as_ref().filter(|_| hint.for_host) {
-                self.wake_task(record);
+            if let Some(record) = &record {
+                self.wake(record, hint.whom);
             }
             Ok::<_, GatewayError>(record)
         };
         let events = async {
-            if is_followed {
-                Ok(self.inner.journal.read(session, after, TAIL).await?)
-            } else {
-                Ok(Vec::new())
+            if !is_followed {
+                return Ok(Vec::new());
             }
+            let events = self.inner.journal.read(session, after, TAIL).await?;
+            // Nor do screens wait for what inboxes need.
+            if is_more(&events) {
+                hub.screens_look(session);
+            } else {
+                hub.tell_screens(session, &events);
+            }
+            Ok(events)
         };
-        let (Some(record), events) = tokio::try_join!(record, events)? else { return Ok(()) };
-        if !is_followed {
-            return Ok(());
+        let (record, events) = tokio::try_join!(record, events)?;
+        let Some(last) = events.last().map(|event| event.seq) else { return Ok(()) };
+        // Whoever reads again reads to the end.
+        let seen = record.as_ref().filter(|_| is_more(&events)).map_or(last, |record| record.head);
+        self.wake_deadlines(&events);
+        if let Some(record) = record.filter(|_| is_listed) {
+            if is_more(&events) {
+                hub.inboxes_look(&record.owner);
+            } else {
+                hub.tell_inboxes(session, &self.as_appended(record, events).await?);
+            }
         }
-        let (owner, head) = (record.owner.clone(), record.head);
-        if head.0.saturating_sub(after.0) > TAIL.into() {
-            self.inner.hub.look(session, &owner);
-        } else {
-            let appended = self.as_appended(record, events).await?;
-            self.inner.hub.publish(session, &appended);
-            self.wake_deadlines(&appended);
-        }
-        self.note_seen(session, head);
+        self.note_seen(session, seen);
         Ok(())
     }
 
-    fn wake_task(&self, record: &SessionRecord) {
-        self.with_task(record.id, &record.state, |task| task.wake_at(record.head, &record.state));
+    fn wake(&self, record: &SessionRecord, whom: Whom) {
+        let is_owners = is_owners_journal(record);
+        match whom {
+            Whom::Followers => return,
+            Whom::Host => {}
+            Whom::Rules => self.settle_soon(&record.owner, (!is_owners).then_some(record.id)),
+        }
+        if !is_owners {
+            self.with_task(record.id, &record.state, |task| task.wake_at(record.head, &record.state));
+        }
     }
 
     /// The session's events behind this one, as if they had just been appended. Telling them twice does no harm.
@@ -127,13 +152,9 @@ impl Gateway {
     }
 
     async fn as_appended(&self, record: SessionRecord, events: Vec<Event>) -> Result<Appended, GatewayError> {
-        let journal = &self.inner.journal;
-        let mut asks = BTreeMap::new();
-        for id in events.iter().filter_map(|event| event.body.ask()) {
-            if let Some(ask) = journal.ask(id).await? {
-                asks.insert(id, ask.ask);
-            }
-        }
+        let ids: BTreeSet<_> = events.iter().filter_map(|event| event.body.ask()).collect();
+        let asks = try_join_all(ids.into_iter().map(|id| self.inner.journal.ask(id))).await?;
+        let asks: BTreeMap<_, _> = asks.into_iter().flatten().map(|ask| (ask.id, ask.ask)).collect();
         let session = Session { head: Arc::new(record.state), asks };
         Ok(Appended { events, head: record.head, session })
     }
@@ -180,7 +201,7 @@ impl Gateway {
         let first = seen.map_or(Seq::START, Seq::next);
         if first <= head {
             // One that does not fit now is compared again in two seconds.
-            let _taken = self.hinted(Hint { session, first, last: head, for_host: true });
+            let _taken = self.hinted(Hint { session, first, last: head, whom: Whom::Host });
         }
     }
 }

@@ -11,7 +11,7 @@ use holdstead_protocol::{Seq, SessionId};
 use holdstead_store::{LiveNode, Member, NOTICE_LIMIT, NodeId};
 use tokio::sync::Notify;
 
-/// How many hints one notice has at most: each takes up to 84 bytes.
+/// How many hints one notice has at most: each takes up to 85 bytes.
 const AT_ONCE: usize = 90;
 /// How many may wait. Where nobody can be told for so long, all are told that they missed some.
 const MOST: usize = 10_000;
@@ -22,8 +22,28 @@ pub(crate) struct Hint {
     pub(crate) session: SessionId,
     pub(crate) first: Seq,
     pub(crate) last: Seq,
+    pub(crate) whom: Whom,
+}
+
+/// Whom a hint concerns, and each one those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Whom {
+    /// Who watches the session, or waits for something in it.
+    Followers,
     /// Whoever speaks for its runner has something to do.
-    pub(crate) for_host: bool,
+    Host,
+    /// A rule was saved: whoever speaks for agents settles what it covers, with what is true on their machines.
+    Rules,
+}
+
+impl Whom {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Followers => "all",
+            Self::Host => "host",
+            Self::Rules => "rules",
+        }
+    }
 }
 
 impl Hint {
@@ -33,7 +53,7 @@ impl Hint {
             session: self.session,
             first: self.first.min(other.first),
             last: self.last.max(other.last),
-            for_host: self.for_host || other.for_host,
+            whom: self.whom.max(other.whom),
         }
     }
 }
@@ -53,7 +73,7 @@ impl Notice {
     pub(crate) fn to_text(&self) -> String {
         let mut text = format!("{} {} {}", self.node, self.epoch, self.before);
         for hint in &self.hints {
-            let whom = if hint.for_host { "host" } else { "all" };
+            let whom = hint.whom.word();
             // A String takes whatever is written to it.
             let _written = write!(text, "\n{} {} {} {whom}", hint.session, hint.first, hint.last);
         }
@@ -74,9 +94,10 @@ impl Notice {
                 session: words.next()?.parse().ok()?,
                 first: Seq(words.next()?.parse().ok()?),
                 last: Seq(words.next()?.parse().ok()?),
-                for_host: match words.next()? {
-                    "host" => true,
-                    "all" => false,
+                whom: match words.next()? {
+                    "all" => Whom::Followers,
+                    "host" => Whom::Host,
+                    "rules" => Whom::Rules,
                     _ => return None,
                 },
             };
@@ -223,7 +244,7 @@ mod tests {
     use super::*;
 
     fn hint(session: SessionId, first: u64, last: u64) -> Hint {
-        Hint { session, first: Seq(first), last: Seq(last), for_host: false }
+        Hint { session, first: Seq(first), last: Seq(last), whom: Whom::Followers }
     }
 
     fn member() -> Member {
@@ -236,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_notice_is_read_as_it_was_written_and_the_longest_fits() {
-        let longest = Hint { for_host: true, ..hint(session(), u64::MAX, u64::MAX) };
+        let longest = Hint { whom: Whom::Rules, ..hint(session(), u64::MAX, u64::MAX) };
         let notice = Notice {
             node: NodeId::generate(),
             epoch: i64::MIN,
@@ -277,11 +298,11 @@ mod tests {
     async fn hints_of_a_session_are_one_until_they_are_told() {
         let (outbox, node, session) = (Outbox::default(), member(), session());
         outbox.put(hint(session, 3, 4));
-        outbox.put(Hint { for_host: true, ..hint(session, 5, 5) });
+        outbox.put(Hint { whom: Whom::Host, ..hint(session, 5, 5) });
         outbox.put(hint(session, 2, 2));
         assert_eq!(outbox.made(), 1);
         let told = outbox.take(|| node).await;
-        assert_eq!(told.hints, [Hint { for_host: true, ..hint(session, 2, 5) }]);
+        assert_eq!(told.hints, [Hint { whom: Whom::Host, ..hint(session, 2, 5) }]);
         outbox.put(hint(session, 6, 6));
         assert_eq!(outbox.made(), 2);
         assert_eq!(outbox.take(|| node).await.before, 1);

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_protocol::api::InboxUpsert;
-use holdstead_protocol::{OwnerId, SessionId};
+use holdstead_protocol::{Event, OwnerId, SessionId};
 use holdstead_store::Appended;
 use tokio::sync::broadcast;
 
@@ -51,8 +51,18 @@ impl Hub {
     }
 
     pub(crate) fn publish(&self, session: SessionId, appended: &Appended) {
-        for event in &appended.events {
+        self.tell_screens(session, &appended.events);
+        self.tell_inboxes(session, appended);
+    }
+
+    pub(crate) fn tell_screens(&self, session: SessionId, events: &[Event]) {
+        for event in events {
             self.sessions.send(&session, || Live::Told(Arc::new(event.clone().into())));
+        }
+    }
+
+    pub(crate) fn tell_inboxes(&self, session: SessionId, appended: &Appended) {
+        for event in &appended.events {
             if let Some(interaction_id) = event.body.ask()
                 && let Some(ask) = appended.session.asks.get(&interaction_id)
                 && ask.seq == event.seq
@@ -71,9 +81,12 @@ impl Hub {
         }
     }
 
-    /// Whoever watches this session, or its owner's inbox, reads again.
-    pub(crate) fn look(&self, session: SessionId, owner: &OwnerId) {
+    /// Whoever watches this session reads again.
+    pub(crate) fn screens_look(&self, session: SessionId) {
         self.sessions.send(&session, || Live::Look);
+    }
+
+    pub(crate) fn inboxes_look(&self, owner: &OwnerId) {
         self.owners.send(owner, || Live::Look);
     }
 
@@ -88,7 +101,12 @@ impl Hub {
 
     /// Whether anybody watches the session, or an inbox that it may be in.
     pub(crate) fn is_followed(&self, session: SessionId) -> bool {
-        self.sessions.is_watched(&session) || self.owners.is_any_watched(|owner| session.may_belong_to(owner))
+        self.sessions.is_watched(&session) || self.may_be_in_an_inbox(session)
+    }
+
+    /// Whether anybody watches an inbox that the session may be in.
+    pub(crate) fn may_be_in_an_inbox(&self, session: SessionId) -> bool {
+        self.owners.is_any_watched(|owner| session.may_belong_to(owner))
     }
 }
 

@@ -28,8 +28,10 @@ const SILENT_AFTER: Duration = Duration::from_secs(6);
 const OWN_RUNNER: RunnerId = RunnerId::from_uuid(Uuid::nil());
 /// How long to wait for the database otherwise.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How soon a notice may follow another: what is told meanwhile goes with it.
+/// How soon a notice may follow another, in the long run: what is told meanwhile goes with it.
 const GATHER: Duration = Duration::from_millis(2);
+/// So many may follow each other at once: what an agent does is a few events in a row, and nobody waits for their notices.
+const IN_A_ROW: u32 = 10;
 /// How long to wait before trying again to tell or to listen.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Notices that were heard and not looked at yet.
@@ -284,6 +286,7 @@ impl Gateway {
 pub(crate) async fn tell(gateway: Gateway) {
     let Some(node) = &gateway.inner.node else { return };
     let shutdown = gateway.shutdown_token();
+    let mut next = tokio::time::Instant::now();
     loop {
         let notice = tokio::select! {
             () = shutdown.cancelled() => return,
@@ -298,7 +301,8 @@ pub(crate) async fn tell(gateway: Gateway) {
             tracing::warn!(%error, "other nodes could not be told what is new; they find out by themselves");
             sleep(PAUSE).await;
         }
-        sleep(GATHER).await;
+        next = next.max(tokio::time::Instant::now() - GATHER * IN_A_ROW) + GATHER;
+        sleep_until(next).await;
     }
 }
 

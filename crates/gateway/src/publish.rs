@@ -7,6 +7,7 @@ use holdstead_store::{AppendError, Appended, StoreError};
 use tokio::task::JoinHandle;
 
 use crate::follow::TAIL;
+use crate::hints::Whom;
 use crate::{Gateway, GatewayError};
 
 impl Gateway {
@@ -90,9 +91,15 @@ impl Gateway {
         if appended.session.head.agent == AgentState::Ended {
             self.inner.masks().forget(session);
         }
-        self.wake_deadlines(appended);
+        self.wake_deadlines(&appended.events);
         let for_host = appended.events.iter().any(|event| concerns_host(&event.body, &appended.session));
-        self.hint_others(session, appended, for_host);
+        let has_rule = appended.events.iter().any(|event| matches!(event.body, EventBody::GrantAdded(_)));
+        let whom = match (has_rule, for_host) {
+            (true, _) => Whom::Rules,
+            (false, true) => Whom::Host,
+            (false, false) => Whom::Followers,
+        };
+        self.hint_others(session, appended, whom);
         if for_host {
             let head = &appended.session.head;
             self.with_task(session, head, |task| task.wake_at(appended.head, head));
@@ -107,12 +114,12 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn wake_deadlines(&self, appended: &Appended) {
+    pub(crate) fn wake_deadlines(&self, events: &[Event]) {
         let deadline = |event: &Event| {
             matches!(&event.body, EventBody::InteractionRequest(ask) if ask.deadline.is_some())
                 || matches!(&event.body, EventBody::InteractionSnoozed(_))
         };
-        if appended.events.iter().any(deadline) {
+        if events.iter().any(deadline) {
             self.inner.new_deadline.notify_one();
         }
     }

@@ -122,7 +122,8 @@ impl Gateway {
         });
     }
 
-    fn speaks_for(&self, head: &Head) -> bool {
+    /// Whether this node is the one that tells the session's agent what was decided, and knows what is true on its machine.
+    pub(crate) fn speaks_for(&self, head: &Head) -> bool {
         self.attached(head).is_some_and(|attached| !self.speaking(&attached).is_cancelled())
     }
 

@@ -39,6 +39,8 @@ pub(crate) enum Environment {
     Ours,
     /// The same, and how much it writes to its log.
     WithLog(String),
+    /// The same, and a NATS server through which gateways on one database hint to each other.
+    WithNats(String),
     /// These variables and no other: agents get nothing that a developer has set.
     Only(Vec<(&'static str, String)>),
     /// These variables and no other, on a kernel that knows nothing of Landlock.
@@ -71,6 +73,11 @@ impl GatewayProcess {
         let folder = TempDir::new()?;
         std::fs::copy(self.folder().join("secrets.key"), folder.path().join("secrets.key"))?;
         Self::start_in(folder, "serve", &[], self.store.as_deref(), self.environment.clone()).await
+    }
+
+    /// The same, in this environment.
+    pub(crate) async fn serve_on(store: &str, environment: Environment) -> Result<Self> {
+        Self::start("serve", &[], Some(store), environment).await
     }
 
     /// The same, with a log of this level.
@@ -277,6 +284,11 @@ fn command(environment: &Environment, folder: &Path) -> Result<Command> {
         Environment::WithLog(level) => {
             let mut command = Command::new(program);
             command.env("HOLDSTEAD_LOG", level);
+            command
+        }
+        Environment::WithNats(url) => {
+            let mut command = Command::new(program);
+            command.env("HOLDSTEAD_HINTS", url);
             command
         }
         Environment::Only(variables) => {

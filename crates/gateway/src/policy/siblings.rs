@@ -63,6 +63,10 @@ impl Gateway {
             return Ok(());
         }
         let Some(session) = self.inner.journal.session(ask.session).await? else { return Ok(()) };
+        // Where its paths lead is known on its agent's machine only. The node that speaks for it is told of new rules, too.
+        if !self.speaks_for(&session.state) {
+            return Ok(());
+        }
         let call = CallToJudge {
             tool: request.tool_name.clone(),
             input: request.input.clone(),

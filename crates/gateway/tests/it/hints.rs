@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use holdstead_gateway::{InboxFrame, Person};
+use holdstead_protocol::api::NewRule;
 use holdstead_protocol::{AskState, InteractionId, Seq, SessionId, Settlement, Surface};
 use uuid::Uuid;
 
@@ -30,6 +31,7 @@ by_every_way! {
     what_is_told_again_and_late_changes_nothing
     whoever_writes_there_can_wake_nodes_and_nothing_else
     many_sessions_at_once_are_all_told
+    a_rule_saved_on_one_node_settles_what_waits_on_the_other
     two_deployments_on_one_server_do_not_hear_each_other
 }
 
@@ -172,6 +174,20 @@ async fn whoever_writes_there_can_wake_nodes_and_nothing_else(by: By) {
     talk.completed().await;
     let (journal, _) = first.read(&owner("ada"), session, Seq(0), 1_000).await.unwrap();
     assert_eq!(talk.seen, journal[..talk.seen.len()], "no gap and no double");
+    deployment.end([first, second]).await;
+}
+
+async fn a_rule_saved_on_one_node_settles_what_waits_on_the_other(by: By) {
+    let deployment = Deployment::new(by).await;
+    let (first, second) = (deployment.node("first").await, deployment.node("second").await);
+    let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
+    let mut talk = Talk::watch(&first, session, Seq(0)).await;
+    talk.say("approve Bash {\"command\": \"ls -a\"}\nsay done").await;
+    let request = talk.ask().await;
+    second.add_rule(&ada(), NewRule { line: "allow Bash(ls:*)".to_owned() }).await.unwrap();
+    talk.completed().await;
+    let settled = second.interaction(&owner("ada"), request.interaction_id).await.unwrap();
+    assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
     deployment.end([first, second]).await;
 }
 
