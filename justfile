@@ -220,6 +220,10 @@ show-claude-recovery *args: _shows
 show-runner seconds="120": _shows
     {{ proof }} runner "$(scripts/agents claude)" {{ seconds }}
 
+# Three nodes, two machines with agents, and everything that can break breaks for so many seconds: nothing lost, doubled or invented.
+show-faults seconds="900" *seed: _shows
+    scripts/postgres with {{ proof }} faults {{ seconds }} {{ seed }}
+
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"

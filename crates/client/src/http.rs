@@ -10,9 +10,9 @@ use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
     LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
-    RehearsedRules, Respond, RulePage, RulesToRehearse, Runners, SavedRule, SendMessage, Session,
-    SessionFilter, SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage, TrustFolder, TrustPage,
-    WhoAmI,
+    RehearsedRules, Respond, RetireRunner, RetiredRunner, RulePage, RulesToRehearse, Runners, SavedRule,
+    SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage,
+    TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
@@ -104,6 +104,11 @@ impl Http {
     /// The machines that run agents and are connected.
     pub async fn runners(&self) -> Result<Runners, TransportError> {
         self.get("/v1/runners").await
+    }
+
+    /// A machine goes for good.
+    pub async fn retire_runner(&self, name: &str) -> Result<RetiredRunner, TransportError> {
+        self.post("/v1/runners/retire", &RetireRunner { name: name.to_owned() }).await
     }
 
     /// What the gateway can host, and what is not installed there.

@@ -128,6 +128,8 @@ pub enum Command {
     Distrust { trust_id: TrustId, name: String },
     /// End the session.
     End { name: String },
+    /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
+    Retire { by: String, machine: String },
     /// Any of these from whoever speaks for the session, if it is as they believe it to be.
     Fenced(Box<Fenced>),
 }
@@ -208,6 +210,7 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::Retire { .. }
             | Self::End { .. } => Said::Nothing,
         }
     }
@@ -236,6 +239,7 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Exit(_)
             | Self::Finish(_)
+            | Self::Retire { .. }
             | Self::End { .. }
             | Self::Cancel(Cancel::Turn { .. }) => Vec::new(),
             Self::Request(request) => vec![request.request.interaction_id],
@@ -269,7 +273,9 @@ impl Command {
             }
             // One of them may have an answer that the agent has to hear first.
             Self::Park { .. } | Self::Exit(_) => Needs::Undelivered,
-            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::End { .. } => Needs::NotOver,
+            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::Retire { .. } | Self::End { .. } => {
+                Needs::NotOver
+            }
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
@@ -377,6 +383,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Trust(trust) => trust::decide(&session.head, trust),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
         Command::End { name } => end::decide(session, name),
+        Command::Retire { by, machine } => end::retire(session, by, machine),
         Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {
             Passed::Now => decide(state, &fenced.command, now),
             Passed::Before => Ok(Vec::new()),

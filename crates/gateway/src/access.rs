@@ -251,7 +251,7 @@ impl Gateway {
         Ok(revoked)
     }
 
-    async fn put_out_revoked(&self) -> Result<(), GatewayError> {
+    pub(crate) async fn put_out_revoked(&self) -> Result<(), GatewayError> {
         let (journal, access) = (&self.inner.journal, &self.inner.access);
         // Before the first one came in there is nobody to put out.
         let Some(seen) = access.lock().seen else { return Ok(()) };

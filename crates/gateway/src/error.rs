@@ -44,6 +44,14 @@ pub enum GatewayError {
     WhichRunner { known: String },
     #[error("no runner called `{name}` is connected. There are: {known}")]
     UnknownRunner { name: String, known: String },
+    #[error("there is no runner called `{name}`. See: holdstead people")]
+    NoSuchRunner { name: String },
+    #[error("only an admin retires a machine: it ends sessions of everybody")]
+    MayNotRetire,
+    #[error(
+        "the machine `{name}` is connected to the node `{node}`, which alone can look at its folders: ask that one"
+    )]
+    RunnerElsewhere { name: String, node: String },
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
     #[error("{}", what.words())]
@@ -102,6 +110,9 @@ impl GatewayError {
             | Self::NoRunner
             | Self::WhichRunner { .. }
             | Self::UnknownRunner { .. }
+            | Self::RunnerElsewhere { .. }
+            | Self::NoSuchRunner { .. }
+            | Self::MayNotRetire
             | Self::NoTool { .. }
             | Self::NoFolder { .. }
             | Self::OwnFolder { .. }

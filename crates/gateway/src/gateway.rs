@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::{self, Access};
 use crate::ask::Clients;
 use crate::carrier::HintsBy;
+use crate::choosing::Machine;
 use crate::hub::Hub;
 use crate::later::{self, Later};
 use crate::node::{self, Node};
@@ -227,9 +228,14 @@ impl Gateway {
         open: OpenSession,
     ) -> Result<SessionView, GatewayError> {
         self.driver(&open.agent)?;
-        let attached = self.choose_runner(&person.owner, open.runner.as_deref())?;
+        let machine = self.choose_machine(&person.owner, open.runner.as_deref()).await?;
         let cwd = open.cwd.as_deref().unwrap_or(".");
-        match attached.runner.folder(&open.agent, cwd).await? {
+        let folder = match &machine {
+            Machine::Here(attached) => attached.runner.folder(&open.agent, cwd).await?,
+            // It looks when it starts the agent, and says so in the session if it cannot.
+            Machine::Elsewhere(_) => FolderIs::There,
+        };
+        match folder {
             FolderIs::There => {}
             FolderIs::Missing => return Err(GatewayError::NoFolder { cwd: cwd.to_owned() }),
             FolderIs::Private => return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() }),
@@ -250,7 +256,7 @@ impl Gateway {
             program: open.program,
             variables: open.variables,
             opened_by: Some(Box::new(person.confirmed_by(passkey_id).opener())),
-            runner: attached.id(),
+            runner: machine.id(),
         };
         self.append(id, Command::Open(Box::new(opened))).await?;
         self.session(&person.owner, id).await

@@ -214,6 +214,7 @@ impl Gateway {
         let speaks = roll.spoken_for.contains(&(OWN_RUNNER, node.id));
         let spoke = node.is_renewed(sent, &roll, &self.inner.shutdown);
         node.roll.send_replace(roll.live);
+        self.let_go(|runner| node.standing().elsewhere.contains(&runner));
         match (spoke, speaks) {
             (true, true) => Ok(()),
             (true, false) => {
@@ -236,13 +237,14 @@ impl Gateway {
         };
         let (id, name, instance) = (OWN_RUNNER, "own".to_owned(), node.id.uuid());
         let member = node.standing().member;
-        let own = ConnectedRunner { id, name, owner, instance, place: RunnerPlace::Inside };
+        let (place, agents) = (RunnerPlace::Inside, Vec::new());
+        let own = ConnectedRunner { id, name, owner, instance, place, agents };
         match cluster.speak_for(member, &own).await? {
             Speaking::Here { .. } => {
                 node.standing().speaks = CancellationToken::new();
                 Ok(true)
             }
-            Speaking::Elsewhere { .. } | Speaking::DeclaredDead | Speaking::Retired => Ok(false),
+            Speaking::Elsewhere { .. } | Speaking::DeclaredDead => Ok(false),
         }
     }
 

@@ -16,7 +16,9 @@ impl From<&GatewayError> for Refusal {
             GatewayError::NoSession
             | GatewayError::NoAsk
             | GatewayError::NoTool { .. }
+            | GatewayError::NoSuchRunner { .. }
             | GatewayError::NoPasskey => Self::new(Code::NotFound, words),
+            GatewayError::MayNotRetire => Self::new(Code::Forbidden, words),
             GatewayError::PasskeyRequired { .. } => Self::new(Code::PasskeyRequired, words),
             GatewayError::BadPasskey(_)
             | GatewayError::NoPasskeysHere
@@ -33,6 +35,7 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::NoRunner
             | GatewayError::WhichRunner { .. }
             | GatewayError::UnknownRunner { .. }
+            | GatewayError::RunnerElsewhere { .. }
             | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
             GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
             GatewayError::FilesChanged { .. } => Self::new(Code::Conflict, words),

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdstead_core::Head;
-use holdstead_protocol::api::{HostedAgent, ListedRunner};
 use holdstead_protocol::{OwnerId, RunnerId};
 use holdstead_runner::{Arrived, Ended, Runner, Wire, arrive};
-use holdstead_store::SessionRecord;
+use holdstead_store::{ConnectedRunner, RunnerPlace, SessionRecord, Speaking, StoreError};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::{Gateway, GatewayError};
 
@@ -38,7 +38,7 @@ struct Whose {
     id: RunnerId,
     name: String,
     owner: OwnerId,
-    instance: String,
+    instance: Uuid,
 }
 
 /// A runner that dials in, as its token says.
@@ -66,13 +66,24 @@ impl Runners {
         Self { own: Arc::new(Attached { whose: None, runner: own, silent }), others: Mutex::default() }
     }
 
+    pub(crate) fn own(&self) -> Arc<Attached> {
+        Arc::clone(&self.own)
+    }
+
+    /// Those of an owner that dialled in here.
+    pub(crate) fn of(&self, owner: &OwnerId) -> Vec<Arc<Attached>> {
+        let others = self.others();
+        let is_theirs = |one: &&Arc<Attached>| one.whose.as_ref().is_some_and(|whose| whose.owner == *owner);
+        others.values().filter(is_theirs).cloned().collect()
+    }
+
     fn others(&self) -> MutexGuard<'_, HashMap<RunnerId, Arc<Attached>>> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Attached {
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.whose.as_ref().map_or(OWN, |whose| &whose.name)
     }
 
@@ -99,81 +110,44 @@ impl Gateway {
             .ok_or(GatewayError::Runner(holdstead_runner::Unable::Away))
     }
 
-    /// The runners that an owner's new session could have.
-    pub(crate) fn runners_for(&self, owner: &OwnerId) -> Vec<Arc<Attached>> {
-        let own = &self.inner.runners.own;
-        let mut all: Vec<_> = self.inner.runners.others().values().cloned().collect();
-        all.retain(|attached| attached.whose.as_ref().is_some_and(|whose| whose.owner == *owner));
-        all.sort_by(|a, b| a.name().cmp(b.name()));
-        if !own.runner.agents().is_empty() {
-            all.insert(0, Arc::clone(own));
-        }
-        all
-    }
-
-    /// The runner that a new session names, or the only one there is.
-    pub(crate) fn choose_runner(
-        &self,
-        owner: &OwnerId,
-        named: Option<&str>,
-    ) -> Result<Arc<Attached>, GatewayError> {
-        let all = self.runners_for(owner);
-        let names = || all.iter().map(|attached| attached.name()).collect::<Vec<_>>().join(", ");
-        match (named, all.as_slice()) {
-            (_, []) => Err(GatewayError::NoRunner),
-            (None, [only]) => Ok(Arc::clone(only)),
-            (None, _) => Err(GatewayError::WhichRunner { known: names() }),
-            (Some(name), _) => all
-                .iter()
-                .find(|attached| attached.name() == name)
-                .cloned()
-                .ok_or_else(|| GatewayError::UnknownRunner { name: name.to_owned(), known: names() }),
-        }
-    }
-
-    /// The agents that can be hosted, and what each needs on the machine that would run it.
-    pub fn agents(&self, owner: &OwnerId) -> Vec<HostedAgent> {
-        let mut agents: Vec<HostedAgent> = Vec::new();
-        for agent in self.runners_for(owner).iter().flat_map(|attached| attached.runner.agents()) {
-            match agents.iter_mut().find(|known| known.name == agent.name) {
-                Some(known) if agent.installed => *known = agent,
-                Some(_) => {}
-                None => agents.push(agent),
-            }
-        }
-        agents
-    }
-
-    /// The runners of an owner that are connected to this gateway.
-    pub fn connected_runners(&self, owner: &OwnerId) -> Vec<ListedRunner> {
-        let listed = self.runners_for(owner).into_iter().map(|attached| ListedRunner {
-            name: attached.name().to_owned(),
-            agents: attached.runner.agents(),
-            sessions: attached.runner.sessions().len(),
-        });
-        listed.collect()
-    }
-
     /// Speaks for a runner that dialled in, until the connection ends. Returns why it did.
     pub async fn host_runner(&self, dialled: Dialled, wire: Wire) -> Ended {
         let arrived = match arrive(wire).await {
             Ok(arrived) => arrived,
             Err(ended) => return ended,
         };
-        let Some(attached) = self.attach(&dialled, &arrived) else {
-            let why = format!(
-                "another process with the token of runner `{}` is connected: a machine has one runner, and each runner a \
-                 token of its own",
+        let refused = |place: &str| {
+            format!(
+                "another process with the token of runner `{}` is connected{place}: a machine has one runner, and each runner \
+                 a token of its own",
                 dialled.name
-            );
+            )
+        };
+        // Also when nobody waits for this any more.
+        let place = self.attach(&dialled, &arrived);
+        let Some(place) = place.map(|attached| OnlyNow { gateway: self.clone(), attached }) else {
+            let why = refused("");
             arrived.refuse(&why);
             return Ended::Refused(why);
         };
+        let spoken = match self.speak_for(&dialled, &arrived).await {
+            Ok(Speaking::Here { epoch }) => epoch,
+            Ok(Speaking::Elsewhere { node }) => {
+                let why = refused(&format!(" to the node `{node}`"));
+                arrived.refuse(&why);
+                return Ended::Refused(why);
+            }
+            Ok(Speaking::DeclaredDead) => return Ended::LetGo,
+            Err(error) => {
+                tracing::warn!(runner = dialled.name, %error, "a runner cannot be taken now");
+                return Ended::LetGo;
+            }
+        };
         tracing::info!(runner = dialled.name, "a runner is connected");
         let gateway = self.clone();
-        let silent = attached.silent.clone();
+        let silent = place.attached.silent.clone();
         let taking_up = self.inner.tasks.spawn({
-            let attached = Arc::clone(&attached);
+            let attached = Arc::clone(&place.attached);
             async move {
                 tokio::select! {
                     () = attached.silent.cancelled() => {}
@@ -183,19 +157,49 @@ impl Gateway {
                 }
             }
         });
-        // Also when nobody waits for this any more.
-        let attached = OnlyNow { gateway: self.clone(), attached };
         let serves = self.serving_token();
         let ended = tokio::select! {
             ended = arrived.attend(&dialled.name, silent) => ended,
             // It dials another one.
             () = serves.cancelled() => Ended::LetGo,
         };
-        drop(attached);
+        drop(place);
         // It ends with what it was for.
         drop(taking_up.await);
+        self.stop_speaking_for(dialled.id, spoken).await;
         tracing::info!(runner = dialled.name, %ended, "a runner is not connected any more; its agents go on");
         ended
+    }
+
+    /// Says to the other nodes that this one speaks for it. Without other nodes, nobody else could.
+    async fn speak_for(&self, dialled: &Dialled, arrived: &Arrived) -> Result<Speaking, StoreError> {
+        let (Some(node), Some(cluster)) = (&self.inner.node, self.inner.journal.cluster()) else {
+            return Ok(Speaking::Here { epoch: 0 });
+        };
+        let runner = ConnectedRunner {
+            id: dialled.id,
+            name: dialled.name.clone(),
+            owner: dialled.owner.clone(),
+            instance: arrived.instance,
+            place: RunnerPlace::Outside,
+            agents: arrived.runner.agents(),
+        };
+        cluster.speak_for(node.member(), &runner).await
+    }
+
+    async fn stop_speaking_for(&self, runner: RunnerId, epoch: u64) {
+        let (Some(node), Some(cluster)) = (&self.inner.node, self.inner.journal.cluster()) else { return };
+        if let Err(error) = cluster.stop_speaking_for(node.member(), runner, epoch).await {
+            tracing::warn!(%error, "the other nodes were not told that a runner is gone; its next process may have to wait");
+        }
+    }
+
+    /// Those that came by another node, which may not be known here yet.
+    pub(crate) fn let_go(&self, elsewhere: impl Fn(RunnerId) -> bool) {
+        let others = self.inner.runners.others();
+        let gone: Vec<_> = others.values().filter(|one| one.id().is_some_and(&elsewhere)).cloned().collect();
+        drop(others);
+        gone.iter().for_each(|attached| self.detach(attached));
     }
 
     /// The same process may come back before its last connection is known to be gone; another one may not.
@@ -204,7 +208,7 @@ impl Gateway {
             id: dialled.id,
             name: dialled.name.clone(),
             owner: dialled.owner.clone(),
-            instance: arrived.instance.clone(),
+            instance: arrived.instance,
         };
         let attached = Arc::new(Attached {
             whose: Some(whose),

@@ -9,6 +9,7 @@ use holdstead_protocol::api::{FolderFiles, TrustFolder};
 use holdstead_protocol::{Digest, LeftOut, OwnerId, Trust, TrustId};
 use holdstead_runner::{FolderIs, RULES_FILE, RulesFile, Runner};
 
+use crate::choosing::Machine;
 use crate::policy::project;
 use crate::{Gateway, GatewayError, Person, owner_journal};
 
@@ -64,18 +65,28 @@ impl Gateway {
         named: Option<&str>,
     ) -> Result<Arc<Runner>, GatewayError> {
         let candidates = match named {
-            Some(name) => vec![self.choose_runner(owner, Some(name))?],
-            None => self.runners_for(owner),
+            Some(name) => vec![self.choose_machine(owner, Some(name)).await?],
+            None => self.machines_for(owner).await?,
         };
-        if candidates.is_empty() {
-            return Err(GatewayError::NoRunner);
-        }
-        for attached in candidates.iter().filter(|_| Path::new(folder).is_absolute()) {
-            if attached.runner.folder(agent, folder).await? != FolderIs::Missing {
-                return Ok(Arc::clone(&attached.runner));
+        let mut not_there = if candidates.is_empty() {
+            GatewayError::NoRunner
+        } else {
+            GatewayError::NoFolder { cwd: folder.to_owned() }
+        };
+        for machine in candidates.iter().filter(|_| Path::new(folder).is_absolute()) {
+            match machine {
+                Machine::Here(attached) => {
+                    if attached.runner.folder(agent, folder).await? != FolderIs::Missing {
+                        return Ok(Arc::clone(&attached.runner));
+                    }
+                }
+                Machine::Elsewhere(known) => {
+                    let (name, node) = (known.name.clone(), known.node_name.clone());
+                    not_there = GatewayError::RunnerElsewhere { name, node };
+                }
             }
         }
-        Err(GatewayError::NoFolder { cwd: folder.to_owned() })
+        Err(not_there)
     }
 
     /// Trusts what was shown. If it is not what is there now, nothing is trusted.

@@ -52,7 +52,10 @@ pub(crate) enum Command {
     /// Run agents on this machine for a gateway elsewhere
     Runner(RunnerFlags),
     /// The machines that run agents and are connected
-    Runners,
+    Runners {
+        #[command(subcommand)]
+        command: Option<Runners>,
+    },
     /// End the gateway of this folder, whoever started it. What waits for you stays in the journal
     Stop,
     /// Open the page in a browser
@@ -191,6 +194,14 @@ pub(crate) enum Rules {
         /// By its id or the end of it
         id: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Runners {
+    /// Those that are connected, and what each can run
+    List,
+    /// A machine goes for good: its token is taken back, and its sessions end
+    Retire { name: String },
 }
 
 #[derive(Debug, Subcommand)]

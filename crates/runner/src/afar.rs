@@ -9,6 +9,7 @@ use holdstead_protocol::{AgentSeq, Incarnation, InteractionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, interval, timeout};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::runner::{Life, Runner, Unable};
 use crate::running::{Running, Snapshot};
@@ -63,7 +64,7 @@ impl Afar {
 pub struct Arrived {
     pub runner: Arc<Runner>,
     /// Tells this process of it from another one.
-    pub instance: String,
+    pub instance: Uuid,
     wire: Wire,
     frames: mpsc::UnboundedReceiver<ToRunner>,
     waiting: Arc<Waiting>,

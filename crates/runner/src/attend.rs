@@ -6,6 +6,7 @@ use holdstead_protocol::{AgentSeq, SessionId};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
+use uuid::Uuid;
 
 use crate::afar::Ended;
 use crate::runner::{Life, Runner};
@@ -18,15 +19,14 @@ impl Runner {
     /// `gateway` is where this machine reaches it: agents find the gateway's tools there.
     pub async fn attend(
         self: &Arc<Self>,
-        instance: &str,
+        instance: Uuid,
         gateway: &str,
         mut wire: Wire,
         welcomed: impl Fn(&str),
     ) -> Ended {
         let (frames, mut to_send) = mpsc::unbounded_channel();
         let mut lives = JoinSet::new();
-        let hello =
-            FromRunner::Hello { version: VERSION, instance: instance.to_owned(), agents: self.agents() };
+        let hello = FromRunner::Hello { version: VERSION, instance, agents: self.agents() };
         drop(frames.send(hello));
         for snapshot in self.snapshots() {
             drop(frames.send(FromRunner::Life(Box::new(snapshot))));

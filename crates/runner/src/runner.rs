@@ -236,13 +236,7 @@ impl Runner {
     pub(crate) async fn answer(self: &Arc<Self>, question: Question) -> Answer {
         match question {
             Question::Folder { agent, cwd } => {
-                let driver = self.driver(&agent);
-                let look = move || match Path::new(&cwd) {
-                    path if !path.is_dir() => FolderIs::Missing,
-                    path if driver.is_some_and(|driver| driver.is_private(path)) => FolderIs::Private,
-                    _ => FolderIs::There,
-                };
-                Answer::Folder(tokio::task::spawn_blocking(look).await.unwrap_or(FolderIs::Missing))
+                Answer::Folder(folder(self.driver(&agent), PathBuf::from(cwd)).await)
             }
             Question::Files { agent, cwd } => {
                 // If it fails, nothing is trusted.
@@ -296,6 +290,15 @@ impl Runner {
     }
 }
 
+async fn folder(driver: Option<Arc<dyn Driver>>, path: PathBuf) -> FolderIs {
+    let look = move || match &*path {
+        path if !path.is_dir() => FolderIs::Missing,
+        path if driver.is_some_and(|driver| driver.is_private(path)) => FolderIs::Private,
+        _ => FolderIs::There,
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or(FolderIs::Missing)
+}
+
 fn hosted(driver: &dyn Driver) -> HostedAgent {
     let missing = driver.program().filter(|program| program.find().is_none());
     HostedAgent {
@@ -344,6 +347,18 @@ impl Reserved {
         let Some(driver) = self.runner.driver(&start.agent) else {
             return Err(format!("there is no agent called `{}` on this machine", start.agent));
         };
+        let cwd = start.launch.cwd.clone();
+        match folder(Some(Arc::clone(&driver)), cwd.clone()).await {
+            FolderIs::There => {}
+            // It was there when the session was opened, or nobody could look.
+            FolderIs::Missing => {
+                return Err(format!("the folder `{}` is not there on this machine", cwd.display()));
+            }
+            FolderIs::Private => {
+                let words = "is Holdstead's own, with its tokens and keys: no agent works there";
+                return Err(format!("the folder `{}` {words}", cwd.display()));
+            }
+        }
         let agent = driver.start(start.launch).await.map_err(|error| error.to_string())?;
         let running = Running::new(start.incarnation, driver.capabilities(), agent, start.started);
         self.runner.lives().insert(self.session, Life::Running(Arc::new(running)));

@@ -11,6 +11,7 @@ use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{Incarnation, InteractionId, SessionId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use crate::facts::{FolderIs, Ground};
 use crate::running::{Snapshot, Started, Tell};
@@ -30,7 +31,7 @@ pub(crate) enum FromRunner {
     /// The first: `instance` tells this process from another one with the same token.
     Hello {
         version: u32,
-        instance: String,
+        instance: Uuid,
         agents: Vec<HostedAgent>,
     },
     /// A life that it has, before it is ready or when one began.

@@ -41,6 +41,8 @@ pub(crate) enum Environment {
     WithLog(String),
     /// The same, and a NATS server through which gateways on one database hint to each other.
     WithNats(String),
+    /// The same, and under which other addresses it is reached.
+    ReachedAt(String),
     /// These variables and no other: agents get nothing that a developer has set.
     Only(Vec<(&'static str, String)>),
     /// These variables and no other, on a kernel that knows nothing of Landlock.
@@ -70,9 +72,19 @@ impl GatewayProcess {
 
     /// Another one on the same store, in a folder of its own with the same key.
     pub(crate) async fn beside(&self) -> Result<Self> {
+        self.beside_by(self.store.as_deref()).await
+    }
+
+    /// The same, by another way to the store.
+    pub(crate) async fn beside_by(&self, store: Option<&str>) -> Result<Self> {
         let folder = TempDir::new()?;
         std::fs::copy(self.folder().join("secrets.key"), folder.path().join("secrets.key"))?;
-        Self::start_in(folder, "serve", &[], self.store.as_deref(), self.environment.clone()).await
+        Self::start_in(folder, "serve", &[], store, self.environment.clone()).await
+    }
+
+    /// The same, where people and machines come by these addresses.
+    pub(crate) async fn serve_behind(store: &str, addresses: String) -> Result<Self> {
+        Self::start("serve", &[], Some(store), Environment::ReachedAt(addresses)).await
     }
 
     /// The same, in this environment.
@@ -289,6 +301,11 @@ fn command(environment: &Environment, folder: &Path) -> Result<Command> {
         Environment::WithNats(url) => {
             let mut command = Command::new(program);
             command.env("HOLDSTEAD_HINTS", url);
+            command
+        }
+        Environment::ReachedAt(addresses) => {
+            let mut command = Command::new(program);
+            command.env("HOLDSTEAD_ALLOWED_HOSTS", addresses);
             command
         }
         Environment::Only(variables) => {

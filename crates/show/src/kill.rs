@@ -1,10 +1,10 @@
 //! `kill -9` of the gateway at every step of an ask, on every store: nothing is lost, doubled, invented or run twice.
 
-mod arena;
+pub(crate) mod arena;
 mod follow;
-mod history;
-mod plan;
-mod play;
+pub(crate) mod history;
+pub(crate) mod plan;
+pub(crate) mod play;
 mod run;
 mod steps;
 mod table;

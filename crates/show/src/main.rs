@@ -8,6 +8,7 @@ mod attention;
 mod audit;
 mod boxes;
 mod bypass;
+mod cable;
 mod claude;
 mod claude_asks;
 mod claude_park;
@@ -19,6 +20,7 @@ mod demo;
 mod dice;
 mod doors;
 mod fanout;
+mod faults;
 mod first_answer;
 mod flood;
 mod gateway_process;
@@ -78,6 +80,7 @@ async fn main() -> ExitCode {
         "open-asks" => open_asks::show().await,
         "search" => search::show().await,
         "kill" => kill::show().await,
+        "faults" => faults::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,

@@ -1,9 +1,7 @@
 //! The real Claude Code on a machine of its own: its gateway is killed, its network is cut, the runner is killed.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdstead_protocol::api::{Interaction, Runners};
@@ -11,11 +9,10 @@ use holdstead_protocol::{EventBody, ProcessChange, ResponseDraft};
 use holdstead_scripted_model::{Script, call, say};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Child;
-use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::cable::Cable;
 use crate::claude::{Scene, Stage};
 use crate::gateway_process::TokenFor;
 use crate::processes;
@@ -35,7 +32,7 @@ pub(crate) async fn show() -> Result<String> {
     let cable = Cable::new().await?;
     let mut stage = Stage::reached_at("1h", &cable.address.to_string()).await?;
     let gateway = stage.gateway.url.trim_start_matches("http://").parse()?;
-    cable.lead_to(gateway);
+    cable.lead_to(&[gateway]);
     let token = stage.gateway.token(NAME, TokenFor::Runner).await?;
     let folder = TempDir::new_in(stage.home())?;
     let mut runner = start(&stage, &cable, &token, folder.path())?;
@@ -63,7 +60,7 @@ pub(crate) async fn show() -> Result<String> {
     sleep(Duration::from_secs(seconds)).await;
     ensure!(agents(&stage, &runner)? > 0, "the agents went with the network");
     ensure!(marks(&waiting)?.is_empty(), "something ran that the machine was never told of");
-    cable.lead_to(gateway);
+    cable.lead_to(&[gateway]);
     let mended = Instant::now();
     stage.person.done(&waiting.session).await?;
     let after = mended.elapsed();
@@ -200,42 +197,4 @@ fn agents(stage: &Stage, runner: &Child) -> Result<usize> {
     let ours = [stage.gateway.pid(), runner.id()];
     let all = processes::with_home(stage.home())?;
     Ok(all.iter().filter(|process| !ours.contains(&Some(process.pid))).count())
-}
-
-/// The way from the runner to the gateway, which can be cut.
-struct Cable {
-    address: SocketAddr,
-    leads_to: Arc<watch::Sender<Option<SocketAddr>>>,
-}
-
-impl Cable {
-    async fn new() -> Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        let leads_to = Arc::new(watch::Sender::new(None));
-        let state = Arc::clone(&leads_to);
-        tokio::spawn(async move {
-            while let Ok((mut near, _)) = listener.accept().await {
-                let mut way = state.subscribe();
-                tokio::spawn(async move {
-                    let Some(gateway) = *way.borrow_and_update() else { return };
-                    let Ok(mut far) = TcpStream::connect(gateway).await else { return };
-                    tokio::select! {
-                        // Either side may end it.
-                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                        _ = way.wait_for(Option::is_none) => {}
-                    }
-                });
-            }
-        });
-        Ok(Self { address, leads_to })
-    }
-
-    fn cut(&self) {
-        self.leads_to.send_replace(None);
-    }
-
-    fn lead_to(&self, gateway: SocketAddr) {
-        self.leads_to.send_replace(Some(gateway));
-    }
 }

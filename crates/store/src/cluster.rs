@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use uuid::Uuid;
 
@@ -84,6 +85,18 @@ pub struct ConnectedRunner {
     /// Its process: another one of the same name is refused while this one is connected.
     pub instance: Uuid,
     pub place: RunnerPlace,
+    pub agents: Vec<HostedAgent>,
+}
+
+/// A runner that some node speaks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRunner {
+    pub id: RunnerId,
+    pub name: String,
+    pub agents: Vec<HostedAgent>,
+    pub node: NodeId,
+    /// What people call that node.
+    pub node_name: String,
 }
 
 /// Where a runner is, seen from its node.
@@ -105,8 +118,6 @@ pub enum Speaking {
     Elsewhere { node: String },
     /// This node was declared dead, and must join again.
     DeclaredDead,
-    /// The runner was retired, and its sessions ended.
-    Retired,
 }
 
 /// A client that watches, and could answer.
@@ -153,8 +164,12 @@ pub trait Cluster: Send + Sync + Debug {
     /// may come by another way.
     async fn speak_for(&self, member: Member, runner: &ConnectedRunner) -> Result<Speaking, StoreError>;
 
-    /// The runner is not connected to this node any more.
-    async fn stop_speaking_for(&self, member: Member, runner: RunnerId) -> Result<(), StoreError>;
+    /// The runner's connection of this number is gone.
+    async fn stop_speaking_for(&self, member: Member, runner: RunnerId, epoch: u64)
+    -> Result<(), StoreError>;
+
+    /// The runners of an owner that nodes which live speak for, in the order of their names.
+    async fn runners_of(&self, owner: &OwnerId) -> Result<Vec<KnownRunner>, StoreError>;
 
     /// Speaks for nobody any more, and is gone.
     async fn leave(&self, member: Member) -> Result<(), StoreError>;

@@ -148,6 +148,7 @@ fn migrations() -> Migrator {
     let tenth = include_str!("../migrations/postgres/0010_search.sql").into_sql_str();
     let thirteenth = include_str!("../migrations/postgres/0013_under_way.sql").into_sql_str();
     let fifteenth = include_str!("../migrations/postgres/0015_nodes.sql").into_sql_str();
+    let sixteenth = include_str!("../migrations/postgres/0016_runners_agents.sql").into_sql_str();
     let seventeenth = include_str!("../migrations/postgres/0017_watchers.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
@@ -164,6 +165,7 @@ fn migrations() -> Migrator {
         Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
         Migration::new(13, "under way".into(), MigrationType::Simple, thirteenth, false),
         Migration::new(15, "nodes".into(), MigrationType::Simple, fifteenth, false),
+        Migration::new(16, "runners' agents".into(), MigrationType::Simple, sixteenth, false),
         Migration::new(17, "watchers".into(), MigrationType::Simple, seventeenth, false),
     ])
 }

@@ -8,12 +8,13 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::cluster::{
-    Cluster, ConnectedRunner, KeyMatch, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices, Roll,
-    RunnerPlace, Speaking, Watcher, WatchersSeen,
+    Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices,
+    Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 use crate::error::is_away;
 use crate::postgres::Postgres;
 use crate::postgres_write::now;
+use crate::rows;
 
 /// Rows of nodes that were not seen for this long are nobody's any more: a day.
 const FORGOTTEN_AFTER_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
@@ -46,8 +47,7 @@ const ADD_RUNNER: &str = concat!(
     now!(),
     ") ON CONFLICT (id) DO NOTHING"
 );
-const LOCK_RUNNER: &str =
-    "SELECT instance, node, node_epoch, retired_at FROM runners WHERE id = $1 FOR UPDATE";
+const LOCK_RUNNER: &str = "SELECT instance, node, node_epoch FROM runners WHERE id = $1 FOR UPDATE";
 const LOCK_SPEAKER: &str = concat!(
     "SELECT name, seen_at > ",
     now!(),
@@ -55,14 +55,20 @@ const LOCK_SPEAKER: &str = concat!(
 );
 const DECLARE_DEAD: &str = "UPDATE nodes SET epoch = epoch + 1 WHERE id = $1";
 const SPEAK: &str = concat!(
-    "UPDATE runners SET epoch = epoch + 1, name = $2, instance = $3, node = $4, node_epoch = $5, seen_at = ",
+    "UPDATE runners SET epoch = epoch + 1, name = $2, instance = $3, node = $4, node_epoch = $5, agents = $6, seen_at = ",
     now!(),
     " WHERE id = $1 RETURNING epoch"
 );
 const STOP_SPEAKING: &str = concat!(
     "UPDATE runners SET node = NULL, node_epoch = NULL, seen_at = ",
     now!(),
-    " WHERE node = $1 AND node_epoch = $2 AND ($3::uuid IS NULL OR id = $3)"
+    " WHERE node = $1 AND node_epoch = $2 AND ($3::uuid IS NULL OR (id = $3 AND epoch = $4))"
+);
+const RUNNERS_OF: &str = concat!(
+    "SELECT r.id, r.name, r.agents, n.id AS node, n.name AS node_name FROM runners r \
+     JOIN nodes n ON r.node = n.id AND r.node_epoch = n.epoch WHERE r.owner = $1 AND n.seen_at > ",
+    now!(),
+    " - $2 ORDER BY r.name"
 );
 const LEAVE: &str = "DELETE FROM nodes WHERE id = $1 AND epoch = $2";
 const FORGET_WATCHERS: &str =
@@ -148,11 +154,21 @@ impl Cluster for Postgres {
         Ok(speaking)
     }
 
-    async fn stop_speaking_for(&self, member: Member, runner: RunnerId) -> Result<(), StoreError> {
+    async fn stop_speaking_for(
+        &self,
+        member: Member,
+        runner: RunnerId,
+        epoch: u64,
+    ) -> Result<(), StoreError> {
         let mut taken = self.members.take().await?;
-        stop_speaking(&mut taken.connection, member, Some(runner)).await?;
+        stop_speaking(&mut taken.connection, member, Some((runner, epoch))).await?;
         self.members.give_back(taken);
         Ok(())
+    }
+
+    async fn runners_of(&self, owner: &OwnerId) -> Result<Vec<KnownRunner>, StoreError> {
+        let query = sqlx::query(RUNNERS_OF).bind(owner.as_str()).bind(dead_after());
+        query.fetch_all(self.pool()).await?.iter().map(to_runner).collect()
     }
 
     async fn leave(&self, member: Member) -> Result<(), StoreError> {
@@ -283,6 +299,18 @@ fn to_watcher(row: &PgRow) -> Result<Watcher, StoreError> {
     })
 }
 
+fn to_runner(row: &PgRow) -> Result<KnownRunner, StoreError> {
+    let agents: Vec<u8> = row.try_get("agents")?;
+    Ok(KnownRunner {
+        id: RunnerId::from_uuid(row.try_get("id")?),
+        name: row.try_get("name")?,
+        // A newer version may say more of an agent than this one understands.
+        agents: serde_json::from_slice(&agents).unwrap_or_default(),
+        node: NodeId::from_uuid(row.try_get("node")?),
+        node_name: row.try_get("node_name")?,
+    })
+}
+
 fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {
     let hints: i64 = row.try_get("hints")?;
     Ok(LiveNode {
@@ -308,9 +336,6 @@ async fn speak_for(
     let row = sqlx::query(LOCK_RUNNER).bind(id).fetch_one(&mut *connection).await?;
     let instance: Uuid = row.try_get("instance")?;
     let speaker: (Option<Uuid>, Option<i64>) = (row.try_get("node")?, row.try_get("node_epoch")?);
-    if row.try_get::<Option<i64>, _>("retired_at")?.is_some() {
-        return Ok(Speaking::Retired);
-    }
     if let (Some(other), Some(other_epoch)) = speaker
         && other != node
         && instance != runner.instance
@@ -325,17 +350,20 @@ async fn speak_for(
         }
     }
     let speak = sqlx::query_scalar(SPEAK).bind(id).bind(&runner.name).bind(runner.instance);
-    let number: i64 = speak.bind(node).bind(epoch).fetch_one(connection).await?;
+    let agents = rows::bytes(&runner.agents)?;
+    let number: i64 = speak.bind(node).bind(epoch).bind(agents).fetch_one(connection).await?;
     Ok(Speaking::Here { epoch: u64::try_from(number).unwrap_or_default() })
 }
 
 async fn stop_speaking(
     connection: &mut PgConnection,
     member: Member,
-    runner: Option<RunnerId>,
+    runner: Option<(RunnerId, u64)>,
 ) -> Result<(), StoreError> {
     let stop = sqlx::query(STOP_SPEAKING).bind(member.id.uuid()).bind(member.epoch);
-    stop.bind(runner.map(RunnerId::uuid)).execute(connection).await?;
+    let stop = stop.bind(runner.map(|(id, _)| id.uuid()));
+    let epoch = runner.map(|(_, epoch)| i64::try_from(epoch).unwrap_or(i64::MAX));
+    stop.bind(epoch).execute(connection).await?;
     Ok(())
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::NotRun { .. }
         | Command::Revoke { .. }
         | Command::Distrust { .. }
+        | Command::Retire { .. }
         | Command::End { .. } => none.add(0),
     }
 }

@@ -13,7 +13,7 @@ use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution, TurnEnd};
 use holdstead_core::is_unfinished;
 use holdstead_gateway::{
     Dialled, Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Runner, Tool, ToolCall,
-    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody, Wire,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::api::Respond;
 use holdstead_protocol::{
@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::actor::{Actor, ActorDriver, TestClock, approval, question};
+use crate::runners::wires;
 use crate::world::{PATIENCE, ada, answer, approve, config, deny, opening, owner};
 
 /// At which calls of the store something happens, and what.
@@ -94,7 +95,7 @@ async fn dial(
         let (ours, theirs) = wires();
         let hosting = tokio::spawn(async move { to.host_runner(elsewhere(), theirs).await });
         tokio::select! {
-            ended = runner.attend("the only one", "http://gateway", ours, |_| {}) => {
+            ended = runner.attend(uuid::Uuid::nil(), "http://gateway", ours, |_| {}) => {
                 panic!("{ended}: {}", hosting.await.expect("it ends with its connection"));
             }
             () = speaking.over.notified() => {}
@@ -111,24 +112,6 @@ fn elsewhere() -> Dialled {
 /// What a gateway knows of agents that it does not run.
 fn nobody_here() -> Arc<Runner> {
     Arc::new(Runner::new(vec![Arc::new(ActorDriver::new(Reasks::Any).0)]))
-}
-
-/// Two ends of one connection.
-fn wires() -> (Wire, Wire) {
-    let pipe = || {
-        let (send, mut sent) = mpsc::unbounded_channel();
-        let (taken, receive) = mpsc::channel(64);
-        tokio::spawn(async move {
-            while let Some(text) = sent.recv().await {
-                if taken.send(text).await.is_err() {
-                    return;
-                }
-            }
-        });
-        (send, receive)
-    };
-    let ((to_gateway, at_gateway), (to_runner, at_runner)) = (pipe(), pipe());
-    (Wire { send: to_gateway, receive: at_runner }, Wire { send: to_runner, receive: at_gateway })
 }
 
 struct Play {

@@ -34,6 +34,7 @@ mod ran;
 mod recovery;
 mod reprompts;
 mod rules;
+mod runners;
 mod secrets;
 mod stop;
 mod streams;

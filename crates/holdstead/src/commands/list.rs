@@ -56,7 +56,10 @@ pub(super) async fn runners(common: &Common) -> Result<(), Failure> {
     for runner in &runners {
         let can: Vec<_> =
             runner.agents.iter().filter(|agent| agent.installed).map(|agent| agent.name.as_str()).collect();
-        println!("{:<24} {:<8} {}", safe_line(&runner.name), runner.sessions, safe_line(&can.join(", ")));
+        let runs = runner.sessions.map_or("-".to_owned(), |sessions| sessions.to_string());
+        let can = safe_line(&can.join(", "));
+        let node = runner.node.as_deref().map(|node| format!(" (at the node {})", safe_line(node)));
+        println!("{:<24} {runs:<8} {can}{}", safe_line(&runner.name), node.unwrap_or_default());
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ use holdstead_protocol::{ResponseDraft, SessionId};
 use serde::Serialize;
 
 pub(crate) use self::list::now;
-use crate::cli::{Command, Common, People, Rules};
+use crate::cli::{Command, Common, People, Rules, Runners};
 use crate::config::{self, Config};
 use crate::connect;
 use crate::failure::Failure;
@@ -59,7 +59,10 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Attach { session } => attach::run(common, &session).await,
         Command::Stop => stop::run(common).await,
         Command::Runner(flags) => runner::run(common, &flags).await,
-        Command::Runners => list::runners(common).await,
+        Command::Runners { command } => match command.unwrap_or(Runners::List) {
+            Runners::List => list::runners(common).await,
+            Runners::Retire { name } => runner::retire(common, &name).await,
+        },
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
         Command::Pair(flags) => pair::run(common, &flags).await,

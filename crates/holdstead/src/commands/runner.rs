@@ -8,10 +8,11 @@ use holdstead_client::dial_runner;
 use holdstead_core::EndedBy;
 use holdstead_gateway::{Ended, Runner, Wire};
 
+use super::print_json;
 use super::serve::{boxes, drivers, take_all_files, wait_for_signal};
 use crate::cli::{Common, RunnerFlags};
 use crate::config::Config;
-use crate::connect::VARIABLE;
+use crate::connect::{VARIABLE, connect};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::text::safe_line;
@@ -49,7 +50,7 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
 
 /// Ends when it is refused for good.
 async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, token: &str) -> Failure {
-    let instance = uuid::Uuid::new_v4().to_string();
+    let instance = uuid::Uuid::new_v4();
     let mut pause = FIRST_PAUSE;
     let mut told = None;
     let mut refused = None;
@@ -63,7 +64,7 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
                         println!("! {failure}");
                     }
                 };
-                let ended = runner.attend(&instance, gateway, Wire { send, receive }, welcomed).await;
+                let ended = runner.attend(instance, gateway, Wire { send, receive }, welcomed).await;
                 match &ended {
                     Ended::Refused(why) => {
                         if refused.get_or_insert_with(Instant::now).elapsed() > REFUSED {
@@ -85,6 +86,24 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Takes back a machine's token and ends its sessions.
+pub(super) async fn retire(common: &Common, name: &str) -> Result<(), Failure> {
+    let retired = connect(common)?.retire_runner(name).await?;
+    if common.json {
+        return print_json(&retired);
+    }
+    let sessions = match retired.sessions {
+        0 => "It had no open sessions.".to_owned(),
+        1 => "Its one open session ended.".to_owned(),
+        many => format!("Its {many} open sessions ended."),
+    };
+    println!(
+        "✓ {} is retired. {sessions} Its runner ends by itself; agents that still run there end with it.",
+        safe_line(&retired.name)
+    );
+    Ok(())
 }
 
 fn token(flags: &RunnerFlags) -> Result<String, Failure> {

@@ -86,6 +86,22 @@ pub struct Runners {
     pub runners: Vec<ListedRunner>,
 }
 
+/// Which machine goes for good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetireRunner {
+    pub name: String,
+}
+
+/// A machine that runs no agents any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RetiredRunner {
+    pub name: String,
+    /// How many sessions ended with it.
+    pub sessions: usize,
+}
+
 /// A machine that runs agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -93,8 +109,12 @@ pub struct ListedRunner {
     /// What a new session names it by.
     pub name: String,
     pub agents: Vec<HostedAgent>,
-    /// How many agents run there now.
-    pub sessions: usize,
+    /// How many agents run there now. Left out where another node speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<usize>,
+    /// The node that speaks for it, where that is another one than you asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

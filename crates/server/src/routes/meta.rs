@@ -29,7 +29,7 @@ pub(super) async fn me(caller: Caller) -> Json<WhoAmI> {
 #[utoipa::path(get, operation_id = "list_agents", path = "/v1/agents", tag = "meta",
     responses((status = 200, body = Agents), (status = "default", body = Problem)))]
 pub(super) async fn agents(State(app): State<App>, reader: Reader) -> Result<Json<Agents>, ApiError> {
-    Ok(Json(Agents { agents: app.gateway.agents(reader.owner()?) }))
+    Ok(Json(Agents { agents: app.gateway.agents(reader.owner()?).await? }))
 }
 
 /// This document.

@@ -9,11 +9,12 @@ use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_gateway::{Dialled, Ended, Wire};
 use holdstead_protocol::Problem;
-use holdstead_protocol::api::Runners;
+use holdstead_protocol::api::{RetireRunner, RetiredRunner, Runners};
 use tokio::sync::mpsc;
 
 use crate::App;
-use crate::auth::{Hosting, Reader};
+use crate::auth::{Hosting, Operator, Reader};
+use crate::body::Sent;
 use crate::problem::ApiError;
 
 /// What a runner sends may be as large as what an agent says.
@@ -23,11 +24,23 @@ const QUEUE: usize = 64;
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The machines that run this owner's agents and are connected here.
+/// The machines that run this owner's agents and are connected.
 #[utoipa::path(get, operation_id = "list_runners", path = "/v1/runners", tag = "runners",
     responses((status = 200, body = Runners), (status = "default", body = Problem)))]
 pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<Runners>, ApiError> {
-    Ok(Json(Runners { runners: app.gateway.connected_runners(reader.owner()?) }))
+    Ok(Json(Runners { runners: app.gateway.connected_runners(reader.owner()?).await? }))
+}
+
+/// Retire a machine: its token is taken back and its sessions end, with words. Answers it was not handed are never delivered.
+#[utoipa::path(post, operation_id = "retire_runner", path = "/v1/runners/retire", tag = "runners",
+    request_body = RetireRunner, responses((status = 200, body = RetiredRunner), (status = "default", body = Problem)))]
+pub(super) async fn retire(
+    State(app): State<App>,
+    operator: Operator,
+    body: Result<Sent<RetireRunner>, ApiError>,
+) -> Result<Json<RetiredRunner>, ApiError> {
+    let Sent(runner) = body?;
+    Ok(Json(app.gateway.retire_runner(operator.now()?, &runner.name).await?))
 }
 
 /// A runner dials in: it runs agents on its machine, and this gateway speaks for them while the socket is open.

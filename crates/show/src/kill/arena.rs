@@ -69,9 +69,21 @@ pub(crate) struct Person {
     pub(crate) client: Http,
 }
 
+/// How patient clients are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// A moment to breathe before something is tried again.
+    pub(crate) pause: Duration,
+    /// How long a session may stand still.
+    pub(crate) patience: Duration,
+}
+
 #[derive(Debug)]
 pub(crate) struct Arena {
     pub(crate) seed: u64,
+    pub(crate) pace: Pace,
+    /// The machines that agents run on, if they are not the gateway's own.
+    pub(crate) machines: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) people: [Person; 2],
     pub(crate) reader: Client,
@@ -83,11 +95,18 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    pub(crate) fn new(seed: u64, folder: PathBuf, people: [Person; 2], reader: Client) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        pace: Pace,
+        machines: Vec<String>,
+        folder: PathBuf,
+        people: [Person; 2],
+        reader: Client,
+    ) -> Self {
         let life = watch::Sender::new(Life { number: 0, up: true });
         let (armed, looking) = (Mutex::new(None), watch::Sender::new(true));
         let (over, sessions) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { seed, folder, people, reader, life, armed, looking, over, sessions }
+        Self { seed, pace, machines, folder, people, reader, life, armed, looking, over, sessions }
     }
 
     /// The number of a new session.

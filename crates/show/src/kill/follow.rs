@@ -1,7 +1,6 @@
 //! A client that follows a session over all lives of the gateway, and keeps what it was shown.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use holdstead_client::Http;
 use holdstead_protocol::transport::Transport as _;
@@ -11,9 +10,6 @@ use tokio::time::sleep;
 
 use super::arena::{Arena, Moment};
 use super::history::Seen;
-
-/// A moment to breathe before a connection is tried again.
-pub(super) const PAUSE: Duration = Duration::from_millis(3);
 
 /// Reads on from its cursor until it is told that the session is over. What it sees also goes to `out`.
 pub(super) async fn follow(
@@ -36,7 +32,7 @@ pub(super) async fn follow(
         // If the gateway went meanwhile, it is not known whose stream this is.
         let same_life = arena.life().number == life;
         let (Ok(mut feed), true) = (feed, same_life) else {
-            sleep(PAUSE).await;
+            sleep(arena.pace.pause).await;
             continue;
         };
         loop {

@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 
 /// The choices that belong to one thing, whatever happens elsewhere.
-pub(super) fn choices(seed: u64, of: &[u64]) -> StdRng {
+pub(crate) fn choices(seed: u64, of: &[u64]) -> StdRng {
     let mixed =
         of.iter().fold(seed, |seed, part| (seed ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
     StdRng::seed_from_u64(mixed)

@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::arena::{Arena, Moment, Person};
-use super::follow::{PAUSE, follow};
+use super::follow::follow;
 use super::history::{History, Sent, Told};
 use super::plan::{self, Reaction};
 use crate::Result;
@@ -28,8 +28,6 @@ const TURNS: u64 = 3;
 const ATTEMPTS: u64 = 100;
 /// How often a call is tried while gateways come and go.
 const TRIES: u32 = 200;
-/// How long a session may stand still.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How many events of a session that stands still are shown.
 const SHOWN: usize = 15;
 /// How long one call may take.
@@ -37,9 +35,9 @@ const CALL: Duration = Duration::from_secs(20);
 
 /// What is known of a session apart from its journal.
 #[derive(Debug)]
-pub(super) struct Played {
-    pub(super) session: SessionId,
-    pub(super) history: History,
+pub(crate) struct Played {
+    pub(crate) session: SessionId,
+    pub(crate) history: History,
 }
 
 struct Player {
@@ -54,12 +52,21 @@ struct Player {
     asked: BTreeMap<Digest, usize>,
 }
 
+/// Plays one session after the other, until no more are wanted.
+pub(crate) async fn slot(arena: Arc<Arena>) -> Result<Vec<Played>> {
+    let mut played = Vec::new();
+    while !arena.is_over() {
+        played.push(play(Arc::clone(&arena)).await?);
+    }
+    Ok(played)
+}
+
 /// Plays one session to its end.
-pub(super) async fn play(arena: Arc<Arena>) -> Result<Played> {
+async fn play(arena: Arc<Arena>) -> Result<Played> {
     let number = arena.number();
     let folder = arena.folder.join(format!("session-{number}"));
     fs::create_dir(&folder)?;
-    let session = open(&arena, &folder).await?;
+    let session = open(&arena, number, &folder).await?;
     let (end, over) = watch::channel(false);
     let (out, events) = mpsc::unbounded_channel();
     let [first, second] = arena.people.clone();
@@ -92,18 +99,21 @@ pub(super) async fn play(arena: Arc<Arena>) -> Result<Played> {
     Ok(Played { session, history })
 }
 
-async fn open(arena: &Arena, folder: &Path) -> Result<SessionId> {
+async fn open(arena: &Arena, number: usize, folder: &Path) -> Result<SessionId> {
+    let runner = (!arena.machines.is_empty()).then(|| arena.machines[number % arena.machines.len()].clone());
+    let cwd = Some(folder.display().to_string());
+    let open = OpenSession { cwd, runner, ..OpenSession::new("scripted") };
+    let mut last = None;
     for _ in 0..TRIES {
         arena.up().await.ok_or("the gateway stays down")?;
-        let open = OpenSession { cwd: Some(folder.display().to_string()), ..OpenSession::new("scripted") };
-        match call(arena.people[0].client.open_session(open)).await {
+        match call(arena.people[0].client.open_session(open.clone())).await {
             Ok(session) => return Ok(session.session_id),
-            // One that was opened and not heard of stays empty.
-            Err(TransportError::Unreachable(_)) => sleep(PAUSE).await,
-            Err(refused @ TransportError::Refused(_)) => return Err(refused.into()),
+            // One that was opened and not heard of stays empty. A machine that is away comes back.
+            Err(why) => last = Some(why),
         }
+        sleep(arena.pace.pause).await;
     }
-    Err("no session could be opened".into())
+    Err(format!("no session could be opened: {last:?}").into())
 }
 
 /// What the agent did on disk, in no order: each mark is a line of some file.
@@ -138,8 +148,10 @@ impl Player {
             self.arena.up().await.ok_or("the gateway stays down")?;
             match call(self.arena.people[0].client.message(self.session, text.to_owned())).await {
                 Ok(accepted) => return Ok(accepted.turn_id),
-                Err(TransportError::Unreachable(_)) => {}
-                Err(refused @ TransportError::Refused(_)) => return Err(refused.into()),
+                Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
+                    return Err(TransportError::Refused(refusal).into());
+                }
+                Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => {}
             }
             if let Some(turn) = self.find(text).await? {
                 return Ok(turn);
@@ -151,7 +163,7 @@ impl Player {
     /// The turn of a message that may have arrived: each has other words.
     async fn find(&self, text: &str) -> Result<Option<TurnId>> {
         for _ in 0..TRIES {
-            sleep(PAUSE).await;
+            sleep(self.arena.pace.pause).await;
             self.arena.up().await.ok_or("the gateway stays down")?;
             let Ok(events) = self.arena.reader.pages(&self.session.to_string()).await else { continue };
             return Ok(events.iter().find_map(|event| {
@@ -165,7 +177,7 @@ impl Player {
     /// Answers what is asked until the turn is over.
     async fn until_done(&mut self, turn: TurnId) -> Result<StopReason> {
         loop {
-            let next = timeout(PATIENCE, self.events.recv()).await;
+            let next = timeout(self.arena.pace.patience, self.events.recv()).await;
             let Ok(Some(event)) = next else {
                 return Err(self.stuck(turn).await);
             };
@@ -228,13 +240,13 @@ async fn answer(arena: Arc<Arena>, person: Person, request: InteractionRequest, 
                 sent.told = told(*refusal);
                 break;
             }
-            Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => sleep(PAUSE).await,
+            Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => sleep(arena.pace.pause).await,
         }
     }
     sent
 }
 
-fn told(refusal: Refusal) -> Told {
+pub(crate) fn told(refusal: Refusal) -> Told {
     match (refusal.code, refusal.winner) {
         (Code::Lost, Some(winner)) => {
             let name = match winner.decider {
@@ -248,7 +260,7 @@ fn told(refusal: Refusal) -> Told {
 }
 
 /// A call that hangs is one that did not arrive.
-async fn call<T>(
+pub(crate) async fn call<T>(
     call: impl Future<Output = std::result::Result<T, TransportError>>,
 ) -> std::result::Result<T, TransportError> {
     let late = |_| Err(TransportError::Unreachable("it took too long".to_owned()));

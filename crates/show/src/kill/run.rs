@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::arena::{Arena, Life, Moment, Person};
+use super::arena::{Arena, Life, Moment, Pace, Person};
 use super::history::History;
 use super::plan;
-use super::play::{Played, play};
+use super::play::{Played, slot};
 use super::steps::{Step, hits};
 use crate::Result;
 use crate::database::{Database, Kind};
@@ -36,6 +36,8 @@ const WAIT: Duration = Duration::from_secs(5);
 const LAST: Duration = Duration::from_secs(90);
 /// How long a gateway may run before it is killed at random.
 const RANDOM: u64 = 200_000;
+
+const PACE: Pace = Pace { pause: Duration::from_millis(3), patience: Duration::from_secs(20) };
 
 /// All that was seen on one store.
 #[derive(Debug)]
@@ -88,7 +90,8 @@ pub(super) async fn run(kind: Kind, seed: u64, kills: usize) -> Result<Run> {
     }
     let people = people.try_into().map_err(|_| "there are two people")?;
     let seed = seed.wrapping_add(kind as u64);
-    let arena = Arc::new(Arena::new(seed, folder.path().to_owned(), people, gateway.person()?));
+    let arena =
+        Arc::new(Arena::new(seed, PACE, Vec::new(), folder.path().to_owned(), people, gateway.person()?));
     let rng = plan::choices(seed, &[u64::MAX]);
     let mut killer = Killer { arena, gateway, rng, deaths: Vec::new(), taken: BTreeMap::new() };
     let all: Vec<_> = Step::AIMED.iter().flat_map(|step| aims(*step)).chain([Aim::Anywhere; 2]).collect();
@@ -110,15 +113,6 @@ pub(super) async fn run(kind: Kind, seed: u64, kills: usize) -> Result<Run> {
     gateway.stop().await?;
     database.remove().await?;
     Ok(Run { histories, deaths })
-}
-
-/// Plays one session after the other.
-async fn slot(arena: Arc<Arena>) -> Result<Vec<Played>> {
-    let mut played = Vec::new();
-    while !arena.is_over() {
-        played.push(play(Arc::clone(&arena)).await?);
-    }
-    Ok(played)
 }
 
 impl Killer {

@@ -35,6 +35,7 @@ fn runner() -> ConnectedRunner {
         owner: OwnerId::new("local").expect("a name"),
         instance: Uuid::now_v7(),
         place: RunnerPlace::Outside,
+        agents: Vec::new(),
     }
 }
 
@@ -95,7 +96,7 @@ async fn of_many_who_want_to_speak_for_a_runner_one_does() {
         match wanting.await.expect("no panic").expect("an answer") {
             Speaking::Here { epoch } => speaking.push((*member, epoch)),
             Speaking::Elsewhere { node } => assert!(node.starts_with("node "), "{node}"),
-            other @ (Speaking::DeclaredDead | Speaking::Retired) => panic!("{other:?}"),
+            Speaking::DeclaredDead => panic!("it was declared dead"),
         }
     }
     let [(speaker, 1)] = speaking.as_slice() else { panic!("{speaking:?}") };
@@ -122,7 +123,7 @@ async fn the_place_of_a_node_that_fell_silent_is_taken_and_it_learns_so() {
     // It was only slow. It is told, speaks for nobody, and may begin again.
     assert_eq!(of(first).renew(one, 0).await.unwrap(), None);
     assert_eq!(of(first).speak_for(one, &runner).await.unwrap(), Speaking::DeclaredDead);
-    of(first).stop_speaking_for(one, runner.id).await.expect("it is too late for that");
+    of(first).stop_speaking_for(one, runner.id, 1).await.expect("it is too late for that");
     assert_eq!(speaks_for(&second, two).await, [runner.id]);
     let one = of(first).join(one.id, "one").await.expect("it joins again");
     assert_eq!(speaks_for(first, one).await, []);
@@ -147,7 +148,15 @@ async fn a_runner_may_come_by_another_way_or_again() {
     // The node that speaks for it knows best that its last process is gone.
     let restarted = another_instance(&runner);
     assert_eq!(speak(two, &restarted).await, Speaking::Here { epoch: 3 });
-    of(journal).stop_speaking_for(two, runner.id).await.expect("it lets go");
+    // The end of an earlier connection is no news.
+    of(journal).stop_speaking_for(two, runner.id, 2).await.expect("it is over already");
+    assert_eq!(speaks_for(journal, two).await, [runner.id]);
+    let known = of(journal).runners_of(&runner.owner).await.expect("a list");
+    let known: Vec<_> = known.iter().map(|known| (known.id, &*known.name, &*known.node_name)).collect();
+    assert_eq!(known, [(runner.id, "laptop", "two")]);
+    assert_eq!(of(journal).runners_of(&OwnerId::new("eve").unwrap()).await.expect("a list"), []);
+    of(journal).stop_speaking_for(two, runner.id, 3).await.expect("it lets go");
+    assert_eq!(of(journal).runners_of(&runner.owner).await.expect("a list"), []);
     assert_eq!(speak(one, &another_instance(&runner)).await, Speaking::Here { epoch: 4 });
     of(journal).leave(one).await.expect("it leaves");
     assert_eq!(speak(two, &runner).await, Speaking::Here { epoch: 5 });

@@ -1,0 +1,211 @@
+//! Machines that dial in: to one of two gateways on a PostgreSQL, or to the only one.
+
+use std::sync::Arc;
+
+use holdstead_core::handle_of;
+use holdstead_gateway::{Dialled, Ended, Gateway, GatewayError, Person, Runner, Wire};
+use holdstead_protocol::api::{OpenSession, Role};
+use holdstead_protocol::{AgentState, Delivery, PersonId, Seq};
+use holdstead_store::{PasskeyRule, PersonRecord};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::deployment::{By, Deployment};
+use crate::world::{PATIENCE, Talk, World, ada, approve, opening, owner, respond, scripted};
+
+/// Two ends of one connection.
+pub(crate) fn wires() -> (Wire, Wire) {
+    let pipe = || {
+        let (send, mut sent) = mpsc::unbounded_channel();
+        let (taken, receive) = mpsc::channel(64);
+        tokio::spawn(async move {
+            while let Some(text) = sent.recv().await {
+                if taken.send(text).await.is_err() {
+                    return;
+                }
+            }
+        });
+        (send, receive)
+    };
+    let ((to_gateway, at_gateway), (to_runner, at_runner)) = (pipe(), pipe());
+    (Wire { send: to_gateway, receive: at_runner }, Wire { send: to_runner, receive: at_gateway })
+}
+
+fn laptop() -> Dialled {
+    let id = PersonId::from_uuid(Uuid::from_u128(9)).into();
+    Dialled { id, name: "laptop".to_owned(), owner: owner("ada") }
+}
+
+/// A machine with the scripted agent.
+struct Laptop {
+    runner: Arc<Runner>,
+    folder: TempDir,
+    instance: Uuid,
+}
+
+/// Until it is cut.
+struct Connection {
+    hosting: JoinHandle<Ended>,
+    attending: JoinHandle<Ended>,
+}
+
+impl Laptop {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let runner = Arc::new(Runner::new(vec![Arc::new(scripted(&folder))]));
+        Self { runner, folder, instance: Uuid::now_v7() }
+    }
+
+    fn dial(&self, gateway: &Gateway) -> Connection {
+        let (ours, theirs) = wires();
+        let (gateway, runner, instance) = (gateway.clone(), Arc::clone(&self.runner), self.instance);
+        Connection {
+            hosting: tokio::spawn(async move { gateway.host_runner(laptop(), theirs).await }),
+            attending: tokio::spawn(
+                async move { runner.attend(instance, "http://gateway", ours, |_| {}).await },
+            ),
+        }
+    }
+
+    fn opening(&self) -> OpenSession {
+        let cwd = Some(self.folder.path().display().to_string());
+        OpenSession { cwd, runner: Some("laptop".to_owned()), ..opening("scripted") }
+    }
+}
+
+impl Connection {
+    async fn cut(self) {
+        self.attending.abort();
+        self.hosting.await.unwrap();
+    }
+}
+
+/// Waits until this gateway knows the machine; says which node speaks for it.
+async fn known(gateway: &Gateway) -> Option<String> {
+    let look = async {
+        loop {
+            let listed = gateway.connected_runners(&owner("ada")).await.unwrap();
+            if let Some(found) = listed.into_iter().find(|runner| runner.name == "laptop") {
+                return found.node;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.expect("it is known in time")
+}
+
+#[tokio::test]
+async fn a_session_is_opened_on_any_node_for_a_machine_of_any_other() {
+    let schema = Deployment::new(By::Notify).await;
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
+    let machine = Laptop::new();
+    let connection = machine.dial(&first);
+    assert_eq!(known(&first).await, None);
+    assert!(known(&second).await.is_some(), "it says which node speaks for it");
+
+    let session = second.open_session(&ada(), machine.opening()).await.unwrap().session_id;
+    let mut talk = Talk::watch(&second, session, Seq(0)).await;
+    talk.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
+    let request = talk.ask().await;
+    respond(&second, &request, approve()).await.unwrap();
+    talk.completed().await;
+
+    // It dials the other one: that one speaks for it from now on, and the first lets go.
+    connection.cut().await;
+    let connection = machine.dial(&second);
+    assert_eq!(known(&second).await, None);
+    assert!(known(&first).await.is_some());
+    talk.say("say again").await;
+    talk.completed().await;
+    let (journal, _) = first.read(&owner("ada"), session, Seq(0), 1_000).await.unwrap();
+    assert_eq!(talk.seen, journal[..talk.seen.len()], "no gap and no double");
+    connection.cut().await;
+    schema.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_is_told_in_the_session() {
+    let schema = Deployment::new(By::Notify).await;
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
+    let machine = Laptop::new();
+    let connection = machine.dial(&first);
+    known(&second).await;
+    let nowhere = OpenSession { cwd: Some("/nowhere".to_owned()), ..machine.opening() };
+    let refused = first.open_session(&ada(), nowhere.clone()).await;
+    assert!(matches!(refused, Err(GatewayError::NoFolder { .. })), "{refused:?}");
+    let session = second.open_session(&ada(), nowhere).await.unwrap().session_id;
+    let mut talk = Talk::watch(&second, session, Seq(0)).await;
+    talk.say("say hello").await;
+    let words = talk.error().await;
+    assert!(words.contains("the folder `/nowhere` is not there on this machine"), "{words}");
+    connection.cut().await;
+    schema.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_second_process_with_a_machines_token_is_refused_on_every_node() {
+    let schema = Deployment::new(By::Notify).await;
+    let (first, second) = (schema.node("first").await, schema.node("second").await);
+    let machine = Laptop::new();
+    let connection = machine.dial(&first);
+    known(&second).await;
+    for (node, place) in [(&first, "is connected:"), (&second, "is connected to the node `")] {
+        let copy = Laptop { instance: Uuid::now_v7(), ..Laptop::new() };
+        let refused = copy.dial(node);
+        let Ended::Refused(why) = refused.attending.await.unwrap() else { panic!("it was not refused") };
+        assert!(why.contains(place), "{why}");
+    }
+    // The first one is where it was.
+    assert_eq!(known(&first).await, None);
+    connection.cut().await;
+    // It is gone: another process may come, anywhere.
+    let connection = Laptop::new().dial(&second);
+    assert_eq!(known(&second).await, None);
+    connection.cut().await;
+    schema.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_undeliverable() {
+    let world = World::new().await;
+    let journal = world.gateway.journal();
+    let record = PersonRecord {
+        id: PersonId::from_uuid(Uuid::from_u128(9)),
+        owner: owner("ada"),
+        name: "laptop".to_owned(),
+        handle: handle_of("laptop"),
+        role: Role::Runner,
+        passkey_rule: PasskeyRule::NotRequired,
+        created_at: journal.now().await.unwrap(),
+        removed_at: None,
+    };
+    journal.add_person(record).await.unwrap();
+    let machine = Laptop::new();
+    let connection = machine.dial(&world.gateway);
+    known(&world.gateway).await;
+    let session = world.gateway.open_session(&ada(), machine.opening()).await.unwrap().session_id;
+    let mut talk = Talk::watch(&world.gateway, session, Seq(0)).await;
+    talk.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
+    let request = talk.ask().await;
+    connection.cut().await;
+    talk.respond(&request, approve()).await;
+    assert_eq!(talk.delivery(&request).await, Some(Delivery::Accepted));
+
+    let guest = Person { manages: holdstead_core::Manages::Own, ..ada() };
+    let refused = world.gateway.retire_runner(&guest, "laptop").await;
+    assert!(matches!(refused, Err(GatewayError::MayNotRetire)), "{refused:?}");
+    let unknown = world.gateway.retire_runner(&ada(), "gateway").await;
+    assert!(matches!(unknown, Err(GatewayError::NoSuchRunner { .. })), "{unknown:?}");
+
+    let retired = world.gateway.retire_runner(&ada(), "Laptop").await.unwrap();
+    assert_eq!(retired.sessions, 1);
+    let ended = talk.status(AgentState::Ended).await;
+    assert_eq!(ended.message.as_deref(), Some("Its machine `laptop` was retired."));
+    assert_eq!(talk.delivery(&request).await, Some(Delivery::Undeliverable { moved_to: None }));
+    let unfinished = journal.unfinished(None, 10).await.unwrap();
+    assert!(unfinished.is_empty(), "nothing waits for a machine that never comes back: {unfinished:?}");
+    let again = world.gateway.retire_runner(&ada(), "laptop").await.unwrap();
+    assert_eq!(again.sessions, 0, "what ended, ended once");
+}

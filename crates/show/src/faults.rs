@@ -1,0 +1,236 @@
+//! Three nodes and two machines with agents, and everything that can break between them breaks, again and again: nothing is
+//! lost, doubled, invented or run twice.
+
+mod callers;
+mod field;
+mod menu;
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdstead_client::Http;
+use holdstead_protocol::{AskChange, Delivery, Event, EventBody, InteractionId, Timestamp};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::gateway_process::TokenFor;
+use crate::kill::arena::{Arena, Pace, Person};
+use crate::kill::history::{Finding, History, check};
+use crate::kill::plan::choices;
+use crate::kill::play::{Played, slot};
+use crate::{Result, ensure};
+use callers::{Called, LAST, invented, program};
+use field::Field;
+use menu::{Fault, Happened, make};
+
+const SECONDS: u64 = 900;
+/// So many sessions of agents at a time, and so many programs.
+const SESSIONS: usize = 24;
+const PROGRAMS: u64 = 12;
+/// Each kind of fault, in a run of full length; what a shorter one must reach in proportion.
+const EACH: usize = 10;
+const PACE: Pace = Pace { pause: Duration::from_millis(100), patience: Duration::from_secs(90) };
+/// What there is between two faults.
+const BETWEEN: Duration = Duration::from_millis(400);
+/// How long an accepted answer may take to the agent: the goal, and where the show fails.
+const GOAL: Duration = Duration::from_secs(15);
+const LIMIT: Duration = Duration::from_secs(30);
+/// How many findings are written out.
+const WRITTEN_OUT: usize = 20;
+
+pub(crate) async fn show() -> Result<String> {
+    let mut args = std::env::args().skip(2);
+    let seconds = args.next().map_or(Ok(SECONDS), |text| text.parse())?;
+    let seed = args.next().map_or_else(|| Ok(rand::random()), |text| text.parse())?;
+    println!("seconds {seconds}, seed {seed}");
+    let mut field = Field::new().await?;
+    let folder = tempfile::TempDir::new()?;
+    let mut people = Vec::new();
+    for name in ["Ada", "Ben"] {
+        let token = field.token(name, TokenFor::Person).await?;
+        people.push(Person { name, client: Http::new(field.url(), token) });
+    }
+    let people = people.try_into().map_err(|_| "there are two people")?;
+    let machines = field.machines.iter().map(|machine| machine.name.to_owned()).collect();
+    let (folder_path, reader) = (folder.path().to_owned(), field.admin()?);
+    let arena = Arc::new(Arena::new(seed, PACE, machines, folder_path, people, reader));
+
+    let (mut slots, mut programs) = (JoinSet::new(), JoinSet::new());
+    for _ in 0..SESSIONS {
+        slots.spawn(slot(Arc::clone(&arena)));
+    }
+    for number in 0..PROGRAMS {
+        let token = field.token(&format!("program {number}"), TokenFor::Guest).await?;
+        programs.spawn(program(Arc::clone(&arena), Http::new(field.url(), token), number));
+    }
+    let begin = Instant::now();
+    let happened = break_things(&mut field, Duration::from_secs(seconds), seed, &mut slots).await?;
+    arena.set_over(true);
+    let took = begin.elapsed();
+
+    let (mut played, mut called) = (Vec::new(), Vec::new());
+    let end = async {
+        while let Some(slot) = slots.join_next().await {
+            played.extend(slot??);
+        }
+        while let Some(program) = programs.join_next().await {
+            called.push(program??);
+        }
+        Result::Ok(())
+    };
+    timeout(LAST, end).await.map_err(|_| "what had begun did not come to its end")??;
+    let figure = judge(&arena, played, called, &happened, took).await;
+    field.end().await?;
+    figure
+}
+
+/// One fault after the other, each kind as often as the others.
+async fn break_things(
+    field: &mut Field,
+    so_long: Duration,
+    seed: u64,
+    slots: &mut JoinSet<Result<Vec<Played>>>,
+) -> Result<Vec<Happened>> {
+    let mut rng: StdRng = choices(seed, &[u64::MAX]);
+    let (begin, mut happened, mut menu) = (Instant::now(), Vec::new(), Vec::new());
+    while begin.elapsed() < so_long {
+        if menu.is_empty() {
+            menu = Fault::ALL.to_vec();
+            menu.shuffle(&mut rng);
+        }
+        let Some(fault) = menu.pop() else { continue };
+        happened.push(make(field, fault, &mut rng).await.map_err(|error| format!("{fault}: {error}"))?);
+        sleep(BETWEEN).await;
+        if let Some(slot) = slots.try_join_next() {
+            slot??;
+            return Err("somebody stopped playing before the end".into());
+        }
+    }
+    Ok(happened)
+}
+
+async fn judge(
+    arena: &Arena,
+    played: Vec<Played>,
+    called: Vec<Called>,
+    happened: &[Happened],
+    took: Duration,
+) -> Result<String> {
+    let mut found: BTreeMap<Finding, usize> = Finding::ALL.map(|finding| (finding, 0)).into();
+    let (mut by_agents, mut by_programs, mut written, mut invented_answers) = (0, 0, 0, 0);
+    let mut slowest: BTreeMap<Fault, Duration> = BTreeMap::new();
+    let sessions = played.len();
+    let mut note = |words: &str| {
+        written += 1;
+        if written <= WRITTEN_OUT {
+            println!("{words}");
+        }
+    };
+    for Played { session, mut history } in played {
+        history.journal = arena.reader.pages(&session.to_string()).await?;
+        by_agents += asks_in(&history);
+        for wrong in check(&history) {
+            note(&format!("{session}: {}: {}", wrong.finding.words(), wrong.words));
+            *found.entry(wrong.finding).or_default() += 1;
+        }
+        for (accepted, handed) in handovers(&history.journal) {
+            let waited = without(accepted, handed, happened, Fault::DatabaseStopped);
+            // The one it was accepted in, or the last before that.
+            let before = happened.iter().filter(|one| one.from <= accepted);
+            if let Some(one) = before.max_by_key(|one| one.from) {
+                let most = slowest.entry(one.fault).or_default();
+                *most = waited.max(*most);
+                if waited > GOAL {
+                    note(&format!(
+                        "{session}: accepted {accepted}, handed over {:.1} s later",
+                        waited.as_secs_f64()
+                    ));
+                }
+            }
+        }
+    }
+    for mut one in called {
+        let Some(session) = one.session else { continue };
+        one.history.journal = arena.reader.pages(&session.to_string()).await?;
+        by_programs += asks_in(&one.history);
+        for wrong in check(&one.history) {
+            note(&format!("{session}: {}: {}", wrong.finding.words(), wrong.words));
+            *found.entry(wrong.finding).or_default() += 1;
+        }
+        for wrong in invented(&one) {
+            note(&wrong);
+            invented_answers += 1;
+        }
+    }
+    println!("{:<34}{:>6}  longest from accepted to the agent", "fault", "times");
+    for fault in Fault::ALL {
+        let times = happened.iter().filter(|one| one.fault == fault).count();
+        let slowest =
+            slowest.get(&fault).map_or("-".to_owned(), |most| format!("{:.1} s", most.as_secs_f64()));
+        println!("{fault:<34}{times:>6}  {slowest}");
+    }
+    let rate = f64::from(u32::try_from(by_agents + by_programs)?) / took.as_secs_f64();
+    println!(
+        "{} asks in {:.0} s ({rate:.0} a second): {by_agents} by agents in {sessions} sessions, {by_programs} by programs",
+        by_agents + by_programs,
+        took.as_secs_f64()
+    );
+    let count = |finding: Finding| found.get(&finding).copied().unwrap_or_default();
+    let longest = slowest.values().copied().max().unwrap_or_default();
+    let figure = format!(
+        "{} faults, {rate:.0} asks/s, lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, \
+         refusals nobody gave {}, answers programs were told otherwise {invented_answers}; longest from accepted to the agent \
+         {:.1} s (goal {})",
+        happened.len(),
+        count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
+        count(Finding::DoubledEvent),
+        count(Finding::TwoWinners),
+        count(Finding::AllowNobodyGave),
+        count(Finding::WrittenTwice),
+        count(Finding::RefusalNobodyGave),
+        longest.as_secs_f64(),
+        GOAL.as_secs(),
+    );
+    let all = found.values().sum::<usize>() + invented_answers;
+    ensure!(all == 0, "{all} findings; {figure}");
+    ensure!(longest <= LIMIT, "an answer took too long; {figure}");
+    let wanted = EACH * usize::try_from(took.as_secs())? / usize::try_from(SECONDS)?;
+    let least = Fault::ALL.map(|fault| happened.iter().filter(|one| one.fault == fault).count());
+    ensure!(least.iter().all(|times| *times >= wanted), "too few faults of a kind: {least:?}; {figure}");
+    Ok(figure)
+}
+
+fn asks_in(history: &History) -> usize {
+    history.journal.iter().filter(|event| matches!(event.body, EventBody::InteractionRequest(_))).count()
+}
+
+/// When each answer was accepted, and when the agent had it.
+fn handovers(journal: &[Event]) -> Vec<(Timestamp, Timestamp)> {
+    let mut accepted: BTreeMap<InteractionId, Timestamp> = BTreeMap::new();
+    let mut handed = Vec::new();
+    for event in journal {
+        if let EventBody::InteractionResponse(response) = &event.body {
+            accepted.insert(response.interaction_id, event.at);
+        } else if let EventBody::InteractionUpdate(update) = &event.body
+            && let AskChange::Delivery { delivery: Delivery::Delivered { .. } | Delivery::Acknowledged } =
+                &update.change
+            && let Some(at) = accepted.remove(&update.interaction_id)
+        {
+            handed.push((at, event.at));
+        }
+    }
+    handed
+}
+
+/// How long it took, without the time in which this was so.
+fn without(from: Timestamp, to: Timestamp, happened: &[Happened], fault: Fault) -> Duration {
+    let absent = happened.iter().filter(|one| one.fault == fault).map(|one| {
+        let (from, to) = (one.from.max(from), one.to.min(to));
+        if from < to { to.since(from) } else { Duration::ZERO }
+    });
+    to.since(from).saturating_sub(absent.sum())
+}

@@ -1,0 +1,174 @@
+//! Three gateways on one PostgreSQL behind a load balancer, and two machines that run agents: processes, and the ways
+//! between them.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::server::Server;
+use crate::cable::Cable;
+use crate::client::Client;
+use crate::gateway_process::{GatewayProcess, TokenFor, program};
+use crate::{Result, ensure};
+
+const NODES: usize = 3;
+const MACHINES: [&str; 2] = ["first-machine", "second-machine"];
+
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) server: Server,
+    schema: String,
+    pub(super) nodes: Vec<Node>,
+    pub(super) machines: Vec<Machine>,
+    balancer: Cable,
+}
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) gateway: GatewayProcess,
+    pub(super) to_server: Cable,
+    address: SocketAddr,
+    in_rotation: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub(super) name: &'static str,
+    token: String,
+    folder: TempDir,
+    process: Child,
+    pub(super) to_gateway: Cable,
+}
+
+impl Field {
+    pub(super) async fn new() -> Result<Self> {
+        let server = Server::ours().await?;
+        let schema = format!("show_{}", Uuid::now_v7().simple());
+        server.run(format!("CREATE SCHEMA {schema}")).await?;
+        let balancer = Cable::new().await?;
+        let ways = [Cable::new().await?, Cable::new().await?];
+        let known = [&balancer, &ways[0], &ways[1]].map(|cable| cable.address.to_string()).join(",");
+        let mut nodes: Vec<Node> = Vec::new();
+        for _ in 0..NODES {
+            let to_server = Cable::new().await?;
+            to_server.lead_to(&[server.address]);
+            let store = server.store(to_server.address, &schema);
+            let gateway = match nodes.first() {
+                None => GatewayProcess::serve_behind(&store, known.clone()).await?,
+                Some(first) => first.gateway.beside_by(Some(&store)).await?,
+            };
+            let address = gateway.url.trim_start_matches("http://").parse()?;
+            nodes.push(Node { gateway, to_server, address, in_rotation: true });
+        }
+        let mut machines = Vec::new();
+        let first = nodes.first().ok_or("there are nodes")?;
+        for (name, to_gateway) in MACHINES.into_iter().zip(ways) {
+            let token = first.gateway.token(name, TokenFor::Runner).await?;
+            let folder = TempDir::new()?;
+            to_gateway.lead_to(&[balancer.address]);
+            let process = start(folder.path(), to_gateway.address, &token)?;
+            machines.push(Machine { name, token, folder, process, to_gateway });
+        }
+        let field = Self { server, schema, nodes, machines, balancer };
+        field.balance();
+        field.connected().await?;
+        Ok(field)
+    }
+
+    /// Connections go to the nodes in rotation.
+    fn balance(&self) {
+        let in_rotation = self.nodes.iter().filter(|node| node.in_rotation);
+        self.balancer.lead_to(&in_rotation.map(|node| node.address).collect::<Vec<_>>());
+    }
+
+    /// As a load balancer does that asks nodes how they are.
+    pub(super) fn rotate(&mut self, node: usize, in_rotation: bool) {
+        self.nodes[node].in_rotation = in_rotation;
+        self.balance();
+    }
+
+    /// Where people and programs come in.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.balancer.address)
+    }
+
+    pub(super) fn lay_to_balancer(&self, machine: usize) {
+        self.machines[machine].to_gateway.lead_to(&[self.balancer.address]);
+    }
+
+    pub(super) fn lay_to_server(&self, node: usize) {
+        self.nodes[node].to_server.lead_to(&[self.server.address]);
+    }
+
+    pub(super) async fn token(&self, name: &str, whose: TokenFor<'_>) -> Result<String> {
+        self.nodes[0].gateway.token(name, whose).await
+    }
+
+    pub(super) fn admin(&self) -> Result<Client> {
+        Client::new(&self.url(), &self.nodes[0].gateway.own_token()?)
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Both machines are there, for whoever asks.
+    async fn connected(&self) -> Result<()> {
+        let admin = self.admin()?;
+        for _ in 0..600 {
+            let listed: holdstead_protocol::api::Runners = admin.get("/v1/runners").await?;
+            if MACHINES.iter().all(|name| listed.runners.iter().any(|runner| runner.name == *name)) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Err("the machines never connected".into())
+    }
+
+    pub(super) async fn end(mut self) -> Result<()> {
+        for machine in &mut self.machines {
+            machine.process.kill().await?;
+        }
+        for node in self.nodes {
+            node.gateway.stop().await?;
+        }
+        self.server.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await
+    }
+}
+
+impl Machine {
+    /// `kill -9`, and the same again.
+    pub(super) async fn kill(&mut self, away: Duration) -> Result<()> {
+        ensure!(
+            self.process.try_wait()?.is_none(),
+            "the runner of {} ended by itself: {}",
+            self.name,
+            self.log()?
+        );
+        self.process.kill().await?;
+        sleep(away).await;
+        self.process = start(self.folder.path(), self.to_gateway.address, &self.token)?;
+        Ok(())
+    }
+
+    pub(super) fn log(&self) -> Result<String> {
+        let log = std::fs::read_to_string(self.folder.path().join("log.txt"))?;
+        let lines: Vec<_> = log.lines().collect();
+        Ok(lines[lines.len().saturating_sub(5)..].join("\n"))
+    }
+}
+
+fn start(folder: &Path, gateway: SocketAddr, token: &str) -> Result<Child> {
+    let log = File::options().create(true).append(true).open(folder.join("log.txt"))?;
+    let mut command = Command::new(program()?);
+    command.arg("runner").arg("--dir").arg(folder).args(["--gateway", &format!("http://{gateway}")]);
+    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    Ok(command.kill_on_drop(true).spawn()?)
+}
