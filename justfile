@@ -224,6 +224,10 @@ show-runner seconds="120": _shows
 show-faults seconds="900" *seed: _shows
     scripts/postgres with {{ proof }} faults {{ seconds }} {{ seed }}
 
+# Three nodes restarted one after the other under load, so many rounds: no answer fails for clients that try again.
+show-rolling rounds="5": _shows
+    scripts/postgres with {{ proof }} rolling {{ rounds }}
+
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"

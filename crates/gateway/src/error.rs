@@ -52,6 +52,10 @@ pub enum GatewayError {
         "the machine `{name}` is connected to the node `{node}`, which alone can look at its folders: ask that one"
     )]
     RunnerElsewhere { name: String, node: String },
+    #[error(
+        "this node could not say in time that it is there, and another may have taken its place: ask another one"
+    )]
+    Silent,
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
     #[error("{}", what.words())]
@@ -92,6 +96,7 @@ impl GatewayError {
                 | StoreError::Overloaded { .. }
                 | StoreError::NoWriter { .. },
             )
+            | Self::Silent
             | Self::Runner(_) => true,
             Self::Store(
                 StoreError::BadUrl { .. }

@@ -15,10 +15,10 @@ use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::Gateway;
 use crate::carrier::{Carrier, HintsBy, Listening};
 use crate::hints::{Arrived, Heard, Hint, Notice, Outbox};
 use crate::session::SessionHandle;
+use crate::{Gateway, GatewayError};
 
 /// How often a node renews, and compares what it follows with the journal.
 const RENEW: Duration = Duration::from_secs(2);
@@ -275,6 +275,16 @@ impl Gateway {
         let member = node.standing().member;
         if !matches!(timeout(PATIENCE, cluster.leave(member)).await, Ok(Ok(()))) {
             tracing::warn!("the other nodes were not told that this one is gone; they see it in ten seconds");
+        }
+    }
+
+    /// Whether it can serve: its writer, its database, and its place among the nodes.
+    pub async fn ready(&self) -> Result<(), GatewayError> {
+        self.inner.journal.ready().await?;
+        match self.serving_token().is_cancelled() {
+            true if self.inner.shutdown.is_cancelled() => Err(GatewayError::Closing),
+            true => Err(GatewayError::Silent),
+            false => Ok(()),
         }
     }
 

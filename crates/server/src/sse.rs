@@ -21,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 /// How often a silent stream shows that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 const BEAT: Bytes = Bytes::from_static(b":\n\n");
+/// The last of a gateway that goes: a browser comes back at once, and not in three seconds.
+const GOING: Bytes =
+    Bytes::from_static(b"retry: 100\n: The gateway is going away. Come back now, with your cursor.\n\n");
 
 /// A stream of frames made one by one; ends when `next` returns nothing.
 pub(crate) fn stream<S, F>(
@@ -39,28 +42,32 @@ where
     });
     let end = async move {
         tokio::select! {
-            () = shutdown.cancelled() => {}
-            () = lease.ended() => {}
+            () = shutdown.cancelled() => Some(GOING),
+            () = lease.ended() => None,
         }
     };
     let beat = Box::pin(tokio::time::sleep(HEARTBEAT));
-    let body = Body::from_stream(Living { frames: Box::pin(frames), end: Box::pin(end), beat });
+    let living = Living { frames: Box::pin(frames), end: Some(Box::pin(end)), beat };
+    let body = Body::from_stream(living);
     ([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response()
 }
 
 /// Frames until the end, and a sign of life where there are none for long.
 struct Living<S, E> {
     frames: Pin<Box<S>>,
-    end: Pin<Box<E>>,
+    /// Nothing, once it was heard.
+    end: Option<Pin<Box<E>>>,
     beat: Pin<Box<Sleep>>,
 }
 
-impl<S: Stream<Item = Bytes>, E: Future<Output = ()>> Stream for Living<S, E> {
+impl<S: Stream<Item = Bytes>, E: Future<Output = Option<Bytes>>> Stream for Living<S, E> {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.end.as_mut().poll(context).is_ready() {
-            return Poll::Ready(None);
+        let Some(end) = &mut self.end else { return Poll::Ready(None) };
+        if let Poll::Ready(last) = end.as_mut().poll(context) {
+            self.end = None;
+            return Poll::Ready(last.map(Ok));
         }
         let frame = match self.frames.as_mut().poll_next(context) {
             Poll::Ready(frame) => frame,

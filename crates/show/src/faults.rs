@@ -6,7 +6,7 @@ mod field;
 mod menu;
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ const PROGRAMS: u64 = 12;
 /// Each kind of fault, in a run of full length; what a shorter one must reach in proportion.
 const EACH: usize = 10;
 const PACE: Pace = Pace { pause: Duration::from_millis(100), patience: Duration::from_secs(90) };
+/// How often all nodes are restarted.
+const ROUNDS: usize = 5;
 /// What there is between two faults.
 const BETWEEN: Duration = Duration::from_millis(400);
 /// How long an accepted answer may take to the agent: the goal, and where the show fails.
@@ -47,6 +49,48 @@ pub(crate) async fn show() -> Result<String> {
     let seconds = args.next().map_or(Ok(SECONDS), |text| text.parse())?;
     let seed = args.next().map_or_else(|| Ok(rand::random()), |text| text.parse())?;
     println!("seconds {seconds}, seed {seed}");
+    let so_long = Duration::from_secs(seconds);
+    let run = play(seed, async |field, slots| break_things(field, so_long, seed, slots).await).await?;
+    let figure = run.figure();
+    let wanted = EACH * usize::try_from(seconds)? / usize::try_from(SECONDS)?;
+    let least = Fault::ALL.map(|fault| run.times(fault));
+    ensure!(run.findings == 0, "{} findings; {figure}", run.findings);
+    ensure!(run.longest <= LIMIT, "an answer took too long; {figure}");
+    ensure!(least.iter().all(|times| *times >= wanted), "too few faults of a kind: {least:?}; {figure}");
+    Ok(figure)
+}
+
+/// All nodes are restarted one after the other, so many times.
+pub(crate) async fn rolling() -> Result<String> {
+    let rounds = std::env::args().nth(2).map_or(Ok(ROUNDS), |text| text.parse())?;
+    let seed = rand::random();
+    println!("rounds {rounds}, seed {seed}");
+    let restart_all = async |field: &mut Field, slots: &mut Slots| {
+        let mut happened = Vec::new();
+        for restart in 0..rounds * field.nodes.len() {
+            let node = restart % field.nodes.len();
+            let from = menu::now()?;
+            field.restart(node).await?;
+            happened.push(Happened { fault: Fault::NodeRestarted, from, to: menu::now()? });
+            still_at_it(slots)?;
+            sleep(BETWEEN).await;
+        }
+        Ok(happened)
+    };
+    let run = play(seed, restart_all).await?;
+    let figure = run.figure();
+    ensure!(run.findings == 0, "{} findings; {figure}", run.findings);
+    ensure!(run.longest <= LIMIT, "an answer took too long; {figure}");
+    Ok(format!("{} answers, 0 failed for clients that try again; {figure}", run.answers))
+}
+
+type Slots = JoinSet<Result<Vec<Played>>>;
+
+/// Sessions and programs, while this goes on; and what came of it.
+async fn play(
+    seed: u64,
+    meanwhile: impl AsyncFnOnce(&mut Field, &mut Slots) -> Result<Vec<Happened>>,
+) -> Result<Run> {
     let mut field = Field::new().await?;
     let folder = tempfile::TempDir::new()?;
     let mut people = Vec::new();
@@ -58,7 +102,6 @@ pub(crate) async fn show() -> Result<String> {
     let machines = field.machines.iter().map(|machine| machine.name.to_owned()).collect();
     let (folder_path, reader) = (folder.path().to_owned(), field.admin()?);
     let arena = Arc::new(Arena::new(seed, PACE, machines, folder_path, people, reader));
-
     let (mut slots, mut programs) = (JoinSet::new(), JoinSet::new());
     for _ in 0..SESSIONS {
         slots.spawn(slot(Arc::clone(&arena)));
@@ -68,10 +111,9 @@ pub(crate) async fn show() -> Result<String> {
         programs.spawn(program(Arc::clone(&arena), Http::new(field.url(), token), number));
     }
     let begin = Instant::now();
-    let happened = break_things(&mut field, Duration::from_secs(seconds), seed, &mut slots).await?;
+    let happened = meanwhile(&mut field, &mut slots).await?;
     arena.set_over(true);
     let took = begin.elapsed();
-
     let (mut played, mut called) = (Vec::new(), Vec::new());
     let end = async {
         while let Some(slot) = slots.join_next().await {
@@ -83,9 +125,16 @@ pub(crate) async fn show() -> Result<String> {
         Result::Ok(())
     };
     timeout(LAST, end).await.map_err(|_| "what had begun did not come to its end")??;
-    let figure = judge(&arena, played, called, &happened, took).await;
+    let run = judge(&arena, played, called, happened, took).await;
     field.end().await?;
-    figure
+    run
+}
+
+fn still_at_it(slots: &mut Slots) -> Result<()> {
+    match slots.try_join_next() {
+        Some(slot) => slot?.and(Err("somebody stopped playing before the end".into())),
+        None => Ok(()),
+    }
 }
 
 /// One fault after the other, each kind as often as the others.
@@ -93,7 +142,7 @@ async fn break_things(
     field: &mut Field,
     so_long: Duration,
     seed: u64,
-    slots: &mut JoinSet<Result<Vec<Played>>>,
+    slots: &mut Slots,
 ) -> Result<Vec<Happened>> {
     let mut rng: StdRng = choices(seed, &[u64::MAX]);
     let (begin, mut happened, mut menu) = (Instant::now(), Vec::new(), Vec::new());
@@ -105,10 +154,7 @@ async fn break_things(
         let Some(fault) = menu.pop() else { continue };
         happened.push(make(field, fault, &mut rng).await.map_err(|error| format!("{fault}: {error}"))?);
         sleep(BETWEEN).await;
-        if let Some(slot) = slots.try_join_next() {
-            slot??;
-            return Err("somebody stopped playing before the end".into());
-        }
+        still_at_it(slots)?;
     }
     Ok(happened)
 }
@@ -117,11 +163,11 @@ async fn judge(
     arena: &Arena,
     played: Vec<Played>,
     called: Vec<Called>,
-    happened: &[Happened],
+    happened: Vec<Happened>,
     took: Duration,
-) -> Result<String> {
+) -> Result<Run> {
     let mut found: BTreeMap<Finding, usize> = Finding::ALL.map(|finding| (finding, 0)).into();
-    let (mut by_agents, mut by_programs, mut written, mut invented_answers) = (0, 0, 0, 0);
+    let (mut by_agents, mut by_programs, mut written, mut invented_answers, mut answers) = (0, 0, 0, 0, 0);
     let mut slowest: BTreeMap<Fault, Duration> = BTreeMap::new();
     let sessions = played.len();
     let mut note = |words: &str| {
@@ -133,12 +179,13 @@ async fn judge(
     for Played { session, mut history } in played {
         history.journal = arena.reader.pages(&session.to_string()).await?;
         by_agents += asks_in(&history);
+        answers += history.sent.len();
         for wrong in check(&history) {
             note(&format!("{session}: {}: {}", wrong.finding.words(), wrong.words));
             *found.entry(wrong.finding).or_default() += 1;
         }
         for (accepted, handed) in handovers(&history.journal) {
-            let waited = without(accepted, handed, happened, Fault::DatabaseStopped);
+            let waited = without(accepted, handed, &happened, Fault::DatabaseStopped);
             // The one it was accepted in, or the last before that.
             let before = happened.iter().filter(|one| one.from <= accepted);
             if let Some(one) = before.max_by_key(|one| one.from) {
@@ -157,6 +204,7 @@ async fn judge(
         let Some(session) = one.session else { continue };
         one.history.journal = arena.reader.pages(&session.to_string()).await?;
         by_programs += asks_in(&one.history);
+        answers += one.history.sent.len();
         for wrong in check(&one.history) {
             note(&format!("{session}: {}: {}", wrong.finding.words(), wrong.words));
             *found.entry(wrong.finding).or_default() += 1;
@@ -167,7 +215,8 @@ async fn judge(
         }
     }
     println!("{:<34}{:>6}  longest from accepted to the agent", "fault", "times");
-    for fault in Fault::ALL {
+    let kinds: BTreeSet<Fault> = happened.iter().map(|one| one.fault).collect();
+    for fault in kinds {
         let times = happened.iter().filter(|one| one.fault == fault).count();
         let slowest =
             slowest.get(&fault).map_or("-".to_owned(), |most| format!("{:.1} s", most.as_secs_f64()));
@@ -179,29 +228,49 @@ async fn judge(
         by_agents + by_programs,
         took.as_secs_f64()
     );
-    let count = |finding: Finding| found.get(&finding).copied().unwrap_or_default();
+    let findings = found.values().sum::<usize>() + invented_answers;
     let longest = slowest.values().copied().max().unwrap_or_default();
-    let figure = format!(
-        "{} faults, {rate:.0} asks/s, lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, \
-         refusals nobody gave {}, answers programs were told otherwise {invented_answers}; longest from accepted to the agent \
-         {:.1} s (goal {})",
-        happened.len(),
-        count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
-        count(Finding::DoubledEvent),
-        count(Finding::TwoWinners),
-        count(Finding::AllowNobodyGave),
-        count(Finding::WrittenTwice),
-        count(Finding::RefusalNobodyGave),
-        longest.as_secs_f64(),
-        GOAL.as_secs(),
-    );
-    let all = found.values().sum::<usize>() + invented_answers;
-    ensure!(all == 0, "{all} findings; {figure}");
-    ensure!(longest <= LIMIT, "an answer took too long; {figure}");
-    let wanted = EACH * usize::try_from(took.as_secs())? / usize::try_from(SECONDS)?;
-    let least = Fault::ALL.map(|fault| happened.iter().filter(|one| one.fault == fault).count());
-    ensure!(least.iter().all(|times| *times >= wanted), "too few faults of a kind: {least:?}; {figure}");
-    Ok(figure)
+    Ok(Run { found, invented_answers, findings, happened, rate, longest, answers })
+}
+
+/// What came of it.
+#[derive(Debug)]
+struct Run {
+    found: BTreeMap<Finding, usize>,
+    /// What programs fetched that the journal does not have.
+    invented_answers: usize,
+    /// Of all kinds.
+    findings: usize,
+    happened: Vec<Happened>,
+    rate: f64,
+    longest: Duration,
+    answers: usize,
+}
+
+impl Run {
+    fn times(&self, fault: Fault) -> usize {
+        self.happened.iter().filter(|one| one.fault == fault).count()
+    }
+
+    fn figure(&self) -> String {
+        let count = |finding: Finding| self.found.get(&finding).copied().unwrap_or_default();
+        format!(
+            "{} faults, {:.0} asks/s, lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, \
+             refusals nobody gave {}, answers programs were told otherwise {}; longest from accepted to the agent {:.1} s \
+             (goal {})",
+            self.happened.len(),
+            self.rate,
+            count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
+            count(Finding::DoubledEvent),
+            count(Finding::TwoWinners),
+            count(Finding::AllowNobodyGave),
+            count(Finding::WrittenTwice),
+            count(Finding::RefusalNobodyGave),
+            self.invented_answers,
+            self.longest.as_secs_f64(),
+            GOAL.as_secs(),
+        )
+    }
 }
 
 fn asks_in(history: &History) -> usize {

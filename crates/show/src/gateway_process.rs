@@ -226,6 +226,11 @@ impl GatewayProcess {
 
     /// Asks it to go, and waits until it is gone.
     pub(crate) async fn stop(mut self) -> Result<()> {
+        self.stop_for_now().await
+    }
+
+    /// The same, until it serves again.
+    pub(crate) async fn stop_for_now(&mut self) -> Result<()> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         if let Some(pid) = child.id() {
             signal("-TERM", pid)?;

@@ -81,6 +81,7 @@ async fn main() -> ExitCode {
         "search" => search::show().await,
         "kill" => kill::show().await,
         "faults" => faults::show().await,
+        "rolling" => faults::rolling().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,

@@ -50,6 +50,6 @@ pub(super) async fn healthz(_caller: Caller) -> StatusCode {
 #[utoipa::path(get, path = "/readyz", tag = "meta",
     responses((status = 204), (status = "default", body = Problem)))]
 pub(super) async fn readyz(State(app): State<App>, _caller: Caller) -> Result<StatusCode, ApiError> {
-    app.gateway.journal().ready().await?;
+    app.gateway.ready().await?;
     Ok(StatusCode::NO_CONTENT)
 }

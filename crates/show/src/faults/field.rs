@@ -119,6 +119,14 @@ impl Field {
         &self.schema
     }
 
+    /// On purpose: it is asked to go, and the next one of it is waited for.
+    pub(super) async fn restart(&mut self, node: usize) -> Result<()> {
+        let gateway = &mut self.nodes[node].gateway;
+        gateway.stop_for_now().await?;
+        gateway.serve_again().await?;
+        gateway.person()?.ready().await
+    }
+
     /// Both machines are there, for whoever asks.
     async fn connected(&self) -> Result<()> {
         let admin = self.admin()?;

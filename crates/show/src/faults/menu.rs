@@ -22,6 +22,8 @@ pub(super) enum Fault {
     NodeSuspended,
     HintsLost,
     HintsInvented,
+    /// On purpose, as for a new version.
+    NodeRestarted,
 }
 
 impl Fault {
@@ -48,6 +50,7 @@ impl fmt::Display for Fault {
             Self::NodeSuspended => "a node stopped past its lease",
             Self::HintsLost => "hints lost",
             Self::HintsInvented => "hints doubled and invented",
+            Self::NodeRestarted => "a node restarted on purpose",
         })
     }
 }
@@ -76,6 +79,7 @@ pub(super) async fn make(field: &mut Field, fault: Fault, rng: &mut StdRng) -> R
             sleep(away / 4).await;
             field.nodes[node].gateway.serve_again().await?;
         }
+        Fault::NodeRestarted => field.restart(node).await?,
         Fault::MachineKilled => field.machines[machine].kill(away / 4).await?,
         Fault::DatabaseStopped => {
             field.server.stop_at_once().await?;

@@ -1218,9 +1218,13 @@ export type ListedRunner = {
      */
     name: string;
     /**
-     * How many agents run there now.
+     * The node that speaks for it, where that is another one than you asked.
      */
-    sessions: number;
+    node?: string | null;
+    /**
+     * How many agents run there now. Left out where another node speaks for it.
+     */
+    sessions?: number | null;
 };
 
 /**
@@ -1714,6 +1718,24 @@ export type Resume = {
 };
 
 export type ResumeKind = 'ok' | 'gap';
+
+/**
+ * Which machine goes for good.
+ */
+export type RetireRunner = {
+    name: string;
+};
+
+/**
+ * A machine that runs no agents any more.
+ */
+export type RetiredRunner = {
+    name: string;
+    /**
+     * How many sessions ended with it.
+     */
+    sessions: number;
+};
 
 /**
  * How a grant ended.
@@ -3323,6 +3345,25 @@ export type ListRunnersResponses = {
 };
 
 export type ListRunnersResponse = ListRunnersResponses[keyof ListRunnersResponses];
+
+export type RetireRunnerData = {
+    body: RetireRunner;
+    path?: never;
+    query?: never;
+    url: '/v1/runners/retire';
+};
+
+export type RetireRunnerErrors = {
+    default: Problem;
+};
+
+export type RetireRunnerError = RetireRunnerErrors[keyof RetireRunnerErrors];
+
+export type RetireRunnerResponses = {
+    200: RetiredRunner;
+};
+
+export type RetireRunnerResponse = RetireRunnerResponses[keyof RetireRunnerResponses];
 
 export type SearchData = {
     body?: never;
