@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::world::{PATIENCE, config, opening, scripted};
+use crate::world::{PATIENCE, ada, config, opening, scripted};
 
 /// How its nodes tell each other what is new.
 #[derive(Debug, Clone, Copy)]
@@ -161,6 +161,19 @@ impl Stranger {
                 return notice;
             }
         }
+    }
+
+    /// A node that was just started may not be connected to NATS yet: what it tells meanwhile is lost.
+    pub(crate) async fn until_hints_go(&mut self, node: &Gateway, deployment: &Deployment) {
+        let heard = async {
+            loop {
+                let session = node.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
+                if tokio::time::timeout(PATIENCE / 40, self.hear_of(session)).await.is_ok() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, heard).await.expect("hints go");
     }
 
     /// What PostgreSQL does not let through, a stranger cannot say there.

@@ -118,6 +118,7 @@ async fn what_is_told_again_and_late_changes_nothing(by: By) {
     let deployment = Deployment::new(by).await;
     let (first, second) = (deployment.node("first").await, deployment.node("second").await);
     let mut stranger = deployment.stranger().await;
+    stranger.until_hints_go(&first, &deployment).await;
     let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
     let mut talk = Talk::watch(&second, session, Seq(0)).await;
     let mut earlier = Vec::new();
@@ -140,6 +141,7 @@ async fn whoever_writes_there_can_wake_nodes_and_nothing_else(by: By) {
     let deployment = Deployment::new(by).await;
     let (first, second) = (deployment.node("first").await, deployment.node("second").await);
     let mut stranger = deployment.stranger().await;
+    stranger.until_hints_go(&first, &deployment).await;
     let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
     let mut talk = Talk::watch(&second, session, Seq(0)).await;
     talk.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
@@ -224,14 +226,19 @@ async fn two_deployments_on_one_server_do_not_hear_each_other(by: By) {
     let (deployment, other) = (Deployment::new(by).await, Deployment::new(by).await);
     let (first, second) = (deployment.node("first").await, deployment.node("second").await);
     let (third, fourth) = (other.node("first").await, other.node("second").await);
-    let mut stranger = deployment.stranger().await;
-    let theirs = other.stranger().await;
+    let (mut ours, mut theirs) = (deployment.stranger().await, other.stranger().await);
+    ours.until_hints_go(&first, &deployment).await;
+    theirs.until_hints_go(&third, &other).await;
     let foreign = third.open_session(&ada(), other.opening()).await.unwrap().session_id;
-    let mut theirs = theirs;
     theirs.hear_of(foreign).await;
     let own = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
-    let heard = String::from_utf8(stranger.hear().await).unwrap();
-    assert!(heard.contains(&own.to_string()) && !heard.contains(&foreign.to_string()), "{heard}");
+    loop {
+        let heard = String::from_utf8(ours.hear().await).unwrap();
+        assert!(!heard.contains(&foreign.to_string()), "{heard}");
+        if heard.contains(&own.to_string()) {
+            break;
+        }
+    }
     deployment.end([first, second]).await;
     other.end([third, fourth]).await;
 }
