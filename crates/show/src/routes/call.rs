@@ -10,6 +10,7 @@ const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/ready
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
 const RUNNER: &str = "/v1/runner";
+const RETIRE: &str = "/v1/runners/retire";
 /// Whoever has a screen may have these; agents have none.
 const FOR_ANY_SCREEN: [&str; 5] =
     ["/v1/tickets", "/v1/login-links", "/v1/pairings", "/v1/devices", "/v1/devices/{id}"];
@@ -90,8 +91,12 @@ impl Route {
         self.path == RUNNER
     }
 
-    /// Only an admin lets other machines in.
+    /// Only an admin lets other machines in, or sends one away for good.
     pub(crate) fn is_for_admins(&self) -> bool {
+        self.opens_network() || self.path == RETIRE
+    }
+
+    fn opens_network(&self) -> bool {
         self.path == NETWORK && self.method == Method::POST
     }
 
@@ -109,7 +114,7 @@ impl Route {
             // Past every door; then there is no passkey, and no page that could have one.
             return matches!(status, 204 | 404 | 409 | 422);
         }
-        if self.is_for_admins() {
+        if self.opens_network() {
             // Past every door; then the address of the show, which nobody has, is not opened.
             return status == 422;
         }

@@ -23,6 +23,8 @@ use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::{Result, ensure};
 
+/// A machine that goes for good.
+const RETIRED: &str = "old vm";
 const ASKS: &str = r#"together
 approve Bash {"command":"make one"}
 approve Bash {"command":"make two"}
@@ -83,6 +85,7 @@ impl Prepared {
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
         };
+        gateway.token(RETIRED, TokenFor::Runner).await?;
         let spare = gateway.token("Ada", TokenFor::Person).await?;
         let planted = plant(store, session, &asks[0], &tokens.revoked, &spare).await?;
         let folder = TempDir::new()?;
@@ -234,6 +237,7 @@ impl Prepared {
             }
             "/v1/pairings" => json!({ "url": self.url }),
             "/v1/network" => json!({ "url": "http://203.0.113.9:4780" }),
+            "/v1/runners/retire" => json!({ "name": RETIRED }),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
             "/v1/rules/rehearse" => json!({ "text": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
