@@ -53,11 +53,18 @@ pub struct Dialled {
 struct OnlyNow {
     gateway: Gateway,
     attached: Arc<Attached>,
+    /// The number of its connection, while the other nodes know of it.
+    spoken: Option<u64>,
 }
 
 impl Drop for OnlyNow {
     fn drop(&mut self) {
         self.gateway.detach(&self.attached);
+        // Nobody waited for the end: its token was taken back, say.
+        if let (Some(epoch), Some(id)) = (self.spoken, self.attached.id()) {
+            let gateway = self.gateway.clone();
+            self.gateway.inner.tasks.spawn(async move { gateway.stop_speaking_for(id, epoch).await });
+        }
     }
 }
 
@@ -125,13 +132,14 @@ impl Gateway {
         };
         // Also when nobody waits for this any more.
         let place = self.attach(&dialled, &arrived);
-        let Some(place) = place.map(|attached| OnlyNow { gateway: self.clone(), attached }) else {
+        let place = place.map(|attached| OnlyNow { gateway: self.clone(), attached, spoken: None });
+        let Some(mut place) = place else {
             let why = refused("");
             arrived.refuse(&why);
             return Ended::Refused(why);
         };
-        let spoken = match self.speak_for(&dialled, &arrived).await {
-            Ok(Speaking::Here { epoch }) => epoch,
+        match self.speak_for(&dialled, &arrived).await {
+            Ok(Speaking::Here { epoch }) => place.spoken = Some(epoch),
             Ok(Speaking::Elsewhere { node }) => {
                 let why = refused(&format!(" to the node `{node}`"));
                 arrived.refuse(&why);
@@ -142,7 +150,7 @@ impl Gateway {
                 tracing::warn!(runner = dialled.name, %error, "a runner cannot be taken now");
                 return Ended::LetGo;
             }
-        };
+        }
         tracing::info!(runner = dialled.name, "a runner is connected");
         let gateway = self.clone();
         let silent = place.attached.silent.clone();
@@ -163,10 +171,13 @@ impl Gateway {
             // It dials another one.
             () = serves.cancelled() => Ended::LetGo,
         };
+        let spoken = place.spoken.take();
         drop(place);
         // It ends with what it was for.
         drop(taking_up.await);
-        self.stop_speaking_for(dialled.id, spoken).await;
+        if let Some(epoch) = spoken {
+            self.stop_speaking_for(dialled.id, epoch).await;
+        }
         tracing::info!(runner = dialled.name, %ended, "a runner is not connected any more; its agents go on");
         ended
     }

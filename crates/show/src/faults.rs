@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::gateway_process::TokenFor;
 use crate::kill::arena::{Arena, Pace, Person};
-use crate::kill::history::{Finding, History, check};
+use crate::kill::history::{Finding, History, check, counted};
 use crate::kill::plan::choices;
 use crate::kill::play::{Played, slot};
 use crate::{Result, ensure};
@@ -253,19 +253,12 @@ impl Run {
     }
 
     fn figure(&self) -> String {
-        let count = |finding: Finding| self.found.get(&finding).copied().unwrap_or_default();
         format!(
-            "{} faults, {:.0} asks/s, lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, \
-             refusals nobody gave {}, answers programs were told otherwise {}; longest from accepted to the agent {:.1} s \
+            "{} faults, {:.0} asks/s, {}, answers programs were told otherwise {}; longest from accepted to the agent {:.1} s \
              (goal {})",
             self.happened.len(),
             self.rate,
-            count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
-            count(Finding::DoubledEvent),
-            count(Finding::TwoWinners),
-            count(Finding::AllowNobodyGave),
-            count(Finding::WrittenTwice),
-            count(Finding::RefusalNobodyGave),
+            counted(&self.found),
             self.invented_answers,
             self.longest.as_secs_f64(),
             GOAL.as_secs(),

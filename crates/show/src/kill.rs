@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use crate::database::Kind;
 use crate::{Result, ensure};
-use history::{Finding, check};
+use history::{Finding, check, counted};
 use run::{HITS, Run};
 use steps::{Hit, Step, hits};
 
@@ -46,17 +46,7 @@ pub(crate) async fn show() -> Result<String> {
     for (finding, times) in &found {
         println!("{:<38}{times}", finding.words());
     }
-    let count = |finding: Finding| found.get(&finding).copied().unwrap_or_default();
-    let figure = format!(
-        "{kills} kills, lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, \
-         refusals nobody gave {}",
-        count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
-        count(Finding::DoubledEvent),
-        count(Finding::TwoWinners),
-        count(Finding::AllowNobodyGave),
-        count(Finding::WrittenTwice),
-        count(Finding::RefusalNobodyGave),
-    );
+    let figure = format!("{kills} kills, {}", counted(&found));
     let all: usize = found.values().sum();
     ensure!(all == 0, "{all} findings; {figure}");
     ensure!(missed.is_empty(), "{}; {figure}", missed.join("; "));

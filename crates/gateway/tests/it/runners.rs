@@ -168,6 +168,23 @@ async fn a_second_process_with_a_machines_token_is_refused_on_every_node() {
 }
 
 #[tokio::test]
+async fn a_machine_that_is_put_out_is_let_go_for_all_nodes() {
+    let deployment = Deployment::new(By::Notify).await;
+    let (first, second) = (deployment.node("first").await, deployment.node("second").await);
+    let connection = Laptop::new().dial(&first);
+    assert!(known(&second).await.is_some());
+    // As for a token that was taken back: nobody waits for its connection any more.
+    connection.hosting.abort();
+    let gone = async {
+        while second.connected_runners(&owner("ada")).await.unwrap().iter().any(|one| one.name == "laptop") {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("nobody speaks for it any more");
+    deployment.end([first, second]).await;
+}
+
+#[tokio::test]
 async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_undeliverable() {
     let world = World::new().await;
     let journal = world.gateway.journal();

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_client::Http;
-use holdstead_protocol::api::{AskCall, Interaction, Respond};
-use holdstead_protocol::transport::{Transport as _, TransportError};
-use holdstead_protocol::{AskState, Code, InteractionId, InteractionResponse, ResponseDraft, SessionId};
+use holdstead_protocol::api::{AskCall, Interaction};
+use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{
+    AskState, Code, EventBody, InteractionId, InteractionResponse, ResponseDraft, SessionId,
+};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use serde_json::json;
@@ -18,7 +20,7 @@ use uuid::Uuid;
 use crate::kill::arena::{Arena, Person};
 use crate::kill::history::{History, Sent, Told};
 use crate::kill::plan::choices;
-use crate::kill::play::{call, told};
+use crate::kill::play::{call, told, try_to_answer};
 use crate::{Result, ensure};
 
 /// How often something is tried.
@@ -33,6 +35,8 @@ pub(super) struct Called {
     pub(super) history: History,
     /// What it fetched: nothing, where the ask was closed.
     pub(super) fetched: BTreeMap<InteractionId, Option<InteractionResponse>>,
+    /// Whoever answered these was told that they are over.
+    too_late: Vec<InteractionId>,
 }
 
 /// Asks one thing after the other until it is over.
@@ -48,16 +52,19 @@ pub(super) async fn program(arena: Arc<Arena>, client: Http, number: u64) -> Res
         called.session = Some(ask.session_id);
         let people = if rng.random_bool(0.3) { &arena.people[..] } else { &arena.people[..1] };
         let answers = people.iter().enumerate().map(|(at, person)| {
-            let draft = match (at, rng.random_bool(0.5)) {
-                (0, _) => ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
-                (_, _) => ResponseDraft::Deny { reason: Some("not today".to_owned()) },
+            let draft = match at {
+                0 => ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+                _ => ResponseDraft::Deny { reason: Some("not today".to_owned()) },
             };
             tokio::spawn(answer(Arc::clone(&arena), person.clone(), ask.clone(), draft))
         });
         let answers: Vec<_> = answers.collect();
         let fetched = fetch(&arena, &client, id).await?;
         for answer in answers {
-            called.history.sent.extend(answer.await?);
+            match answer.await? {
+                Answered::Sent(sent) => called.history.sent.push(sent),
+                Answered::TooLate => called.too_late.push(id),
+            }
         }
         called.fetched.insert(id, fetched);
     }
@@ -85,30 +92,30 @@ async fn ask(arena: &Arena, client: &Http, key: &str, rng: &mut StdRng) -> Resul
     Err(format!("the ask {key} was never taken: {last:?}").into())
 }
 
-/// Nothing is sent, where the ask was over before: the journal must say so.
-async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: ResponseDraft) -> Option<Sent> {
+/// What became of one answer.
+enum Answered {
+    Sent(Sent),
+    /// The ask was over before: the journal must say so.
+    TooLate,
+}
+
+async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: ResponseDraft) -> Answered {
     let (interaction, prompt) = (ask.request.interaction_id, ask.request.prompt_id);
     let key = Uuid::new_v4().to_string();
     let mut sent = Sent { by: person.name, interaction, prompt, key, draft, told: Told::Nothing };
     for _ in 0..TRIES {
-        let body =
-            Respond { prompt_id: prompt, idempotency_key: sent.key.clone(), response: sent.draft.clone() };
-        match call(person.client.respond(interaction, body)).await {
-            Ok(receipt) => {
-                sent.told = Told::Won { seq: receipt.seq };
-                break;
-            }
-            Err(TransportError::Refused(refusal)) if refusal.code == Code::Dead => return None,
-            Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
-                sent.told = told(*refusal);
-                break;
-            }
-            Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => {
+        match try_to_answer(&person, &sent).await {
+            Some(Ok(seq)) => sent.told = Told::Won { seq },
+            Some(Err(refusal)) if refusal.code == Code::Dead => return Answered::TooLate,
+            Some(Err(refusal)) => sent.told = told(*refusal),
+            None => {
                 sleep(arena.pace.pause).await;
+                continue;
             }
         }
+        break;
     }
-    Some(sent)
+    Answered::Sent(sent)
 }
 
 /// Waits for what was decided, as often as it takes.
@@ -128,9 +135,8 @@ async fn fetch(arena: &Arena, client: &Http, id: InteractionId) -> Result<Option
     Err(format!("what became of {id} was never told: {last:?}").into())
 }
 
-/// What the program fetched that the journal does not have.
+/// What the program or who answered it was told, and the journal does not have.
 pub(super) fn invented(called: &Called) -> Vec<String> {
-    use holdstead_protocol::EventBody;
     let mut wrong = Vec::new();
     for (id, fetched) in &called.fetched {
         let mut responses = called.history.journal.iter().filter_map(|event| {
@@ -140,6 +146,16 @@ pub(super) fn invented(called: &Called) -> Vec<String> {
         let decided = responses.next_back();
         if decided != fetched.as_ref() {
             wrong.push(format!("{id}: the program was told {fetched:?}, the journal has {decided:?}"));
+        }
+    }
+    for id in &called.too_late {
+        let closed = called.history.journal.iter().any(
+            |event| matches!(&event.body, EventBody::InteractionClosed(closed) if closed.interaction_id == *id),
+        );
+        if !closed {
+            wrong.push(format!(
+                "{id}: an answer was refused as too late, and the journal does not say that it is over"
+            ));
         }
     }
     wrong

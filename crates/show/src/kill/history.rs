@@ -9,6 +9,8 @@ mod events;
 #[cfg(test)]
 pub(super) mod tests;
 
+use std::collections::BTreeMap;
+
 pub(crate) use agent::{End, ends, in_doubt};
 use holdstead_protocol::{
     Event, EventId, InteractionId, PromptId, ResponseDraft, Seq, Timestamp, ToolCallId,
@@ -139,6 +141,20 @@ pub(crate) fn check(history: &History) -> Vec<Found> {
     answers::check(history, &mut found);
     agent::check(history, &mut found);
     found
+}
+
+/// The figures that every show of histories ends with.
+pub(crate) fn counted(found: &BTreeMap<Finding, usize>) -> String {
+    let count = |finding: Finding| found.get(&finding).copied().unwrap_or_default();
+    format!(
+        "lost {}, doubled {}, two winners {}, allows nobody gave {}, approvals written twice {}, refusals nobody gave {}",
+        count(Finding::LostEvent) + count(Finding::Gap) + count(Finding::LostAnswer),
+        count(Finding::DoubledEvent),
+        count(Finding::TwoWinners),
+        count(Finding::AllowNobodyGave),
+        count(Finding::WrittenTwice),
+        count(Finding::RefusalNobodyGave),
+    )
 }
 
 fn add(found: &mut Vec<Found>, finding: Finding, words: String) {

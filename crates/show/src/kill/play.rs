@@ -9,8 +9,8 @@ use std::time::Duration;
 use holdstead_protocol::api::{OpenSession, Respond};
 use holdstead_protocol::transport::{Transport as _, TransportError};
 use holdstead_protocol::{
-    Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, SessionId, StopReason,
-    TurnId,
+    Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, Seq, SessionId,
+    StopReason, TurnId,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -229,21 +229,31 @@ async fn answer(arena: Arc<Arena>, person: Person, request: InteractionRequest, 
             break;
         }
         arena.saw(Moment::Answering);
-        let body =
-            Respond { prompt_id: prompt, idempotency_key: sent.key.clone(), response: sent.draft.clone() };
-        match call(person.client.respond(interaction, body)).await {
-            Ok(receipt) => {
-                sent.told = Told::Won { seq: receipt.seq };
-                break;
+        match try_to_answer(&person, &sent).await {
+            Some(Ok(seq)) => sent.told = Told::Won { seq },
+            Some(Err(refusal)) => sent.told = told(*refusal),
+            None => {
+                sleep(arena.pace.pause).await;
+                continue;
             }
-            Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
-                sent.told = told(*refusal);
-                break;
-            }
-            Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => sleep(arena.pace.pause).await,
         }
+        break;
     }
     sent
+}
+
+/// Sends an answer once. Nothing: it is to be sent again, under the same key.
+pub(crate) async fn try_to_answer(
+    person: &Person,
+    sent: &Sent,
+) -> Option<std::result::Result<Seq, Box<Refusal>>> {
+    let body =
+        Respond { prompt_id: sent.prompt, idempotency_key: sent.key.clone(), response: sent.draft.clone() };
+    match call(person.client.respond(sent.interaction, body)).await {
+        Ok(receipt) => Some(Ok(receipt.seq)),
+        Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => Some(Err(refusal)),
+        Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => None,
+    }
 }
 
 pub(crate) fn told(refusal: Refusal) -> Told {
