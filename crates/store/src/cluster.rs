@@ -120,6 +120,14 @@ pub enum Speaking {
     DeclaredDead,
 }
 
+/// Whether it is this one's turn to do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    Here,
+    /// Somebody else does it, here or on another node that lives.
+    Elsewhere,
+}
+
 /// A client that watches, and could answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Watcher {
@@ -173,6 +181,12 @@ pub trait Cluster: Send + Sync + Debug {
 
     /// Speaks for nobody any more, and is gone.
     async fn leave(&self, member: Member) -> Result<(), StoreError>;
+
+    /// Does something alone, until it is released or its node is gone. `by` is new for each who tries; trying again is no other.
+    async fn claim(&self, member: Member, what: Uuid, by: Uuid) -> Result<Claimed, StoreError>;
+
+    /// It is done, or given up. Nothing happens if it was somebody else's.
+    async fn release(&self, what: Uuid, by: Uuid) -> Result<(), StoreError>;
 
     /// Says who watches on this node, in place of what it said before.
     async fn share_watchers(&self, member: Member, watchers: &[Watcher]) -> Result<(), StoreError>;

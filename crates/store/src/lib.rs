@@ -63,8 +63,8 @@ pub use checkpoint::{AuditKey, Checkpoint, KeyError, PublicKey};
 pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
 pub use cluster::{
-    Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER, NOTICE_LIMIT, NodeId,
-    Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
+    Claimed, Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER,
+    NOTICE_LIMIT, NodeId, Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};

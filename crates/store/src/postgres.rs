@@ -150,6 +150,7 @@ fn migrations() -> Migrator {
     let fifteenth = include_str!("../migrations/postgres/0015_nodes.sql").into_sql_str();
     let sixteenth = include_str!("../migrations/postgres/0016_runners_agents.sql").into_sql_str();
     let seventeenth = include_str!("../migrations/postgres/0017_watchers.sql").into_sql_str();
+    let eighteenth = include_str!("../migrations/postgres/0018_claims.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -167,6 +168,7 @@ fn migrations() -> Migrator {
         Migration::new(15, "nodes".into(), MigrationType::Simple, fifteenth, false),
         Migration::new(16, "runners' agents".into(), MigrationType::Simple, sixteenth, false),
         Migration::new(17, "watchers".into(), MigrationType::Simple, seventeenth, false),
+        Migration::new(18, "claims".into(), MigrationType::Simple, eighteenth, false),
     ])
 }
 

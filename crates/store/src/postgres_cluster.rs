@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::cluster::{
-    Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER, NodeId, Notices,
-    Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
+    Claimed, Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER, NodeId,
+    Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 use crate::error::is_away;
 use crate::postgres::Postgres;
@@ -71,6 +71,14 @@ const RUNNERS_OF: &str = concat!(
     " - $2 ORDER BY r.name"
 );
 const LEAVE: &str = "DELETE FROM nodes WHERE id = $1 AND epoch = $2";
+const CLAIM: &str = concat!(
+    "INSERT INTO claims (what, by, node, node_epoch) VALUES ($1, $2, $3, $4) ON CONFLICT (what) DO UPDATE \
+     SET by = excluded.by, node = excluded.node, node_epoch = excluded.node_epoch WHERE claims.by = excluded.by OR NOT EXISTS \
+     (SELECT 1 FROM nodes WHERE id = claims.node AND epoch = claims.node_epoch AND seen_at > ",
+    now!(),
+    " - $5) RETURNING what"
+);
+const RELEASE: &str = "DELETE FROM claims WHERE what = $1 AND by = $2";
 const FORGET_WATCHERS: &str =
     "DELETE FROM watchers WHERE node = $1 OR NOT EXISTS (SELECT 1 FROM nodes WHERE id = watchers.node)";
 const ADD_WATCHERS: &str = "INSERT INTO watchers (node, node_epoch, owner, person, client, session, is_on) \
@@ -177,6 +185,17 @@ impl Cluster for Postgres {
         let leave = sqlx::query(LEAVE).bind(member.id.uuid()).bind(member.epoch);
         leave.execute(&mut taken.connection).await?;
         self.members.give_back(taken);
+        Ok(())
+    }
+
+    async fn claim(&self, member: Member, what: Uuid, by: Uuid) -> Result<Claimed, StoreError> {
+        let claim = sqlx::query(CLAIM).bind(what).bind(by).bind(member.id.uuid()).bind(member.epoch);
+        let claimed = claim.bind(dead_after()).fetch_optional(self.pool()).await?;
+        Ok(if claimed.is_some() { Claimed::Here } else { Claimed::Elsewhere })
+    }
+
+    async fn release(&self, what: Uuid, by: Uuid) -> Result<(), StoreError> {
+        sqlx::query(RELEASE).bind(what).bind(by).execute(self.pool()).await?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod approvals;
 pub(crate) mod builtin;
 mod durable;
 mod request;
+mod turn;
 mod waiting;
 
 pub use approvals::Approvals;

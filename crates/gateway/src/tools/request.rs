@@ -12,6 +12,7 @@ use holdstead_protocol::{
 use holdstead_store::AskRecord;
 use serde_json::{Value, json};
 
+use super::turn::Turn;
 use super::{
     Asked, Interaction, InteractionError, Reprompt, ResponseHandler, ToolContext, ToolFailure, ToolOutcome,
     ToolResponse, WhenNobody,
@@ -22,6 +23,8 @@ use crate::{GatewayError, owner_journal};
 
 /// How long a tool's ask stays open where it does not say.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How soon it is tried again to call a tool that another one calls, who may be gone.
+const TRY_AGAIN: Duration = Duration::from_secs(2);
 
 impl ToolContext {
     /// Asks, and returns what the tool's handler makes of the answer.
@@ -68,7 +71,30 @@ impl ToolContext {
         handler: &dyn ResponseHandler,
     ) -> Result<Value, InteractionError> {
         loop {
+            let mut changes = self.gateway.changes(self.session);
             let record = self.needing_the_handler(id).await?;
+            // A handler of this very process has no other who would call it.
+            let is_found_by_name = record.request.handler_state.is_some();
+            let _turn = match record.ask.state {
+                AskState::Submitted { .. } | AskState::Open if is_found_by_name => {
+                    let Some(turn) = Turn::take(&self.gateway, record.ask.prompt_id).await? else {
+                        // Whoever has it may be gone before they come to a decision.
+                        tokio::time::timeout(TRY_AGAIN, changes.of_ask(id)).await.unwrap_or(Ok(()))?;
+                        continue;
+                    };
+                    let now = self.ask(id).await?.ask;
+                    if (now.prompt_id, &now.state) != (record.ask.prompt_id, &record.ask.state) {
+                        // It was decided before the turn was free.
+                        continue;
+                    }
+                    Some(turn)
+                }
+                AskState::Submitted { .. }
+                | AskState::Open
+                | AskState::Settled { .. }
+                | AskState::Closed { .. }
+                | AskState::Queued => None,
+            };
             let (trigger, wanted) = match record.ask.state {
                 AskState::Submitted { .. } => {
                     (Trigger::Response, handler.on_response(self.given(&record).await?).await)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdstead_core::Rejection;
 use holdstead_gateway::{
-    Gateway, GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall,
-    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
+    Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Reprompt, ResponseHandler, Tool,
+    ToolCall, ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
 use holdstead_protocol::{
     AskState, Decider, EventBody, Field, FieldErrors, FieldKind, Form, InteractionRequest, PromptId,
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::world::{PATIENCE, Talk, World, owner, respond, submit};
+use crate::deployment::{By, Deployment};
+use crate::world::{PATIENCE, Talk, World, ada, config, owner, respond, submit};
 
 /// Asks for an address until it is one.
 #[derive(Debug, Default)]
@@ -313,4 +314,50 @@ fn killed<T>(scene: impl Future<Output = T>) -> T {
     let result = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), scene).await });
     runtime.shutdown_background();
     result.expect("the scene ends in time")
+}
+
+#[tokio::test]
+async fn where_several_nodes_could_one_calls_the_tool() {
+    let deployment = Deployment::new(By::Notify).await;
+    let email = Arc::new(Email::default());
+    let tools: Vec<Arc<dyn Tool>> = vec![Arc::clone(&email) as Arc<dyn Tool>];
+    let with = || GatewayConfig { tools: tools.clone(), ..config(GatewayConfig::DEFAULT_HOLD) };
+    let (first, second) =
+        (deployment.node_with("first", with()).await, deployment.node_with("second", with()).await);
+    let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
+    let mut talk = Talk::watch(&first, session, Seq(0)).await;
+    for n in 0..10 {
+        // One waits on each node, and the answer comes to one of them.
+        let id = format!("call {n}");
+        let here = call(&first, session, &id);
+        let ask = talk.ask().await;
+        let there = call(&second, session, &id);
+        respond(&second, &ask, submit(json!({ "email": "ada@example.org" }))).await.unwrap();
+        assert_eq!(given(here).await, given(there).await);
+        assert_eq!(email.seen.lock().unwrap().len(), n + 1, "once for each");
+    }
+    deployment.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_node_that_stops_in_the_middle_of_a_call_leaves_it_to_the_other() {
+    let deployment = Deployment::new(By::Notify).await;
+    let (stuck, email) = (Arc::new(Email { stuck: true, ..Email::default() }), Arc::new(Email::default()));
+    let with = |tool: &Arc<Email>| {
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::clone(tool) as Arc<dyn Tool>];
+        GatewayConfig { tools, ..config(GatewayConfig::DEFAULT_HOLD) }
+    };
+    let first = deployment.node_with("first", with(&stuck)).await;
+    let second = deployment.node_with("second", with(&email)).await;
+    let session = first.open_session(&ada(), deployment.opening()).await.unwrap().session_id;
+    let mut talk = Talk::watch(&first, session, Seq(0)).await;
+    let here = call(&first, session, "call");
+    let ask = talk.ask().await;
+    respond(&first, &ask, submit(json!({ "email": "ada@example.org" }))).await.unwrap();
+    tokio::time::timeout(PATIENCE, stuck.called.notified()).await.expect("it is called");
+    let there = call(&second, session, "call");
+    here.abort();
+    first.stop().await;
+    assert_eq!(given(there).await["email"], "ada@example.org");
+    deployment.end([first, second]).await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace,
+    Claimed, Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace,
     Speaking, Watcher,
 };
 use uuid::Uuid;
@@ -243,6 +243,32 @@ async fn who_watches_is_known_on_other_nodes_while_theirs_lives() {
     let (seen, _) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
     there.leave(again).await.unwrap();
     assert_eq!(here.watchers_elsewhere(mine.id, &seen).await.unwrap(), Some((Vec::new(), Vec::new())));
+    second.close().await;
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn one_at_a_time_does_what_is_claimed_until_it_is_released_or_its_node_is_gone() {
+    let fixture = Fixture::postgres().await;
+    let second = fixture.second().await;
+    let (here, there) = (of(fixture.journal()), of(&second));
+    let mine = here.join(NodeId::generate(), "first").await.unwrap();
+    let theirs = there.join(NodeId::generate(), "second").await.unwrap();
+    let [what, one, other] = [Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4()];
+    assert_eq!(here.claim(mine, what, one).await.unwrap(), Claimed::Here);
+    assert_eq!(here.claim(mine, what, one).await.unwrap(), Claimed::Here, "tried again");
+    assert_eq!(
+        here.claim(mine, what, other).await.unwrap(),
+        Claimed::Elsewhere,
+        "by another on the same node"
+    );
+    assert_eq!(there.claim(theirs, what, other).await.unwrap(), Claimed::Elsewhere);
+    there.release(what, other).await.unwrap();
+    assert_eq!(there.claim(theirs, what, other).await.unwrap(), Claimed::Elsewhere, "not theirs to release");
+    here.release(what, one).await.unwrap();
+    assert_eq!(there.claim(theirs, what, other).await.unwrap(), Claimed::Here);
+    there.leave(theirs).await.unwrap();
+    assert_eq!(here.claim(mine, what, one).await.unwrap(), Claimed::Here, "its node is gone");
     second.close().await;
     fixture.end().await;
 }
