@@ -78,7 +78,9 @@ const CLAIM: &str = concat!(
     now!(),
     " - $5) RETURNING what"
 );
-const RELEASE: &str = "DELETE FROM claims WHERE what = $1 AND by = $2";
+// With what nodes that are gone had no time to release.
+const RELEASE: &str = "DELETE FROM claims WHERE what = $1 AND by = $2 OR NOT EXISTS \
+     (SELECT 1 FROM nodes WHERE id = claims.node AND epoch = claims.node_epoch)";
 const FORGET_WATCHERS: &str =
     "DELETE FROM watchers WHERE node = $1 OR NOT EXISTS (SELECT 1 FROM nodes WHERE id = watchers.node)";
 const ADD_WATCHERS: &str = "INSERT INTO watchers (node, node_epoch, owner, person, client, session, is_on) \

@@ -56,7 +56,7 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Ok(nobody_answered())
     }
 
-    /// The turn was stopped or the session ended.
+    /// The turn was stopped or the session ended. Told by everyone who waits for the call, so it may be told more than once.
     async fn on_cancel(&self, _context: &ToolContext, _state: &Value) {}
 }
 
