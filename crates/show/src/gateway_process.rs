@@ -37,12 +37,8 @@ pub(crate) struct GatewayProcess {
 pub(crate) enum Environment {
     /// That of the show.
     Ours,
-    /// The same, and how much it writes to its log.
-    WithLog(String),
-    /// The same, and a NATS server through which gateways on one database hint to each other.
-    WithNats(String),
-    /// The same, and under which other addresses it is reached.
-    ReachedAt(String),
+    /// The same, and these settings.
+    With(Vec<(&'static str, String)>),
     /// These variables and no other: agents get nothing that a developer has set.
     Only(Vec<(&'static str, String)>),
     /// These variables and no other, on a kernel that knows nothing of Landlock.
@@ -72,19 +68,14 @@ impl GatewayProcess {
 
     /// Another one on the same store, in a folder of its own with the same key.
     pub(crate) async fn beside(&self) -> Result<Self> {
-        self.beside_by(self.store.as_deref()).await
+        self.beside_in(self.store.as_deref(), self.environment.clone()).await
     }
 
-    /// The same, by another way to the store.
-    pub(crate) async fn beside_by(&self, store: Option<&str>) -> Result<Self> {
+    /// The same, by another way to the store and in another environment.
+    pub(crate) async fn beside_in(&self, store: Option<&str>, environment: Environment) -> Result<Self> {
         let folder = TempDir::new()?;
         std::fs::copy(self.folder().join("secrets.key"), folder.path().join("secrets.key"))?;
-        Self::start_in(folder, "serve", &[], store, self.environment.clone()).await
-    }
-
-    /// The same, where people and machines come by these addresses.
-    pub(crate) async fn serve_behind(store: &str, addresses: String) -> Result<Self> {
-        Self::start("serve", &[], Some(store), Environment::ReachedAt(addresses)).await
+        Self::start_in(folder, "serve", &[], store, environment).await
     }
 
     /// The same, in this environment.
@@ -94,7 +85,8 @@ impl GatewayProcess {
 
     /// The same, with a log of this level.
     pub(crate) async fn serve_logging(store: &str, level: &str) -> Result<Self> {
-        Self::start("serve", &[], Some(store), Environment::WithLog(level.to_owned())).await
+        Self::start("serve", &[], Some(store), Environment::With(vec![("HOLDSTEAD_LOG", level.to_owned())]))
+            .await
     }
 
     /// `holdstead serve` on a free port, with a file in its own folder.
@@ -298,19 +290,9 @@ fn command(environment: &Environment, folder: &Path) -> Result<Command> {
     };
     Ok(match environment {
         Environment::Ours => Command::new(program),
-        Environment::WithLog(level) => {
+        Environment::With(settings) => {
             let mut command = Command::new(program);
-            command.env("HOLDSTEAD_LOG", level);
-            command
-        }
-        Environment::WithNats(url) => {
-            let mut command = Command::new(program);
-            command.env("HOLDSTEAD_HINTS", url);
-            command
-        }
-        Environment::ReachedAt(addresses) => {
-            let mut command = Command::new(program);
-            command.env("HOLDSTEAD_ALLOWED_HOSTS", addresses);
+            command.envs(settings.iter().map(|(name, value)| (name, value)));
             command
         }
         Environment::Only(variables) => {

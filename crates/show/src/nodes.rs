@@ -44,7 +44,9 @@ pub(crate) async fn show() -> Result<String> {
         .map_err(|_| "HOLDSTEAD_TEST_NATS is not set: run `just show-nodes`, which starts a NATS server")?;
     println!("{:<64}{:>12}{:>12}", format!("{ANSWERS} answers each, scripted agent"), "p50", "p99");
     let (mut figures, mut beyond) = (Vec::new(), Vec::new());
-    for (by, environment) in [("NOTIFY", Environment::Ours), ("NATS", Environment::WithNats(nats))] {
+    for (by, environment) in
+        [("NOTIFY", Environment::Ours), ("NATS", Environment::With(vec![("HOLDSTEAD_HINTS", nats)]))]
+    {
         let database = Database::new(Kind::Postgres).await?;
         let first = GatewayProcess::serve_on(&database.url(), environment).await?;
         let second = first.beside().await?;

@@ -62,8 +62,8 @@ pub(super) async fn program(arena: Arc<Arena>, client: Http, number: u64) -> Res
         let fetched = fetch(&arena, &client, id).await?;
         for answer in answers {
             match answer.await? {
-                Answered::Sent(sent) => called.history.sent.push(sent),
-                Answered::TooLate => called.too_late.push(id),
+                Some(sent) => called.history.sent.push(sent),
+                None => called.too_late.push(id),
             }
         }
         called.fetched.insert(id, fetched);
@@ -92,21 +92,15 @@ async fn ask(arena: &Arena, client: &Http, key: &str, rng: &mut StdRng) -> Resul
     Err(format!("the ask {key} was never taken: {last:?}").into())
 }
 
-/// What became of one answer.
-enum Answered {
-    Sent(Sent),
-    /// The ask was over before: the journal must say so.
-    TooLate,
-}
-
-async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: ResponseDraft) -> Answered {
+/// Nothing, if whoever answered was told that the ask is over: the journal must say so.
+async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: ResponseDraft) -> Option<Sent> {
     let (interaction, prompt) = (ask.request.interaction_id, ask.request.prompt_id);
     let key = Uuid::new_v4().to_string();
     let mut sent = Sent { by: person.name, interaction, prompt, key, draft, told: Told::Nothing };
     for _ in 0..TRIES {
         match try_to_answer(&person, &sent).await {
             Some(Ok(seq)) => sent.told = Told::Won { seq },
-            Some(Err(refusal)) if refusal.code == Code::Dead => return Answered::TooLate,
+            Some(Err(refusal)) if refusal.code == Code::Dead => return None,
             Some(Err(refusal)) => sent.told = told(*refusal),
             None => {
                 sleep(arena.pace.pause).await;
@@ -115,7 +109,7 @@ async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: Resp
         }
         break;
     }
-    Answered::Sent(sent)
+    Some(sent)
 }
 
 /// Waits for what was decided, as often as it takes.

@@ -1,4 +1,4 @@
-//! Three gateways on one PostgreSQL behind a load balancer, and two machines that run agents: processes, and the ways
+//! Three gateways on one PostgreSQL, and NATS where it is wanted, behind a load balancer, and two machines that run agents: processes, and the ways
 //! between them.
 
 use std::fs::File;
@@ -12,10 +12,11 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use super::hints::{HintsBy, NatsServer};
 use super::server::Server;
 use crate::cable::Cable;
 use crate::client::Client;
-use crate::gateway_process::{GatewayProcess, TokenFor, program};
+use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
 use crate::{Result, ensure};
 
 const NODES: usize = 3;
@@ -28,12 +29,14 @@ pub(super) struct Field {
     pub(super) nodes: Vec<Node>,
     pub(super) machines: Vec<Machine>,
     balancer: Cable,
+    nats: Option<NatsServer>,
 }
 
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) gateway: GatewayProcess,
     pub(super) to_server: Cable,
+    pub(super) to_nats: Cable,
     address: SocketAddr,
     in_rotation: bool,
 }
@@ -48,24 +51,34 @@ pub(super) struct Machine {
 }
 
 impl Field {
-    pub(super) async fn new() -> Result<Self> {
+    pub(super) async fn new(by: HintsBy) -> Result<Self> {
         let server = Server::ours().await?;
         let schema = format!("show_{}", Uuid::now_v7().simple());
         server.run(format!("CREATE SCHEMA {schema}")).await?;
         let balancer = Cable::new().await?;
         let ways = [Cable::new().await?, Cable::new().await?];
         let known = [&balancer, &ways[0], &ways[1]].map(|cable| cable.address.to_string()).join(",");
+        let nats = match by {
+            HintsBy::Notify => None,
+            HintsBy::Nats => Some(NatsServer::start().await?),
+        };
         let mut nodes: Vec<Node> = Vec::new();
         for _ in 0..NODES {
-            let to_server = Cable::new().await?;
+            let (to_server, to_nats) = (Cable::new().await?, Cable::new().await?);
             to_server.lead_to(&[server.address]);
             let store = server.store(to_server.address, &schema);
+            let mut settings = vec![("HOLDSTEAD_ALLOWED_HOSTS", known.clone())];
+            if let Some(nats) = &nats {
+                to_nats.lead_to(&[nats.address]);
+                settings.push(("HOLDSTEAD_HINTS", format!("nats://{}", to_nats.address)));
+            }
+            let environment = Environment::With(settings);
             let gateway = match nodes.first() {
-                None => GatewayProcess::serve_behind(&store, known.clone()).await?,
-                Some(first) => first.gateway.beside_by(Some(&store)).await?,
+                None => GatewayProcess::serve_on(&store, environment).await?,
+                Some(first) => first.gateway.beside_in(Some(&store), environment).await?,
             };
             let address = gateway.url.trim_start_matches("http://").parse()?;
-            nodes.push(Node { gateway, to_server, address, in_rotation: true });
+            nodes.push(Node { gateway, to_server, to_nats, address, in_rotation: true });
         }
         let mut machines = Vec::new();
         let first = nodes.first().ok_or("there are nodes")?;
@@ -76,7 +89,7 @@ impl Field {
             let process = start(folder.path(), to_gateway.address, &token)?;
             machines.push(Machine { name, token, folder, process, to_gateway });
         }
-        let field = Self { server, schema, nodes, machines, balancer };
+        let field = Self { server, schema, nodes, machines, balancer, nats };
         field.balance();
         field.connected().await?;
         Ok(field)
@@ -105,6 +118,35 @@ impl Field {
 
     pub(super) fn lay_to_server(&self, node: usize) {
         self.nodes[node].to_server.lead_to(&[self.server.address]);
+    }
+
+    pub(super) fn lay_to_nats(&self, node: usize) {
+        self.nodes[node].to_nats.lead_to(&self.nats.iter().map(|nats| nats.address).collect::<Vec<_>>());
+    }
+
+    /// `kill -9`, and another one in its place.
+    pub(super) async fn kill_nats(&mut self, away: Duration) -> Result<()> {
+        self.nats.take().ok_or("there is no NATS here")?.kill().await?;
+        sleep(away).await;
+        self.nats = Some(NatsServer::start().await?);
+        for node in 0..self.nodes.len() {
+            self.lay_to_nats(node);
+        }
+        Ok(())
+    }
+
+    /// Tells all nodes these notices, whoever writes such a thing.
+    pub(super) async fn tell(&self, notices: &[String]) -> Result<()> {
+        let schema = &self.schema;
+        match &self.nats {
+            Some(nats) => {
+                let name =
+                    format!("SELECT encode(fingerprint, 'hex') FROM {schema}.keys WHERE name = 'deployment'");
+                let deployment = self.server.read(name).await?.pop().ok_or("the deployment has no name")?;
+                nats.tell(&format!("holdstead.{deployment}.hints"), notices).await
+            }
+            None => self.server.notify(&format!("'holdstead_' || md5('{schema}')"), notices).await,
+        }
     }
 
     pub(super) async fn token(&self, name: &str, whose: TokenFor<'_>) -> Result<String> {

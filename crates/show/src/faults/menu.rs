@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use tokio::time::sleep;
 
 use super::field::Field;
+use super::hints::HintsBy;
 use crate::Result;
 use crate::processes::signal;
 
@@ -20,23 +21,33 @@ pub(super) enum Fault {
     NodeWithoutDatabase,
     MachineWithoutGateway,
     NodeSuspended,
+    NatsKilled,
+    NodeWithoutNats,
     HintsLost,
+    NoHints,
     HintsInvented,
     /// On purpose, as for a new version.
     NodeRestarted,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 8] = [
-        Self::NodeKilled,
-        Self::MachineKilled,
-        Self::DatabaseStopped,
-        Self::NodeWithoutDatabase,
-        Self::MachineWithoutGateway,
-        Self::NodeSuspended,
-        Self::HintsLost,
-        Self::HintsInvented,
-    ];
+    /// What can go wrong where nodes hint to each other this way.
+    pub(super) fn all(by: HintsBy) -> Vec<Self> {
+        let always = [
+            Self::NodeKilled,
+            Self::MachineKilled,
+            Self::DatabaseStopped,
+            Self::NodeWithoutDatabase,
+            Self::MachineWithoutGateway,
+            Self::NodeSuspended,
+            Self::HintsInvented,
+        ];
+        let more: &[Self] = match by {
+            HintsBy::Notify => &[Self::HintsLost],
+            HintsBy::Nats => &[Self::NatsKilled, Self::NodeWithoutNats, Self::NoHints],
+        };
+        always.into_iter().chain(more.iter().copied()).collect()
+    }
 }
 
 impl fmt::Display for Fault {
@@ -48,7 +59,10 @@ impl fmt::Display for Fault {
             Self::NodeWithoutDatabase => "a node cut from PostgreSQL",
             Self::MachineWithoutGateway => "a runner cut from its gateway",
             Self::NodeSuspended => "a node stopped past its lease",
+            Self::NatsKilled => "kill -9 of NATS",
+            Self::NodeWithoutNats => "a node cut from NATS",
             Self::HintsLost => "hints lost",
+            Self::NoHints => "no hints at all",
             Self::HintsInvented => "hints doubled and invented",
             Self::NodeRestarted => "a node restarted on purpose",
         })
@@ -107,6 +121,21 @@ pub(super) async fn make(field: &mut Field, fault: Fault, rng: &mut StdRng) -> R
             sleep(NOTICED).await;
             field.rotate(node, true);
         }
+        Fault::NatsKilled => field.kill_nats(away / 4).await?,
+        Fault::NodeWithoutNats => {
+            field.nodes[node].to_nats.cut();
+            sleep(away).await;
+            field.lay_to_nats(node);
+        }
+        Fault::NoHints => {
+            for node in &field.nodes {
+                node.to_nats.cut();
+            }
+            sleep(away).await;
+            for node in 0..field.nodes.len() {
+                field.lay_to_nats(node);
+            }
+        }
         Fault::HintsLost => {
             // Whoever listens has to connect anew, and misses what is told meanwhile.
             let listening =
@@ -117,15 +146,17 @@ pub(super) async fn make(field: &mut Field, fault: Fault, rng: &mut StdRng) -> R
             }
         }
         Fault::HintsInvented => {
-            let channel = format!("'holdstead_' || md5('{}')", field.schema());
-            let schema = field.schema();
             // What no node wrote, and what could be one's: with numbers that are not its own, about events that are not there.
-            let sql = format!(
-                "SELECT pg_notify({channel}, repeat(chr(33 + g % 90), g)) FROM generate_series(1, 300) g; \
-                 SELECT pg_notify({channel}, replace(n.id::text, '-', '') || ' ' || n.epoch || ' ' || n.hints + 7 || chr(10) || \
-                 'ses_' || replace(s.id::text, '-', '') || ' 1 999999 host') FROM {schema}.sessions s, {schema}.nodes n LIMIT 300"
+            let schema = field.schema();
+            let noise = (1..=300).map(|length| "?".repeat(length));
+            let alike = format!(
+                "SELECT replace(n.id::text, '-', '') || ' ' || n.epoch || ' ' || n.hints + 7 || chr(10) || \
+                 'ses_' || replace(s.id::text, '-', '') || ' 1 999999 host' FROM {schema}.sessions s, {schema}.nodes n LIMIT 300"
             );
-            field.server.run(sql).await?;
+            let notices: Vec<_> = noise.chain(field.server.read(alike).await?).collect();
+            for _ in 0..2 {
+                field.tell(&notices).await?;
+            }
         }
     }
     Ok(Happened { fault, from, to: now()? })

@@ -69,6 +69,22 @@ impl Server {
         format!("{user}?options[search_path]={schema}&application_name={}", by.port())
     }
 
+    /// One column of text.
+    pub(super) async fn read(&self, sql: String) -> Result<Vec<String>> {
+        let mut connection = PgConnection::connect(&self.url).await?;
+        let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_all(&mut connection).await?;
+        connection.close().await?;
+        Ok(rows)
+    }
+
+    /// Tells these texts on the channel that this expression names.
+    pub(super) async fn notify(&self, channel: &str, texts: &[String]) -> Result<()> {
+        let mut connection = PgConnection::connect(&self.url).await?;
+        let sql = format!("SELECT pg_notify({channel}, text) FROM unnest($1::text[]) AS text");
+        sqlx::query(sqlx::AssertSqlSafe(sql)).bind(texts).execute(&mut connection).await?;
+        Ok(connection.close().await?)
+    }
+
     pub(super) async fn run(&self, sql: String) -> Result<()> {
         let mut connection = PgConnection::connect(&self.url).await?;
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
