@@ -94,7 +94,8 @@ impl GatewayError {
                 | StoreError::Refused { .. }
                 | StoreError::Unknown { .. }
                 | StoreError::Overloaded { .. }
-                | StoreError::NoWriter { .. },
+                | StoreError::NoWriter { .. }
+                | StoreError::WentBack(_),
             )
             | Self::Silent
             | Self::Runner(_) => true,

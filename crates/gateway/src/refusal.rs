@@ -52,6 +52,15 @@ impl From<&GatewayError> for Refusal {
                     "What is stored about this cannot be read. `holdstead audit verify` says what is wrong with it.",
                 )
             }
+            // Which ones is in the log, with what to do: whoever asks may not know of them.
+            GatewayError::Store(StoreError::WentBack(went_back)) => Self::new(
+                Code::Unavailable,
+                format!(
+                    "The database lacks what was written before in {}. Nothing is decided until an operator sees to it: \
+                     the log says what to do.",
+                    sessions(went_back.count())
+                ),
+            ),
             GatewayError::Store(error @ (StoreError::NoWriter { .. } | StoreError::Unreachable { .. })) => {
                 tracing::error!(%error, "a request failed");
                 let words =
@@ -67,6 +76,10 @@ impl From<&GatewayError> for Refusal {
             }
         }
     }
+}
+
+fn sessions(count: usize) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
 }
 
 fn rejected(rejection: &Rejection, words: String) -> Refusal {

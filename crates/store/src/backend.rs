@@ -12,7 +12,7 @@ use holdstead_protocol::{EventId, Seq, SessionId};
 use uuid::Uuid;
 
 use crate::error::is_away;
-use crate::{AppendError, Appended, Source, StoreError};
+use crate::{AppendError, Appended, Source, StoreError, WentBack};
 
 /// One command on its way into a journal.
 #[derive(Debug, Clone)]
@@ -64,6 +64,8 @@ pub enum WriteError {
     Away(Source),
     /// The commit was sent and its reply never came. Each item's first event is at this place, or nowhere.
     Lost { planned: Vec<Option<Seq>>, source: Source },
+    /// The database lacks what was seen, and none is used any more. Nothing was written.
+    WentBack(WentBack),
     /// What is stored cannot be read. Nothing was written.
     Corrupt(StoreError),
     /// The database's own code panicked, with these words. It may have been written.
@@ -87,7 +89,7 @@ pub trait Backend: Send + Sync + Debug {
 
 impl From<sqlx::Error> for WriteError {
     fn from(error: sqlx::Error) -> Self {
-        if is_away(&error) { Self::Away(Arc::new(error)) } else { Self::Refused(Arc::new(error)) }
+        StoreError::from(error).into()
     }
 }
 
@@ -103,6 +105,7 @@ impl From<StoreError> for WriteError {
         match error {
             E::Unreachable { source } => Self::Away(source),
             E::Refused { source } => Self::Refused(source),
+            E::WentBack(went_back) => Self::WentBack(went_back),
             other @ (E::BadUrl { .. }
             | E::Absent { .. }
             | E::Migrate { .. }

@@ -281,6 +281,11 @@ impl Batcher {
                 Err(WriteError::Refused(source)) => {
                     self.halve(part, &mut parts, StoreError::Refused { source });
                 }
+                Err(WriteError::WentBack(went_back)) => {
+                    for entry in part {
+                        self.finish(entry, Err(StoreError::WentBack(went_back.clone()).into()));
+                    }
+                }
                 Err(WriteError::Corrupt(error)) => self.halve(part, &mut parts, error),
                 Err(WriteError::Panicked(what)) => {
                     tracing::error!(%what, items = part.len(), "the database's code panicked; these appends fail");

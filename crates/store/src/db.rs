@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
-use holdstead_protocol::{SessionId, Timestamp};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 use sqlx::postgres::PgRow;
 use sqlx::{Decode, Row as _, Type};
 use tokio::sync::Mutex;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::search::Language;
 use crate::sqlite_row::{FromValue, SqliteRow};
-use crate::{Claim, Cluster, StoreError};
+use crate::{Claim, Cluster, StoreError, sql};
 
 /// A value that a query is given.
 #[derive(Debug, Clone)]
@@ -101,6 +101,11 @@ fn unreadable(error: sqlx::Error) -> StoreError {
 #[async_trait]
 pub(crate) trait Db: Backend {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError>;
+
+    /// What was said in a session.
+    async fn events(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Row>, StoreError> {
+        self.query(sql::READ, sql::page(session, after, limit)).await
+    }
 
     /// A query for the few rows that have one key.
     async fn look(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {

@@ -14,6 +14,7 @@ use crate::chain::{Hash, Line};
 use crate::db::Row;
 use crate::plan::StoredHead;
 use crate::rows::{self, AskRow, HeadRow, OpeningRow};
+use crate::seen::Place;
 use crate::{
     AskRecord, Checkpoint, DecidedRecord, Erasure, PublicKey, SessionRecord, StoreError, UnderWay, erase,
 };
@@ -36,6 +37,10 @@ pub(crate) fn event_in_place(row: &Row) -> Result<Event, StoreError> {
         let body = EventBody::Error(SessionError { turn_id: None, message });
         Ok(Event { id: EventId::from_uuid(row.id("id")?), seq, at: moment(row, "at")?, heard: None, body })
     })
+}
+
+pub(crate) fn place(session: SessionId, row: &Row) -> Result<Place, StoreError> {
+    Ok(Place { session, seq: seq(row, "seq")?, hash: hash(row, "hash")?, at: moment(row, "at")? })
 }
 
 /// What can be read of these rows. What cannot is told, and keeps nobody from the rest.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use holdstead_core::Rejection;
 use holdstead_protocol::SessionId;
 
+use crate::seen::{Unfit, WentBack};
+
 /// What the database's driver said.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
@@ -28,6 +30,9 @@ pub enum StoreError {
     /// The connection was lost in COMMIT and the database stayed away.
     #[error("the database went away while this was being written: read the journal to see if it was")]
     Unknown { source: Source },
+    /// No database is used by this process any more.
+    #[error(transparent)]
+    WentBack(WentBack),
     #[error(
         "{waiting} appends wait to be written already: the database is too slow or away; try again later"
     )]
@@ -69,10 +74,21 @@ impl StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(source: sqlx::Error) -> Self {
+        if let Some(why) = unfit(&source) {
+            return match why.clone() {
+                Unfit::WentBack(went_back) => Self::WentBack(went_back),
+                why @ (Unfit::Standby | Unfit::Former { .. }) => Self::Unreachable { source: Arc::new(why) },
+            };
+        }
         let away = is_away(&source);
         let source = Arc::new(source);
         if away { Self::Unreachable { source } } else { Self::Refused { source } }
     }
+}
+
+/// Why the server was not used, if that is what this says.
+fn unfit(error: &sqlx::Error) -> Option<&Unfit> {
+    if let sqlx::Error::Configuration(why) = error { why.downcast_ref() } else { None }
 }
 
 impl From<rusqlite::Error> for StoreError {

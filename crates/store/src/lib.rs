@@ -35,6 +35,7 @@ mod people;
 mod people_rows;
 mod plan;
 mod postgres;
+mod postgres_check;
 mod postgres_cluster;
 mod postgres_connections;
 mod postgres_store;
@@ -48,6 +49,7 @@ mod rounds;
 mod rows;
 mod search;
 mod secrets;
+mod seen;
 mod server_clock;
 mod sql;
 mod sqlite;
@@ -83,6 +85,7 @@ pub use record::{
 };
 pub use round::Round;
 pub use search::{FoundPlace, FoundRecord, SearchQuery};
+pub use seen::WentBack;
 pub use sqlite::SqliteJournal;
 
 /// The most that the data of one event may have, in bytes.

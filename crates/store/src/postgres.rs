@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use holdstead_protocol::{SessionId, Timestamp};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
@@ -14,11 +14,12 @@ use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::batch::Batchers;
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
-use crate::postgres_connections::{Connections, SETTINGS};
+use crate::postgres_connections::{Connections, prepare};
 use crate::postgres_write::Known;
 use crate::search::Language;
+use crate::seen::{LastSeen, Place};
 use crate::store::Store;
-use crate::{Claim, Cluster, StoreError, decode, postgres_write, refold};
+use crate::{Claim, Cluster, StoreError, decode, postgres_write, refold, sql};
 
 /// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
 const LANES: usize = 2;
@@ -43,6 +44,7 @@ pub struct Postgres {
     /// For a connection that listens.
     options: PgConnectOptions,
     known: Known,
+    pub(crate) seen: Arc<LastSeen>,
     refolding: Mutex<()>,
 }
 
@@ -57,11 +59,6 @@ impl PostgresJournal {
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
         Self::start(Postgres::connect(url).await?, Batchers::Tasks(LANES), between)
-    }
-
-    /// The connections, for maintenance by hand.
-    pub fn pool(&self) -> &PgPool {
-        &self.db.pool
     }
 }
 
@@ -88,31 +85,36 @@ impl Postgres {
         if options.get_application_name().is_none() {
             options = options.application_name("holdstead");
         }
-        let pool = PgPoolOptions::new()
-            .max_connections(8)
-            .after_connect(|connection, _| {
-                Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(|_| ()) })
-            })
-            .connect_with(options.clone())
-            .await?;
+        let seen = Arc::new(LastSeen::default());
+        let connections = |most| Connections::new(options.clone(), most, Arc::clone(&seen));
+        let writers = connections(LANES);
+        // A pool tries for long before it says why it cannot.
+        writers.give_back(writers.take().await?);
+        let pool = pool_of(8, &seen).connect_with(options.clone()).await?;
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let writers = Connections::new(options.clone(), LANES);
-        let readers = Connections::new(options.clone(), READERS);
-        let (members, teller) =
-            (Connections::new(options.clone(), MEMBERS), Connections::new(options.clone(), 1));
         let db = Self {
             writers,
-            readers,
-            members,
-            teller,
+            readers: connections(READERS),
+            members: connections(MEMBERS),
+            teller: connections(1),
             pool,
+            known: Known::new(Arc::clone(&seen)),
+            seen,
             options,
-            known: Known::default(),
             refolding: Mutex::default(),
         };
         refold::refuse_newer(&db).await?;
         Ok(db)
     }
+}
+
+/// Every connection that it makes is checked.
+pub(crate) fn pool_of(most: u32, seen: &Arc<LastSeen>) -> PgPoolOptions {
+    let seen = Arc::clone(seen);
+    PgPoolOptions::new().max_connections(most).after_connect(move |connection, _| {
+        let seen = Arc::clone(&seen);
+        Box::pin(async move { prepare(connection, &seen).await.map(drop) })
+    })
 }
 
 /// Whether a gateway has made its tables here.
@@ -199,8 +201,37 @@ impl Postgres {
         begin: &'static str,
     ) -> Result<Transaction<'static, sqlx::Postgres>, StoreError> {
         let pool = self.pool.clone();
-        let begun = tokio::spawn(async move { pool.begin_with(begin).await }).await;
-        Ok(begun.map_err(|_| StoreError::NoWriter { why: "ended while a transaction began" })??)
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
+        let begun = async { begun.await.map_err(|_| sqlx::Error::WorkerCrashed).flatten() };
+        self.seen.unless_refused(begun).await
+    }
+}
+
+impl Postgres {
+    /// Remembers the newest event among what was read, before anybody is told.
+    async fn read(
+        &self,
+        sql: &'static str,
+        params: Vec<Param>,
+        newest: impl Fn(&[Row]) -> Option<Place> + Send,
+    ) -> Result<Vec<Row>, StoreError> {
+        loop {
+            let mut reader = self.readers.take().await?;
+            let query = sqlx::query_with(sql, arguments(params.clone())?);
+            match query.fetch_all(&mut reader.connection).await {
+                Ok(found) => {
+                    let found = rows(found);
+                    // If its server is not the one any more, another one is asked.
+                    if self.seen.saw(reader.timeline, newest(&found)).is_ok() {
+                        self.readers.give_back(reader);
+                        return Ok(found);
+                    }
+                }
+                // It broke since it was used last. There are not many such, and then a new one tells.
+                Err(error) if is_away(&error) && !reader.is_new => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 
@@ -215,14 +246,15 @@ impl Backend for Postgres {
         loop {
             // A connection on which something failed is not given back.
             let mut writer = self.writers.take().await?;
+            let (timeline, connection) = (writer.timeline, &mut writer.connection);
             let mut tried = None;
             if alone {
-                tried = postgres_write::write(&mut writer.connection, items, &self.known).await?;
+                tried = postgres_write::write(&mut *connection, timeline, items, &self.known).await?;
             }
             let tried = match tried {
                 Some(tried) => tried,
                 None => {
-                    postgres_write::write_locked(&mut writer.connection, items, patience, &self.known).await?
+                    postgres_write::write_locked(connection, timeline, items, patience, &self.known).await?
                 }
             };
             self.writers.give_back(writer);
@@ -237,19 +269,14 @@ impl Backend for Postgres {
 #[async_trait]
 impl Db for Postgres {
     async fn query(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        loop {
-            let mut reader = self.readers.take().await?;
-            let query = sqlx::query_with(sql, arguments(params.clone())?);
-            match query.fetch_all(&mut reader.connection).await {
-                Ok(found) => {
-                    self.readers.give_back(reader);
-                    return Ok(rows(found));
-                }
-                // It broke since it was used last. There are not many such, and then a new one tells.
-                Err(error) if is_away(&error) && !reader.is_new => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        self.read(sql, params, |_| None).await
+    }
+
+    async fn events(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Row>, StoreError> {
+        self.read(sql::READ, sql::page(session, after, limit), |rows| {
+            rows.last().and_then(|row| decode::place(session, row).ok())
+        })
+        .await
     }
 
     fn language(&self) -> Language {
@@ -276,7 +303,8 @@ impl Db for Postgres {
     }
 
     async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&self.pool).await?))
+        let query = sqlx::query_with(sql, arguments(params)?);
+        self.seen.unless_refused(query.fetch_all(&self.pool)).await.map(rows)
     }
 
     async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError> {

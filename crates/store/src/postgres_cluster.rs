@@ -1,8 +1,10 @@
 //! Several gateways on one PostgreSQL.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
-use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgListener, PgRow};
 use sqlx::{Connection as _, PgConnection, Row as _};
 use uuid::Uuid;
 
@@ -12,9 +14,10 @@ use crate::cluster::{
     Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 use crate::error::is_away;
-use crate::postgres::Postgres;
+use crate::postgres::{Postgres, pool_of};
 use crate::postgres_write::now;
 use crate::rows;
+use crate::seen::LastSeen;
 
 /// Rows of nodes that were not seen for this long are nobody's any more: a day.
 const FORGOTTEN_AFTER_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
@@ -178,7 +181,8 @@ impl Cluster for Postgres {
 
     async fn runners_of(&self, owner: &OwnerId) -> Result<Vec<KnownRunner>, StoreError> {
         let query = sqlx::query(RUNNERS_OF).bind(owner.as_str()).bind(dead_after());
-        query.fetch_all(self.pool()).await?.iter().map(to_runner).collect()
+        let rows = self.seen.unless_refused(query.fetch_all(self.pool())).await?;
+        rows.iter().map(to_runner).collect()
     }
 
     async fn leave(&self, member: Member) -> Result<(), StoreError> {
@@ -192,12 +196,14 @@ impl Cluster for Postgres {
 
     async fn claim(&self, member: Member, what: Uuid, by: Uuid) -> Result<Claimed, StoreError> {
         let claim = sqlx::query(CLAIM).bind(what).bind(by).bind(member.id.uuid()).bind(member.epoch);
-        let claimed = claim.bind(dead_after()).fetch_optional(self.pool()).await?;
+        let claim = claim.bind(dead_after()).fetch_optional(self.pool());
+        let claimed = self.seen.unless_refused(claim).await?;
         Ok(if claimed.is_some() { Claimed::Here } else { Claimed::Elsewhere })
     }
 
     async fn release(&self, what: Uuid, by: Uuid) -> Result<(), StoreError> {
-        sqlx::query(RELEASE).bind(what).bind(by).execute(self.pool()).await?;
+        let release = sqlx::query(RELEASE).bind(what).bind(by);
+        self.seen.unless_refused(release.execute(self.pool())).await?;
         Ok(())
     }
 
@@ -249,7 +255,7 @@ impl Cluster for Postgres {
 
     async fn heads(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Seq)>, StoreError> {
         let ids: Vec<Uuid> = sessions.iter().map(|session| session.uuid()).collect();
-        let rows = sqlx::query(HEADS).bind(ids).fetch_all(self.pool()).await?;
+        let rows = self.seen.unless_refused(sqlx::query(HEADS).bind(ids).fetch_all(self.pool())).await?;
         let head = |row: &PgRow| {
             let seq: i64 = row.try_get("last_seq")?;
             Ok((SessionId::from_uuid(row.try_get("id")?), Seq(u64::try_from(seq).unwrap_or_default())))
@@ -273,12 +279,16 @@ impl Cluster for Postgres {
 
     async fn listen(&self) -> Result<Box<dyn Notices>, StoreError> {
         // A pool of its own: the connection is never handed to anybody else.
-        let own = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
-        let pool = own.connect_with(self.options().clone()).await?;
-        let channel: String = sqlx::query_scalar(CHANNEL).fetch_one(&pool).await?;
-        let mut listener = PgListener::connect_with(&pool).await?;
-        listener.listen(&channel).await?;
-        Ok(Box::new(Listener(listener)))
+        let own = pool_of(1, &self.seen).idle_timeout(None).max_lifetime(None);
+        let listen = async {
+            let pool = own.connect_with(self.options().clone()).await?;
+            let channel: String = sqlx::query_scalar(CHANNEL).fetch_one(&pool).await?;
+            let mut listener = PgListener::connect_with(&pool).await?;
+            listener.listen(&channel).await?;
+            Ok(listener)
+        };
+        let listener = self.seen.unless_refused(listen).await?;
+        Ok(Box::new(Listener { listener, seen: Arc::clone(&self.seen) }))
     }
 }
 
@@ -389,11 +399,15 @@ async fn stop_speaking(
 }
 
 #[derive(Debug)]
-struct Listener(PgListener);
+struct Listener {
+    listener: PgListener,
+    seen: Arc<LastSeen>,
+}
 
 #[async_trait]
 impl Notices for Listener {
     async fn next(&mut self) -> Result<Option<String>, StoreError> {
-        Ok(self.0.try_recv().await?.map(|notice| notice.payload().to_owned()))
+        let notice = self.seen.unless_refused(self.listener.try_recv()).await?;
+        Ok(notice.map(|notice| notice.payload().to_owned()))
     }
 }

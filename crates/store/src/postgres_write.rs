@@ -5,18 +5,21 @@
 //! Heads are locked first and in the order of their ids; nothing else is ever locked before them, so that batches of many
 //! nodes cannot deadlock.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use holdstead_protocol::{Event, InteractionId, SessionId, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::backend::{Item, Patience, Tried, WriteError, Written};
+use crate::backend::{Item, Patience, Tried, WriteError, Written, planned};
 use crate::db::Row;
-use crate::plan::{self, Loaded, Plan, Seen, Wanted};
+use crate::plan::{self, Loaded, Plan, Seen, StoredHead, Wanted};
 use crate::postgres_store::{is_conflict, is_wrong_guess, store};
 use crate::recent::{Recent, is_all_written};
+use crate::rows::{HeadRow, SessionPlan};
 use crate::search::Language;
+use crate::seen::{LastSeen, Place, Timeline};
 use crate::server_clock::ServerClock;
 use crate::{decode, sql};
 
@@ -38,7 +41,31 @@ const WAIT_FOR_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER B
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) recent: Recent,
+    pub(crate) seen: Arc<LastSeen>,
     clock: ServerClock,
+}
+
+impl Known {
+    pub(crate) fn new(seen: Arc<LastSeen>) -> Self {
+        Self { seen, ..Self::default() }
+    }
+
+    /// Written, before anybody is told. If another server has taken over meanwhile, nobody knows whether it has this.
+    fn wrote(
+        &self,
+        timeline: Timeline,
+        sessions: &BTreeMap<SessionId, SessionPlan>,
+        written: &[Written],
+    ) -> Result<(), WriteError> {
+        let place = |head: &HeadRow| Place {
+            session: head.id,
+            seq: head.last_seq,
+            hash: head.hash,
+            at: head.last_at,
+        };
+        let saw = self.seen.saw(timeline, sessions.values().map(|plan| place(&plan.head)));
+        saw.map_err(|ended| WriteError::Lost { planned: planned(written), source: Arc::new(ended) })
+    }
 }
 
 /// What a batch is decided on: the clock, heads, and asks. Heads have no `session_id`, the clock has no `id`.
@@ -59,6 +86,7 @@ const LOOK: &str = concat!(
 /// Without locks: nothing is written if anything is not as it is remembered, or as it was read. Then there is nothing to say.
 pub(crate) async fn write(
     connection: &mut PgConnection,
+    timeline: Timeline,
     items: &[&Item],
     known: &Known,
 ) -> Result<Option<Tried>, WriteError> {
@@ -68,21 +96,23 @@ pub(crate) async fn write(
         let seen = loaded.seen();
         let plan = plan::plan(items, loaded, now, rand::random)?;
         if is_all_written(&plan)
-            && let Some(written) = write_plan(connection, plan, &seen, known, is_wrong_guess).await?
+            && let Some(written) =
+                write_plan(connection, timeline, plan, &seen, known, is_wrong_guess).await?
         {
             return Ok(Some(written));
         }
     }
     known.recent.forget(items);
-    let (plan, seen) = match look(connection, items, known).await? {
+    let (plan, seen) = match look(connection, timeline, items, known).await? {
         Looked::At(plan, seen) => (plan, seen),
         Looked::Outdated(sessions) => return Ok(Some(Tried::Outdated(sessions))),
     };
-    write_plan(connection, plan, &seen, known, is_conflict).await
+    write_plan(connection, timeline, plan, &seen, known, is_conflict).await
 }
 
 async fn write_plan(
     connection: &mut PgConnection,
+    timeline: Timeline,
     plan: Plan,
     seen: &HashMap<SessionId, Seen>,
     known: &Known,
@@ -94,6 +124,7 @@ async fn write_plan(
     }
     match store(connection, &plan.sessions, seen).await {
         Ok(()) => {
+            known.wrote(timeline, &plan.sessions, &written)?;
             known.recent.keep(plan.sessions);
             Ok(Some(Tried::Written(written)))
         }
@@ -107,6 +138,7 @@ async fn write_plan(
 /// Those whose head somebody else holds are left out, or waited for.
 pub(crate) async fn write_locked(
     connection: &mut PgConnection,
+    timeline: Timeline,
     items: &[&Item],
     patience: Patience,
     known: &Known,
@@ -116,7 +148,7 @@ pub(crate) async fn write_locked(
     let held = lock_heads(connection, items, patience).await?;
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
         items.iter().copied().enumerate().filter(|(_, item)| !held.contains(&item.session)).unzip();
-    let (plan, seen) = match look(connection, &ours, known).await? {
+    let (plan, seen) = match look(connection, timeline, &ours, known).await? {
         Looked::At(plan, seen) => (plan, seen),
         Looked::Outdated(sessions) => {
             // Its heads are locked until then.
@@ -140,7 +172,10 @@ pub(crate) async fn write_locked(
         written[index] = Written::Done(Box::new(result));
     }
     match sqlx::raw_sql("COMMIT").execute(connection).await {
-        Ok(_) => Ok(Tried::Written(written)),
+        Ok(_) => {
+            known.wrote(timeline, &plan.sessions, &written)?;
+            Ok(Tried::Written(written))
+        }
         Err(error) => Err(WriteError::in_commit(error, &written)),
     }
 }
@@ -182,7 +217,12 @@ enum Looked {
 }
 
 /// Reads what the batch is decided on, and decides it.
-async fn look(connection: &mut PgConnection, items: &[&Item], known: &Known) -> Result<Looked, WriteError> {
+async fn look(
+    connection: &mut PgConnection,
+    timeline: Timeline,
+    items: &[&Item],
+    known: &Known,
+) -> Result<Looked, WriteError> {
     let mut loaded = Loaded::default();
     let Wanted { asks, undelivered, live } = Wanted::by(items);
     let rows = sqlx::query(LOOK)
@@ -212,6 +252,17 @@ async fn look(connection: &mut PgConnection, items: &[&Item], known: &Known) -> 
         loaded.asks.push(decode::loaded_ask(&row)?);
     }
     loaded.found = found(connection, items).await?;
+    let place = |(id, head): (&SessionId, &StoredHead)| Place {
+        session: *id,
+        seq: head.last_seq,
+        hash: head.hash,
+        at: head.last_at,
+    };
+    // Whoever is refused on what another server had is asked to try again.
+    known
+        .seen
+        .saw(timeline, loaded.heads.iter().map(place))
+        .map_err(|ended| WriteError::Away(Arc::new(ended)))?;
     let seen = loaded.seen();
     Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
 }

@@ -1,16 +1,23 @@
 //! The queries that both databases run. Each has an index that makes its cost follow what it returns.
 
+use holdstead_protocol::{Seq, SessionId};
 use uuid::Uuid;
 
 use crate::db::Param;
+use crate::decode;
 
 /// Shows that the database answers.
 pub(crate) const READY: &str = "SELECT 1";
 
 /// Nothing is left to be read of an erased session, even while its events are being emptied.
-pub(crate) const READ: &str = "SELECT seq, id, at, type, data FROM events \
+pub(crate) const READ: &str = "SELECT seq, id, at, type, data, hash FROM events \
     WHERE session_id = $1 AND seq > $2 AND data_hash IS NULL \
     AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND erased_at IS NOT NULL) ORDER BY seq LIMIT $3";
+
+/// The events behind this one, so many at most.
+pub(crate) fn page(session: SessionId, after: Seq, limit: u32) -> Vec<Param> {
+    vec![Param::Id(session.uuid()), Param::Int(decode::number(after)), Param::Int(limit.into())]
+}
 
 /// With what the chain is computed from.
 pub(crate) const READ_CHAIN: &str = "SELECT seq, id, at, type, data, salt, hash, data_hash FROM events \

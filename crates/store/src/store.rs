@@ -62,9 +62,7 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
-        let params =
-            vec![Param::Id(session.uuid()), Param::Int(decode::number(after)), Param::Int(limit.into())];
-        self.db.query(sql::READ, params).await?.iter().map(decode::event_in_place).collect()
+        self.db.events(session, after, limit).await?.iter().map(decode::event_in_place).collect()
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use holdstead_gateway::{Answering, CallerAsk, Watch};
 use holdstead_protocol::api::AskCall;
-use holdstead_protocol::{AskState, Seq};
+use holdstead_protocol::{AskState, Code, Refusal, Seq};
 use serde_json::json;
 
-use crate::deployment::{By, Deployment};
+use crate::deployment::{By, Deployment, ask};
 use crate::world::{PATIENCE, Talk, ada, approve, owner, respond};
 
 #[tokio::test]
@@ -85,5 +85,26 @@ async fn who_watches_on_one_node_counts_on_the_other_until_they_leave() {
     second.stop().await;
     counts((0, 0)).await;
     drop(phone);
+    deployment.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn nothing_is_taken_on_a_database_that_went_back() {
+    let deployment = Deployment::new(By::Notify).await;
+    let (first, second) = (deployment.node("first").await, deployment.node("second").await);
+    let asked = ask(&first, &ada(), 1).await;
+    // As a copy from before the ask would be.
+    let all_but_the_opening = "DELETE FROM events WHERE seq > 1; DELETE FROM asks; UPDATE sessions SET last_seq = 1, \
+         head_hash = (SELECT hash FROM events WHERE session_id = sessions.id)";
+    deployment.run(all_but_the_opening.to_owned()).await;
+    deployment.break_connections_of("first").await;
+    let refused = respond(&first, &asked.request, approve()).await.unwrap_err();
+    let words = "The database lacks what was written before in 1 session. Nothing is decided until an operator sees to it: \
+         the log says what to do.";
+    for refusal in [Refusal::from(&refused), Refusal::from(&first.ready().await.unwrap_err())] {
+        assert_eq!((refusal.code, refusal.detail.as_str()), (Code::Unavailable, words));
+    }
+    // One that has seen nothing of it takes the database for what it is.
+    second.ready().await.unwrap();
     deployment.end([first, second]).await;
 }

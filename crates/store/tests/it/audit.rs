@@ -20,8 +20,9 @@ pub(crate) async fn journal_of_seven(fixture: &Fixture) -> (SessionId, holdstead
     (session, request.interaction_id)
 }
 
+/// Seen by another process: whoever wrote it would notice that it is gone.
 async fn fault(fixture: &Fixture, session: SessionId) -> Option<Fault> {
-    fixture.journal().verify(session).await.expect("a report").fault
+    fixture.second().await.verify(session).await.expect("a report").fault
 }
 
 pub(crate) async fn a_changed_byte_is_found(fixture: &Fixture) {

@@ -23,8 +23,12 @@ pub(crate) struct Office {
 impl Office {
     pub(crate) fn new(journal: &dyn Journal) -> Self {
         let office = Self { folder: TempDir::new().expect("a folder"), key: AuditKey::generate() };
-        journal.sign_with(Notary::new(office.key.clone(), office.log()));
+        office.signs_for(journal);
         office
+    }
+
+    pub(crate) fn signs_for(&self, journal: &dyn Journal) {
+        journal.sign_with(Notary::new(self.key.clone(), self.log()));
     }
 
     pub(crate) fn log(&self) -> PathBuf {
@@ -47,8 +51,9 @@ impl Office {
         read_log(&self.log()).expect("the file").map(|(_, line)| line.expect("a line")).collect()
     }
 
+    /// By another process: whoever wrote it would notice that something is gone.
     pub(crate) async fn audit(&self, fixture: &Fixture, session: SessionId) -> ChainReport {
-        fixture.journal().audit(session, &self.keys()).await.expect("a report")
+        fixture.second().await.audit(session, &self.keys()).await.expect("a report")
     }
 }
 
@@ -110,6 +115,9 @@ pub(crate) async fn a_cut_tail_is_found(fixture: &Fixture) {
     cut(fixture).await;
     let report = office.audit(fixture, session).await;
     assert_eq!(report.fault, Some(Fault::Cut { last: Seq(6), signed: Seq(7) }));
+    let another = fixture.second().await;
+    let journal = &*another;
+    office.signs_for(journal);
     // What was cut is not signed as if nothing were missing.
     assert_eq!(journal.checkpoint(Heads::All).await.expect("looked at"), 0);
     let sql = "DELETE FROM sessions";
@@ -126,6 +134,9 @@ pub(crate) async fn a_rewritten_chain_is_found(fixture: &Fixture) {
     for sql in ["DELETE FROM events", "DELETE FROM asks", "DELETE FROM search", "DELETE FROM sessions"] {
         fixture.run(sql, sql).await;
     }
+    let another = fixture.second().await;
+    let journal = &*another;
+    office.signs_for(journal);
     journal
         .append(session, Command::Open(Box::new(opened("scripted", "another story"))))
         .await
@@ -185,7 +196,7 @@ pub(crate) async fn a_kept_copy_finds_what_was_taken(fixture: &Fixture) {
     let (session, _) = journal_of_seven(fixture).await;
     sign(journal).await;
     let kept = &office.kept()[0];
-    let against = async || journal.contradiction(kept).await.expect("a comparison");
+    let against = async || fixture.second().await.contradiction(kept).await.expect("a comparison");
     let sql = "DELETE FROM checkpoints";
     fixture.run(sql, sql).await;
     assert_eq!(against().await, Some(Fault::CheckpointMissing { number: 1, seq: Seq(7) }));

@@ -51,7 +51,9 @@ impl Fixture {
         pool.close().await;
         let url = format!("{server}?options[search_path]={name}&application_name={name}");
         let journal = PostgresJournal::open(&url).await.expect("a schema in PostgreSQL");
-        let place = Place::Postgres { url, name, pool: journal.pool().clone() };
+        // Not the journal's own: those notice that something was taken away.
+        let pool = PgPool::connect(&url).await.expect("the same schema");
+        let place = Place::Postgres { url, name, pool };
         Self { journal: Arc::new(journal), place }
     }
 
@@ -184,9 +186,7 @@ impl Fixture {
     }
 
     pub(crate) async fn end(self) {
-        if let Place::Postgres { name, pool, .. } = &self.place
-            && !pool.is_closed()
-        {
+        if let Place::Postgres { name, pool, .. } = &self.place {
             run_postgres(pool, format!("DROP SCHEMA {name} CASCADE")).await;
         }
         self.journal.close().await;

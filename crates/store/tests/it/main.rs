@@ -19,6 +19,7 @@ mod searching;
 mod secrets;
 mod settle;
 mod unreadable;
+mod went_back;
 
 macro_rules! conformance {
     ($($module:ident { $($case:ident,)* })*) => {
