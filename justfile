@@ -228,6 +228,10 @@ show-faults seconds="900" *seed: _shows
 show-rolling rounds="5": _shows
     scripts/postgres with {{ proof }} rolling {{ rounds }}
 
+# PostgreSQL with a standby: the primary stopped at once, so many times under load, loses nothing; a standby that is behind is refused.
+show-failover rounds="20": _shows
+    scripts/postgres with {{ proof }} failover {{ rounds }}
+
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"

@@ -2,6 +2,7 @@
 //! lost, doubled, invented or run twice.
 
 mod callers;
+pub(crate) mod failover;
 mod field;
 mod hints;
 mod menu;

@@ -82,6 +82,7 @@ async fn main() -> ExitCode {
         "kill" => kill::show().await,
         "faults" => faults::show().await,
         "rolling" => faults::rolling().await,
+        "failover" => faults::failover::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,

@@ -1,15 +1,30 @@
 //! The private PostgreSQL of the show, which is stopped at once and started again.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::Stdio;
+use std::time::Duration;
 
+use holdstead_protocol::SessionId;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio::process::Command;
+use tokio::time::sleep;
+use uuid::Uuid;
 
 use crate::{Result, ensure};
 
-#[derive(Debug)]
+/// What the primary knows its standby by.
+const STANDBY: &str = "standby";
+
+/// Whether an answer can be accepted that only the primary has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Replication {
+    Synchronous,
+    Asynchronous,
+}
+
+#[derive(Debug, Clone)]
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     url: String,
@@ -39,14 +54,85 @@ impl Server {
     }
 
     pub(super) async fn start(&self) -> Result<()> {
-        let (port, log) = (format!("-p {}", self.address.port()), format!("{}/../log", self.data));
-        self.control(&["start", "--wait", "--log", &log, "--options", &port]).await
+        self.start_with("").await
+    }
+
+    async fn start_with(&self, options: &str) -> Result<()> {
+        let options = format!("-p {} {options}", self.address.port());
+        let log = format!("{}/../log", self.data);
+        self.control(&["start", "--wait", "--log", &log, "--options", &options]).await
+    }
+
+    /// Another place beside it, where nothing runs yet.
+    pub(super) fn beside(&self) -> Result<Self> {
+        let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let url = self.url.replacen(&self.address.to_string(), &address.to_string(), 1);
+        Ok(Self { address, url, data: format!("{}-beside", self.data), ..self.clone() })
+    }
+
+    /// In this place there is a standby from now on, which has what the primary has and follows it by this way.
+    pub(super) async fn follow(&self, primary: &Self, by: SocketAddr) -> Result<()> {
+        if std::fs::exists(&self.data)? {
+            std::fs::remove_dir_all(&self.data)?;
+        }
+        let user = primary.options()?.get_username().to_owned();
+        let from = |port: u16| format!("host=127.0.0.1 port={port} user={user}");
+        let copy = ["--wal-method=stream", "--checkpoint=fast", "--no-sync", "--write-recovery-conf"];
+        let place = ["--pgdata", &self.data, "--dbname", &from(primary.address.port())];
+        self.program("pg_basebackup", &[&copy[..], &place[..]].concat()).await?;
+        let by = format!("-c primary_conninfo='{} application_name={STANDBY}'", from(by.port()));
+        self.start_with(&by).await
+    }
+
+    pub(super) async fn promote(&self) -> Result<()> {
+        self.control(&["promote", "--wait"]).await
+    }
+
+    /// Whether commits wait until the standby has them, once this returns and all before it are there.
+    pub(super) async fn replicate(&self, replication: Replication) -> Result<()> {
+        let (names, state) = match replication {
+            Replication::Synchronous => (STANDBY, "sync"),
+            Replication::Asynchronous => ("", "async"),
+        };
+        self.run(format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'")).await?;
+        self.run("SELECT pg_reload_conf()".to_owned()).await?;
+        let mut connection = self.options()?.connect().await?;
+        let here: String =
+            sqlx::query_scalar("SELECT pg_current_wal_flush_lsn()::text").fetch_one(&mut connection).await?;
+        for _ in 0..3_000 {
+            let there = sqlx::query_scalar(
+                "SELECT count(*) FROM pg_stat_replication WHERE application_name = $1 AND sync_state = $2 AND flush_lsn >= $3::pg_lsn",
+            );
+            let there: i64 = there.bind(STANDBY).bind(state).bind(&here).fetch_one(&mut connection).await?;
+            if there == 1 {
+                return Ok(connection.close().await?);
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        Err("the standby never had what the primary has".into())
+    }
+
+    /// Where the journals of this schema stand.
+    pub(super) async fn heads(&self, schema: &str) -> Result<BTreeMap<SessionId, (i64, Vec<u8>)>> {
+        let mut connection = self.options()?.connect().await?;
+        let sql = sqlx::AssertSqlSafe(format!("SELECT id, last_seq, head_hash FROM {schema}.sessions"));
+        let rows: Vec<(Uuid, i64, Vec<u8>)> = sqlx::query_as(sql).fetch_all(&mut connection).await?;
+        connection.close().await?;
+        Ok(rows.into_iter().map(|(id, seq, hash)| (SessionId::from_uuid(id), (seq, hash))).collect())
+    }
+
+    fn options(&self) -> Result<PgConnectOptions> {
+        Ok(self.url.parse()?)
+    }
+
+    async fn control(&self, args: &[&str]) -> Result<()> {
+        self.program("pg_ctl", &[args, &["--silent", "--pgdata", &self.data]].concat()).await
     }
 
     /// As the user that the server runs as: root may not.
-    async fn control(&self, args: &[&str]) -> Result<()> {
+    async fn program(&self, name: &str, args: &[&str]) -> Result<()> {
         use std::os::unix::fs::MetadataExt as _;
-        let program = format!("{}/pg_ctl", self.programs);
+        let program = format!("{}/{name}", self.programs);
         let mut command = match std::fs::metadata("/proc/self")?.uid() {
             0 => {
                 let mut command = Command::new("runuser");
@@ -55,11 +141,11 @@ impl Server {
             }
             _ => Command::new(program),
         };
-        command.args(args).arg("--silent").arg("--pgdata").arg(&self.data).current_dir("/");
+        command.args(args).current_dir("/");
         // What it starts would keep a pipe open.
         let status =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().await?;
-        ensure!(status.success(), "pg_ctl {} failed", args.join(" "));
+        ensure!(status.success(), "{name} {} failed", args.join(" "));
         Ok(())
     }
 
