@@ -274,6 +274,9 @@ pub(crate) enum Audit {
         /// Whose signatures count: a public key or a file with one, in place of this machine's own. May be repeated
         #[arg(long)]
         key: Vec<String>,
+        /// The checkpoints.log of another node on the same database, besides this machine's own. May be repeated
+        #[arg(long, conflicts_with = "file")]
+        log: Vec<PathBuf>,
         /// Check an export in place of the journal
         #[arg(long, conflicts_with = "session")]
         file: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Every kind of tampering with the journal is found by `holdstead audit verify`, and nothing else is. Secret answers
 //! are nowhere to be found.
 
-mod auditor;
+pub(crate) mod auditor;
 mod secrets;
 mod tables;
 mod tampering;

@@ -139,9 +139,11 @@ async fn play(
         Result::Ok(())
     };
     timeout(LAST, end).await.map_err(|_| "what had begun did not come to its end")??;
-    let run = judge(&arena, played, called, happened, took).await;
-    field.end().await?;
-    run
+    let run = judge(&arena, played, called, happened, took).await?;
+    let verdict = field.end().await?;
+    ensure!(verdict.sound, "the journal does not verify:\n{}", verdict.words);
+    println!("{}", verdict.words.trim_end());
+    Ok(run)
 }
 
 fn still_at_it(slots: &mut Slots) -> Result<()> {

@@ -43,31 +43,28 @@ pub(crate) async fn sign(db: &dyn Db, notary: &Arc<Notary>) -> Result<(), StoreE
 /// A gateway that was killed may have signed a round and not written it to its file yet. Nothing else is ever written
 /// there afterwards: that somebody shortened the file must be found out.
 pub(crate) async fn complete_log(db: &dyn Db, notary: &Arc<Notary>) -> Result<(), StoreError> {
-    let mut snapshot = db.snapshot().await?;
-    let Some(last) = last(&mut *snapshot).await? else { return Ok(()) };
-    drop(snapshot);
-    let path = notary.path().to_owned();
+    let (path, key) = (notary.path().to_owned(), notary.key.public());
+    // Other nodes have keys and files of their own.
     let logged = tokio::task::spawn_blocking(move || {
-        let lines = read_log(&path)?;
-        let rounds = lines.filter_map(|(_, line)| match line {
-            Ok(Kept::Round(round)) => Some(round.round),
+        let rounds = read_log(&path)?.filter_map(|(_, line)| match line {
+            Ok(Kept::Round(round)) => (round.key == key).then_some(round.round),
             Ok(Kept::Checkpoint(_)) | Err(_) => None,
         });
         Ok::<_, StoreError>(rounds.max().unwrap_or_default())
     });
     let logged = logged.await.map_err(|error| StoreError::corrupt(error.to_string()))??;
-    if logged >= last.round {
-        return Ok(());
+    let after = vec![Param::Bytes(key.0.to_vec()), Param::Int(decode::count(logged))];
+    match db.query(sql::TWO_ROUNDS_OF_KEY, after).await?.as_slice() {
+        [] => Ok(()),
+        [last] => notary.log(vec![Kept::Round(round(last)?)]).await,
+        [..] => {
+            tracing::error!(
+                logged,
+                "checkpoints.log lacks rounds that were signed. Run `holdstead audit verify`"
+            );
+            Ok(())
+        }
     }
-    if logged + 1 < last.round {
-        tracing::error!(
-            logged,
-            signed = last.round,
-            "checkpoints.log lacks rounds that were signed. Run `holdstead audit verify`"
-        );
-        return Ok(());
-    }
-    notary.log(vec![Kept::Round(last)]).await
 }
 
 async fn last(snapshot: &mut dyn Snapshot) -> Result<Option<Round>, StoreError> {

@@ -176,6 +176,8 @@ pub(crate) const ROUNDS: &str = "SELECT number, at, count, list, previous, key, 
     WHERE number > $1 ORDER BY number LIMIT $2";
 pub(crate) const LAST_ROUND: &str =
     "SELECT number, at, count, list, previous, key, signature FROM rounds ORDER BY number DESC LIMIT 1";
+pub(crate) const TWO_ROUNDS_OF_KEY: &str = "SELECT number, at, count, list, previous, key, signature FROM rounds \
+    WHERE key = $1 AND number > $2 ORDER BY number LIMIT 2";
 pub(crate) const ADD_ROUND: &str = "INSERT INTO rounds (number, at, count, list, previous, key, signature) \
     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (number) DO NOTHING RETURNING number";
 

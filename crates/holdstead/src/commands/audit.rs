@@ -22,14 +22,16 @@ const PAGE: u32 = 500;
 pub(super) async fn run(common: &Common, command: Audit) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     match command {
-        Audit::Verify { session, key, file } => {
+        Audit::Verify { session, key, log, file } => {
             let keys = audit_verify::keys(&places, &key)?;
             match file {
                 Some(file) => audit_verify::file(common, &keys, &file),
                 None => {
                     let journal = open(common, &places).await?;
+                    let logs = audit_verify::logs(&places, log);
                     let verified =
-                        audit_verify::journal(common, &places, &*journal, &keys, session.as_deref()).await;
+                        audit_verify::journal(common, &places, &*journal, &keys, &logs, session.as_deref())
+                            .await;
                     journal.close().await;
                     verified
                 }

@@ -1,7 +1,7 @@
 //! Whether a whole session went: the rounds in the database against those in the file beside it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use holdstead_store::{Journal, Kept, PublicKey, Round, RoundsReport, read_log};
@@ -16,15 +16,15 @@ const MOMENT: Duration = Duration::from_secs(2);
 pub(super) async fn verify(
     journal: &dyn Journal,
     keys: &[PublicKey],
-    log: &Path,
+    logs: &[PathBuf],
 ) -> Result<(usize, Vec<String>), Failure> {
     let RoundsReport { rounds, faults } = journal.audit_rounds(keys).await?;
     let mut found: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let there: BTreeMap<u64, [u8; 32]> = rounds.iter().copied().collect();
-    let mut kept = kept_rounds(log)?;
+    let mut kept = kept_rounds(logs)?;
     if rounds.last().is_some_and(|(last, _)| !kept.contains_key(last)) {
         sleep(MOMENT).await;
-        kept = kept_rounds(log)?;
+        kept = kept_rounds(logs)?;
     }
     found.extend(lacking(&rounds, &kept));
     for (number, round) in &kept {
@@ -51,17 +51,21 @@ fn lacking(rounds: &[(u64, [u8; 32])], kept: &BTreeMap<u64, Round>) -> Option<St
     let (first, last) = (lacking.first()?, lacking.last()?);
     Some(format!(
         "checkpoints.log lacks {} of the {} rounds that were signed (from {first} to {last}): it was shortened or \
-         lost. If the gateway moved, bring the file along",
+         lost. If the gateway moved, bring the file along; if several gateways share the database, name the others' files \
+         with --log",
         lacking.len(),
         rounds.len(),
     ))
 }
 
-fn kept_rounds(log: &Path) -> Result<BTreeMap<u64, Round>, Failure> {
-    let rounds = read_log(log)?.filter_map(|(_, line)| match line {
-        Ok(Kept::Round(round)) => Some((round.round, round)),
-        // Checkpoints and lines that cannot be read are looked at elsewhere.
-        Ok(Kept::Checkpoint(_)) | Err(_) => None,
-    });
-    Ok(rounds.collect())
+fn kept_rounds(logs: &[PathBuf]) -> Result<BTreeMap<u64, Round>, Failure> {
+    let mut rounds = BTreeMap::new();
+    for log in logs {
+        rounds.extend(read_log(log)?.filter_map(|(_, line)| match line {
+            Ok(Kept::Round(round)) => Some((round.round, round)),
+            // Checkpoints and lines that cannot be read are looked at elsewhere.
+            Ok(Kept::Checkpoint(_)) | Err(_) => None,
+        }));
+    }
+    Ok(rounds)
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdstead_protocol::SessionId;
 use holdstead_store::{
@@ -53,6 +53,11 @@ pub(super) fn keys(places: &Places, named: &[String]) -> Result<Vec<PublicKey>, 
     named.iter().map(|name| one_key(name)).collect()
 }
 
+/// This machine's own, and what was named.
+pub(super) fn logs(places: &Places, named: Vec<PathBuf>) -> Vec<PathBuf> {
+    [places.checkpoints_file()].into_iter().chain(named).collect()
+}
+
 fn one_key(name: &str) -> Result<PublicKey, Failure> {
     if let Ok(key) = name.parse() {
         return Ok(key);
@@ -68,6 +73,7 @@ pub(super) async fn journal(
     places: &Places,
     journal: &dyn Journal,
     keys: &[PublicKey],
+    logs: &[PathBuf],
     session: Option<&str>,
 ) -> Result<(), Failure> {
     let mut chosen = Chosen::new(journal, session).await?;
@@ -88,23 +94,25 @@ pub(super) async fn journal(
         }
     }
     // What was signed is also kept where whoever changes the database does not reach.
-    for (number, line) in read_log(&places.checkpoints_file())? {
-        match line {
-            Ok(Kept::Round(_)) => {}
-            Ok(Kept::Checkpoint(kept)) if !chosen.includes(kept.session) => {}
-            Ok(Kept::Checkpoint(kept)) => {
-                verified.kept = verified.kept.map(|kept| kept + 1);
-                if let Some(fault) = against(journal, keys, &kept).await? {
-                    verified.find(kept.session, format!("{fault} (line {number} of checkpoints.log)"));
+    for log in logs {
+        for (number, line) in read_log(log)? {
+            match line {
+                Ok(Kept::Round(_)) => {}
+                Ok(Kept::Checkpoint(kept)) if !chosen.includes(kept.session) => {}
+                Ok(Kept::Checkpoint(kept)) => {
+                    verified.kept = verified.kept.map(|kept| kept + 1);
+                    if let Some(fault) = against(journal, keys, &kept).await? {
+                        verified.find(kept.session, format!("{fault} (line {number} of {})", log.display()));
+                    }
                 }
-            }
-            Err(error) => {
-                verified.findings.push(Finding { session: None, words: format!("{error} (line {number})") });
+                Err(error) => verified
+                    .findings
+                    .push(Finding { session: None, words: format!("{error} (line {number})") }),
             }
         }
     }
     if session.is_none() {
-        let (rounds, mut found) = audit_rounds::verify(journal, keys, &places.checkpoints_file()).await?;
+        let (rounds, mut found) = audit_rounds::verify(journal, keys, logs).await?;
         let unmarked = journal.audit_people().await?.into_iter();
         found.extend(
             unmarked.map(|who| format!("somebody without the key wrote or changed {who}: it lets nobody in")),

@@ -66,6 +66,13 @@ impl Auditor {
         verdict(self.call(&self.folder, &args).await?)
     }
 
+    /// Everything, with these options.
+    pub(crate) async fn verify_with(&self, named: &[(&str, PathBuf)]) -> Result<Verdict> {
+        let named: Vec<_> = named.iter().map(|(option, file)| (*option, file.to_string_lossy())).collect();
+        let options = named.iter().flat_map(|(option, file)| [*option, file]);
+        verdict(self.call(&self.folder, &["verify"].into_iter().chain(options).collect::<Vec<_>>()).await?)
+    }
+
     pub(crate) async fn verify_file(&self, text: &str) -> Result<Verdict> {
         let key = self.run(&["key"]).await?;
         let file = self.elsewhere.path().join("export.jsonl");

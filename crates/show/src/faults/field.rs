@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::hints::{HintsBy, NatsServer};
 use super::server::Server;
+use crate::audit::auditor::{Auditor, Verdict};
 use crate::cable::Cable;
 use crate::client::Client;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
@@ -182,14 +183,26 @@ impl Field {
         Err("the machines never connected".into())
     }
 
-    pub(super) async fn end(mut self) -> Result<()> {
+    /// Ends all of it, and looks at what is left as an auditor does: with every node's key, and what each one kept.
+    pub(super) async fn end(mut self) -> Result<Verdict> {
         for machine in &mut self.machines {
             machine.process.kill().await?;
         }
-        for node in self.nodes {
-            node.gateway.stop().await?;
+        let mut named = Vec::new();
+        for (place, node) in self.nodes.iter_mut().enumerate() {
+            node.gateway.stop_for_now().await?;
+            let folder = node.gateway.folder();
+            named.push(("--key", folder.join("audit.key")));
+            // It is looked at on the first one's machine.
+            if place > 0 {
+                named.push(("--log", folder.join("checkpoints.log")));
+            }
         }
-        self.server.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await
+        let first = self.nodes.first().ok_or("there are nodes")?;
+        let store = self.server.store(self.server.address, &self.schema);
+        let verdict = Auditor::new(first.gateway.folder(), &store)?.verify_with(&named).await?;
+        self.server.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await?;
+        Ok(verdict)
     }
 }
 

@@ -4,6 +4,7 @@ use holdstead_store::{AuditKey, Heads, Kept, RoundFault};
 
 use crate::audit::journal_of_seven;
 use crate::checkpoints::{Office, sign};
+use crate::commands::message;
 use crate::fixture::Fixture;
 
 async fn faults(fixture: &Fixture, office: &Office) -> Vec<RoundFault> {
@@ -86,6 +87,29 @@ pub(crate) async fn a_killed_notary_completes_its_file_by_one_round(fixture: &Fi
     std::fs::write(office.log(), cut(3)).expect("written");
     journal.checkpoint(Heads::All).await.expect("looked at");
     assert_eq!(logged(&office), [1], "no kill loses more than one: somebody else did");
+}
+
+#[tokio::test]
+async fn rounds_of_another_node_are_in_its_own_file() {
+    let fixture = Fixture::postgres().await;
+    let (journal, other) = (&**fixture.journal(), fixture.second().await);
+    let (here, there) = (Office::new(journal), Office::new(&*other));
+    for signer in [journal, &*other, &*other, journal] {
+        let (session, _) = journal_of_seven(&fixture).await;
+        signer.append(session, message("more")).await.expect("said");
+        signer.checkpoint(Heads::All).await.expect("signed");
+    }
+    assert_eq!((logged(&here), logged(&there)), (vec![1, 4], vec![2, 3]));
+    let whole = std::fs::read_to_string(here.log()).expect("the file");
+    let (cut, _) = whole.trim_end().rsplit_once('\n').expect("several lines");
+    std::fs::write(here.log(), format!("{cut}\n")).expect("written");
+    journal.checkpoint(Heads::All).await.expect("looked at");
+    other.checkpoint(Heads::All).await.expect("looked at");
+    assert_eq!((logged(&here), logged(&there)), (vec![1, 4], vec![2, 3]), "each completes its own");
+    let keys = [here.keys(), there.keys()].concat();
+    assert_eq!(journal.audit_rounds(&keys).await.expect("a report").faults, []);
+    other.close().await;
+    fixture.end().await;
 }
 
 pub(crate) async fn many_checkpoints_are_several_rounds(fixture: &Fixture) {
