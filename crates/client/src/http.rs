@@ -257,8 +257,12 @@ impl Transport for Http {
         self.get(&format!("/v1/sessions/{session}")).await
     }
 
-    async fn message(&self, session: SessionId, text: String) -> Result<MessageAccepted, TransportError> {
-        self.post(&format!("/v1/sessions/{session}/messages"), &SendMessage { text }).await
+    async fn message(
+        &self,
+        session: SessionId,
+        message: SendMessage,
+    ) -> Result<MessageAccepted, TransportError> {
+        self.post(&format!("/v1/sessions/{session}/messages"), &message).await
     }
 
     async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError> {

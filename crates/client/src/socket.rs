@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_protocol::api::{
     AskCall, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Receipt, Respond,
-    Session,
+    SendMessage, Session,
 };
 use holdstead_protocol::socket::{ClientFrame, InteractionOffer, ServerFrame};
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
@@ -182,8 +182,13 @@ impl Transport for Socket {
         self.call(|id| ClientFrame::Session { id, session }).await
     }
 
-    async fn message(&self, session: SessionId, text: String) -> Result<MessageAccepted, TransportError> {
-        self.call(|id| ClientFrame::Message { id, session, text }).await
+    async fn message(
+        &self,
+        session: SessionId,
+        message: SendMessage,
+    ) -> Result<MessageAccepted, TransportError> {
+        let SendMessage { text, message_id } = message;
+        self.call(|id| ClientFrame::Message { id, session, text, message_id }).await
     }
 
     async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::command::set_variables;
 use crate::policy::used_by;
 use crate::search::asked_text;
-use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord};
+use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord, SaidLast};
 use crate::title::title_of;
 use crate::{Archived, Ask, AskSpec, Head, RuleUse, Session, Snoozed, State, UnconfirmedResult, shape};
 
@@ -51,7 +51,10 @@ pub fn fold(state: &mut State, event: &Event) {
             if session.head.title.is_none() {
                 session.head.title = title_of(&message.text);
             }
-            session.head.pending.push(PendingTurn { turn_id: message.turn_id, seq })
+            session.head.pending.push(PendingTurn { turn_id: message.turn_id, seq });
+            let forgotten = (session.head.last_said.len() + 1).saturating_sub(SaidLast::MOST);
+            session.head.last_said.drain(..forgotten);
+            session.head.last_said.push(SaidLast { message_id: message.message_id, seq });
         }
         EventBody::InteractionRequest(request) => session.request(request, seq, at),
         EventBody::InteractionResponse(response) => session.response(response, seq, at),
@@ -134,6 +137,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         last_stop: None,
         stopped_by: None,
         pending: Vec::new(),
+        last_said: Vec::new(),
         grants: BTreeMap::new(),
         rule_uses: BTreeMap::new(),
         trusts: BTreeMap::new(),

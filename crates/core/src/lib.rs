@@ -67,6 +67,6 @@ pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
 pub use spec::AskSpec;
 pub use state::{
-    Action, Archived, Ask, Head, MayHaveRun, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, Session,
-    Snoozed, State, UnconfirmedResult,
+    Action, Archived, Ask, Head, MayHaveRun, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, SaidLast,
+    Session, Snoozed, State, UnconfirmedResult,
 };

@@ -1,6 +1,6 @@
 //! Why a command was not accepted. Every refusal has a name and words for the person who meets it.
 
-use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Winner};
+use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Seq, Winner};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Rejection {
@@ -113,6 +113,8 @@ pub enum Rejection {
     UnknownGrant,
     #[error("{waiting} messages wait for the agent already: send this one when it has taken some")]
     TooManyMessages { waiting: usize },
+    #[error("another message was sent with this id: send this one with an id of its own")]
+    AlreadySaid { seq: Seq },
     #[error("there is no such trust, or it was taken back")]
     UnknownTrust,
     #[error("a message needs words")]

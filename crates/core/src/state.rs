@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 16;
+pub const STATE_VERSION: u32 = 17;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +114,8 @@ pub struct Head {
     pub stopped_by: Option<String>,
     /// Messages that the agent has not been given yet, in order.
     pub pending: Vec<PendingTurn>,
+    /// The last messages of people: one that is sent again is not said twice.
+    pub last_said: Vec<SaidLast>,
     /// Approvals remembered in this journal.
     pub grants: BTreeMap<GrantId, Grant>,
     /// How often rules decided about calls of this session, by the key of the rule.
@@ -148,6 +150,18 @@ pub struct Head {
 pub struct Archived {
     pub at: Timestamp,
     pub by: String,
+}
+
+/// A person's message, by the id that whoever sent it may have chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidLast {
+    pub message_id: MessageId,
+    pub seq: Seq,
+}
+
+impl SaidLast {
+    /// How many are remembered: whoever was not told that it arrived sends it again soon.
+    pub const MOST: usize = 4;
 }
 
 /// A message that waits for its turn.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use holdstead_protocol::api::{
     AskCall, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Receipt, Respond,
-    Session,
+    SendMessage, Session,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Code, Event, InteractionId, Refusal, Seq, SessionId};
@@ -67,8 +67,12 @@ impl Transport for Direct {
         self.gateway.session(&self.person.owner, session).await.map_err(refused)
     }
 
-    async fn message(&self, session: SessionId, text: String) -> Result<MessageAccepted, TransportError> {
-        self.gateway.message(&self.person, session, text).await.map_err(refused)
+    async fn message(
+        &self,
+        session: SessionId,
+        message: SendMessage,
+    ) -> Result<MessageAccepted, TransportError> {
+        self.gateway.message(&self.person, session, message).await.map_err(refused)
     }
 
     async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError> {

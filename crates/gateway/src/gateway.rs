@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use holdstead_agents::Driver;
-use holdstead_core::{Cancel, Command, Manages, Quota, may_manage};
+use holdstead_core::{Cancel, Command, Manages, Quota, Rejection, may_manage};
 use holdstead_protocol::api::{
-    Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Session as SessionView,
+    Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, SendMessage,
+    Session as SessionView,
 };
 use holdstead_protocol::{
     Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
@@ -297,21 +298,38 @@ impl Gateway {
         &self,
         person: &Person,
         session: SessionId,
-        text: String,
+        message: SendMessage,
     ) -> Result<MessageAccepted, GatewayError> {
         let record = self.record(&person.owner, session).await?;
         // Without an agent it would wait for ever.
         self.driver(&record.opened.agent)?;
-        let message = UserMessage {
-            turn_id: TurnId::generate(),
-            message_id: MessageId::generate(),
-            text,
+        let message_id = message.message_id.unwrap_or_else(MessageId::generate);
+        let turn_id = TurnId::of(message_id);
+        let said = UserMessage {
+            turn_id,
+            message_id,
+            text: message.text.clone(),
             from: person.name.clone(),
             actor: person.actor,
         };
-        let (turn_id, message_id) = (message.turn_id, message.message_id);
-        let appended = self.append(session, Command::Message(message)).await?;
-        Ok(MessageAccepted { turn_id, message_id, seq: appended.head })
+        let seq = match self.append(session, Command::Message(said)).await {
+            Ok(appended) => appended.head,
+            Err(GatewayError::Rejected(Rejection::AlreadySaid { seq }))
+                if self.was_said(session, seq, &message.text).await? =>
+            {
+                seq
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(MessageAccepted { turn_id, message_id, seq })
+    }
+
+    /// Whether this event is a message with these words.
+    async fn was_said(&self, session: SessionId, seq: Seq, text: &str) -> Result<bool, GatewayError> {
+        let events = self.inner.journal.read(session, Seq(seq.0.saturating_sub(1)), 1).await?;
+        Ok(events
+            .iter()
+            .any(|event| matches!(&event.body, EventBody::UserMessage(said) if said.text == text)))
     }
 
     /// Sets variables that rules ask about, or removes some.

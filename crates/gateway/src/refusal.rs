@@ -131,7 +131,9 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::EmptyMessage
         | Rejection::SecretInTheClear
         | Rejection::SecretInName { .. } => Refusal::new(Code::Invalid, words),
-        Rejection::KeyReused | Rejection::AskChanged => Refusal::new(Code::KeyReused, words),
+        Rejection::KeyReused | Rejection::AskChanged | Rejection::AlreadySaid { .. } => {
+            Refusal::new(Code::KeyReused, words)
+        }
         Rejection::AlreadyOpen
         | Rejection::Ended
         | Rejection::Erased

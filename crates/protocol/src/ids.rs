@@ -182,6 +182,11 @@ impl TurnId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }
+
+    /// Of the turn that a message begins.
+    pub const fn of(message: MessageId) -> Self {
+        Self(message.0)
+    }
 }
 
 impl MessageId {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::api::{AskCall, OpenSession, Respond, Resume};
 use crate::transport::{InboxQuery, InteractionMode};
-use crate::{Event, InteractionId, Refusal, Seq, SessionId};
+use crate::{Event, InteractionId, MessageId, Refusal, Seq, SessionId};
 
 /// What a client says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -46,6 +46,8 @@ pub enum ClientFrame {
         id: u64,
         session: SessionId,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<MessageId>,
     },
     Interrupt {
         id: u64,

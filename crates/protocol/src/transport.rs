@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::api::{
     AskCall, Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, Receipt, Respond,
-    Session,
+    SendMessage, Session,
 };
 use crate::{Event, InteractionId, Refusal, Seq, SessionId};
 
@@ -58,7 +58,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
     async fn session(&self, session: SessionId) -> Result<Session, TransportError>;
 
     /// A person's message. It answers no ask.
-    async fn message(&self, session: SessionId, text: String) -> Result<MessageAccepted, TransportError>;
+    async fn message(
+        &self,
+        session: SessionId,
+        message: SendMessage,
+    ) -> Result<MessageAccepted, TransportError>;
 
     /// Stops the turn; its asks are cancelled everywhere.
     async fn interrupt(&self, session: SessionId) -> Result<Interrupted, TransportError>;

@@ -82,6 +82,7 @@ import {
 import { client } from "./generated/client.gen";
 import { askPasskey, makePasskey } from "./passkey";
 import { Problem } from "./problem";
+import { randomName } from "./random";
 import { authorization, token } from "./token";
 
 const PATIENCE_MS = 20_000;
@@ -133,6 +134,19 @@ function approval(interactionId: string, { promptId, idempotencyKey: _, ...respo
   return { purpose: "approve", interactionId, promptId, response: response as ResponseDraft };
 }
 
+/** The last message, while it is not known whether it arrived. */
+let unsure: { id: string; text: string; messageId: string } | null = null;
+
+/** The same words to the same session, after a failure, are the same message: it is said once. */
+async function say(id: string, text: string): Promise<MessageAccepted> {
+  const again = unsure?.id === id && unsure.text === text;
+  const messageId = again && unsure ? unsure.messageId : `msg_${randomName()}`;
+  unsure = { id, text, messageId };
+  const accepted = await take<MessageAccepted>(sendMessage({ path: { id }, body: { text, messageId } }));
+  unsure = null;
+  return accepted;
+}
+
 export const gateway = {
   me: () => take<WhoAmI>(me()),
   login: (code: string) => take<LoggedIn>(login({ body: { code } })),
@@ -144,7 +158,7 @@ export const gateway = {
   session: (id: string) => take<Session>(showSession({ path: { id } })),
   openSession: (body: OpenSession) =>
     withPasskey({ purpose: "open_session", session: body }, () => take<Session>(openSession({ body }))),
-  say: (id: string, text: string) => take<MessageAccepted>(sendMessage({ path: { id }, body: { text } })),
+  say,
   interrupt: (id: string) => take<Interrupted>(interruptSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
   archive: (id: string) => take<void>(archiveSession({ path: { id }, body: EMPTY, headers: JSON_BODY })),
   unarchive: (id: string) => take<void>(unarchiveSession({ path: { id } })),

@@ -10,6 +10,9 @@ const MOST_WAITING: usize = 1_000;
 
 pub(crate) fn decide(head: &Head, message: &UserMessage) -> Result<Vec<EventBody>, Rejection> {
     still_open(head)?;
+    if let Some(said) = head.last_said.iter().find(|said| said.message_id == message.message_id) {
+        return Err(Rejection::AlreadySaid { seq: said.seq });
+    }
     if message.text.trim().is_empty() {
         return Err(Rejection::EmptyMessage);
     }

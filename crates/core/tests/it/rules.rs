@@ -378,7 +378,23 @@ fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
 fn messages_that_wait_are_bounded() {
     let mut world = World::running();
     for n in 0..1_000 {
-        world.ok(message(u8::try_from(n % 250).unwrap()));
+        world.ok(message(u8::try_from(10 + n % 200).unwrap()));
     }
     assert_eq!(world.rejected(message(251)), Rejection::TooManyMessages { waiting: 1_000 });
+}
+
+#[test]
+fn a_message_that_is_sent_again_is_not_said_twice() {
+    let mut world = World::running();
+    world.ok(message(11));
+    let said = world.session().head.last_said.last().map(|said| said.seq);
+    let again = Rejection::AlreadySaid { seq: said.expect("it was said") };
+    assert_eq!(world.rejected(message(11)), again);
+    for n in 12..=14 {
+        world.ok(message(n));
+        assert_eq!(world.rejected(message(11)), again);
+    }
+    // What a head remembers is bounded.
+    world.ok(message(15));
+    assert_eq!(world.session().head.last_said.len(), 4);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_core::Rejection;
 use holdstead_gateway::{CallerAsk, Direct, Gateway, GatewayError, Person};
-use holdstead_protocol::api::{AskCall, AskCallBody, Respond};
+use holdstead_protocol::api::{AskCall, AskCallBody, Respond, SendMessage};
 use holdstead_protocol::transport::{InteractionMode, Transport as _};
 use holdstead_protocol::{
     Answer, AskState, Closing, Delivery, Question, Response, ResponseDraft, Settlement, Surface,
@@ -149,7 +149,7 @@ async fn the_same_key_gets_the_same_receipt_and_never_another_answer() {
 async fn a_program_has_no_agent_to_talk_to() {
     let world = World::new().await;
     let asked = ask(&world.gateway, approval("k", json!({}))).await.unwrap();
-    let refused = world.gateway.message(&ada(), asked.session_id, "hello".to_owned()).await;
+    let refused = world.gateway.message(&ada(), asked.session_id, SendMessage::new("hello")).await;
     assert!(matches!(refused, Err(GatewayError::NoAgent { .. })), "{refused:?}");
 }
 

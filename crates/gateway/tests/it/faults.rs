@@ -15,10 +15,10 @@ use holdstead_gateway::{
     Dialled, Gateway, GatewayConfig, GatewayError, Interaction, InteractionError, Runner, Tool, ToolCall,
     ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody,
 };
-use holdstead_protocol::api::Respond;
+use holdstead_protocol::api::{Respond, SendMessage};
 use holdstead_protocol::{
-    AskState, Delivery, Event, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, RunnerId, Seq,
-    SessionId, StopReason, ToolCallId,
+    AskState, Delivery, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, RunnerId, Seq, SessionId,
+    StopReason, ToolCallId,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
@@ -191,20 +191,11 @@ impl Play {
     }
 
     async fn say(&self, text: &str) {
-        // A message has no key: who repeats it without looking says it twice.
-        let before = self.times_said(text).await;
-        let said =
-            async || match self.gateway.read().await.message(&ada(), self.session, text.to_owned()).await {
-                Err(_) if self.times_said(text).await > before => Ok(()),
-                other => other.map(drop),
-            };
-        persist(said).await;
-    }
-
-    async fn times_said(&self, text: &str) -> usize {
-        let events = self.sound.read(self.session, Seq(0), 100_000).await.unwrap();
-        let is_it = |event: &&Event| matches!(&event.body, EventBody::UserMessage(said) if said.text == text);
-        events.iter().filter(is_it).count()
+        let message = SendMessage::new(text);
+        persist(async || {
+            self.gateway.read().await.message(&ada(), self.session, message.clone()).await.map(drop)
+        })
+        .await;
     }
 
     async fn life(&mut self) -> Actor {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use holdstead_gateway::{InboxFrame, Person};
 use holdstead_protocol::api::NewRule;
+use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{AskState, InteractionId, Seq, SessionId, Settlement, Surface};
 use uuid::Uuid;
 
@@ -103,12 +104,12 @@ async fn what_was_told_while_a_node_could_not_listen_is_found(by: By) {
     for round in 1..=3 {
         deployment.break_connections_of("second").await;
         let asked = ask(&first, &ada(), round).await.request;
-        first.message(&ada(), session, "say hello".to_owned()).await.unwrap();
+        first.message(&ada(), session, SendMessage::new("say hello")).await.unwrap();
         talk.completed().await;
         until(&mut inbox, asked.interaction_id, &AskState::Open).await;
         // The one that has the agent hears of a message, too.
         deployment.break_connections_of("first").await;
-        second.message(&ada(), session, "say hello".to_owned()).await.unwrap();
+        second.message(&ada(), session, SendMessage::new("say hello")).await.unwrap();
         talk.completed().await;
     }
     deployment.end([first, second]).await;

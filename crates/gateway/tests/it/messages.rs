@@ -1,9 +1,12 @@
 //! Messages wait for their turn and answer no ask.
 
+use holdstead_core::Rejection;
+use holdstead_gateway::GatewayError;
+use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{AgentState, AskState, EventBody};
 use serde_json::json;
 
-use crate::world::{Talk, World, answer, owner};
+use crate::world::{Talk, World, ada, answer, owner};
 
 async fn three_messages_wait(talk: &mut Talk, ask: &holdstead_protocol::InteractionRequest) {
     for text in ["say first", "say second", "say third"] {
@@ -56,4 +59,28 @@ async fn messages_wait_while_the_agent_works() {
         _ => None,
     });
     assert_eq!(said.collect::<String>(), "01234");
+}
+
+#[tokio::test]
+async fn a_message_sent_again_for_want_of_a_reply_is_said_once() {
+    let world = World::new().await;
+    let mut talk = world.talk().await;
+    let message = SendMessage::new("say hello");
+    let send =
+        async |message: &SendMessage| talk.gateway.message(&ada(), talk.session, message.clone()).await;
+    let first = send(&message).await.unwrap();
+    let again = send(&message).await.unwrap();
+    assert_eq!((first.turn_id, first.message_id), (again.turn_id, again.message_id));
+    let other = SendMessage { text: "say goodbye".to_owned(), ..message };
+    let refused = send(&other).await;
+    assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::AlreadySaid { .. }))), "{refused:?}");
+    talk.say("say the end").await;
+    for _ in 0..2 {
+        talk.completed().await;
+    }
+    let said = talk.seen.iter().filter_map(|event| match &event.body {
+        EventBody::TextDelta(delta) => Some(delta.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(said.collect::<Vec<_>>(), ["hello", "the end"]);
 }

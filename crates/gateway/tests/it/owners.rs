@@ -1,7 +1,7 @@
 //! What belongs to one owner does not exist for another.
 
 use holdstead_gateway::{CallerAsk, GatewayError, Person};
-use holdstead_protocol::api::Respond;
+use holdstead_protocol::api::{Respond, SendMessage};
 use holdstead_protocol::{Seq, SessionId, Surface};
 use holdstead_store::{AskFilter, AskQuery, SessionQuery, SessionsOnly};
 
@@ -25,7 +25,7 @@ async fn two_owners_never_see_each_others_sessions_or_asks() {
     let ask = talk.ask().await;
     let (gateway, session, id, his) = (&world.gateway, talk.session, ask.interaction_id, owner("bob"));
     does_not_exist!(NoSession, gateway.session(&his, session).await);
-    does_not_exist!(NoSession, gateway.message(&bob(), session, "hi".to_owned()).await);
+    does_not_exist!(NoSession, gateway.message(&bob(), session, SendMessage::new("hi")).await);
     does_not_exist!(NoSession, gateway.interrupt(&bob(), session).await);
     does_not_exist!(NoSession, gateway.end(&bob(), session).await);
     does_not_exist!(NoSession, gateway.read(&his, session, Seq(0), 10).await);
@@ -65,5 +65,5 @@ async fn the_owners_own_journal_is_no_session() {
     let open = holdstead_core::Command::Open(Box::new(serde_json::from_value(grant).unwrap()));
     world.gateway.journal().append(session, open).await.unwrap();
     does_not_exist!(NoSession, world.gateway.end(&ada(), session).await);
-    does_not_exist!(NoSession, world.gateway.message(&ada(), session, "hi".to_owned()).await);
+    does_not_exist!(NoSession, world.gateway.message(&ada(), session, SendMessage::new("hi")).await);
 }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError, TurnEnds};
 use holdstead_core::{Command, Output};
 use holdstead_gateway::{Gateway, GatewayConfig};
+use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{
     AgentState, Capabilities, MessageId, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
 };
@@ -105,7 +106,7 @@ async fn agents_are_started_a_few_at_a_time_and_whoever_acts_does_not_wait_for_t
     let mut gateway = Slow::on(&journal).await;
     assert_eq!(gateway.starting().await, 16);
     // Somebody speaks in the last one, which was far from its turn.
-    gateway.gateway.message(&ada(), last, "hurry".to_owned()).await.unwrap();
+    gateway.gateway.message(&ada(), last, SendMessage::new("hurry")).await.unwrap();
     assert_eq!(gateway.starting().await, 17);
     // One after the other, all are taken up.
     gateway.go_on.add_permits(150);

@@ -2,6 +2,7 @@
 
 use holdstead_core::Rejection;
 use holdstead_gateway::GatewayError;
+use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{AgentState, AskState, Closing, EventBody, StopReason};
 use serde_json::json;
 
@@ -95,7 +96,7 @@ async fn the_end_of_a_session_takes_its_process_and_its_asks() {
     assert_eq!(talk.agent_state().await, AgentState::Ended);
     let closed = talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
     assert_eq!(closed.state, AskState::Closed { closing: Closing::Cancelled });
-    let refused = talk.gateway.message(&ada(), talk.session, "say no".to_owned()).await;
+    let refused = talk.gateway.message(&ada(), talk.session, SendMessage::new("say no")).await;
     assert!(matches!(refused, Err(GatewayError::Rejected(Rejection::Ended))), "{refused:?}");
 }
 

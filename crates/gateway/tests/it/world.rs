@@ -11,7 +11,7 @@ use holdstead_gateway::{
     EventStream, Gateway, GatewayConfig, GatewayError, HintsBy, Masks, Person, PolicyConfig, Quota,
     SecretsKey, Tool,
 };
-use holdstead_protocol::api::{OpenSession, Receipt, Respond};
+use holdstead_protocol::api::{OpenSession, Receipt, Respond, SendMessage};
 use holdstead_protocol::{
     AgentState, AskChange, Delivery, Done, Event, EventBody, Hold, InteractionClosed, InteractionId,
     InteractionRequest, OwnerId, PermissionMode, PromptId, ResponseDraft, Seq, SessionId, SessionStatus,
@@ -167,7 +167,7 @@ impl Talk {
     }
 
     pub(crate) async fn say(&self, text: &str) {
-        self.gateway.message(&ada(), self.session, text.to_owned()).await.unwrap();
+        self.gateway.message(&ada(), self.session, SendMessage::new(text)).await.unwrap();
     }
 
     pub(crate) async fn next(&mut self) -> Event {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use holdstead_client::Http;
 use holdstead_protocol::SessionId;
-use holdstead_protocol::api::OpenSession;
+use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
 use serde_json::json;
 use tempfile::TempDir;
@@ -62,7 +62,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
 async fn begin(client: &Http) -> Result<SessionId, Failure> {
     let open = OpenSession { title: Some("shop-api".to_owned()), ..OpenSession::new("scripted") };
     let session = client.open_session(open).await?.session_id;
-    client.message(session, "/demo".to_owned()).await?;
+    client.message(session, SendMessage::new("/demo")).await?;
     Ok(session)
 }
 

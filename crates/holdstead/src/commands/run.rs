@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use holdstead_agents::find_program;
 use holdstead_client::Http;
 use holdstead_protocol::SessionId;
-use holdstead_protocol::api::OpenSession;
+use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
 use serde_json::json;
 
@@ -110,7 +110,7 @@ async fn begin(client: &Http, flags: &RunFlags, runner: Option<String>) -> Resul
     };
     let session = client.open_session(open).await?.session_id;
     if let Some(prompt) = &flags.prompt {
-        client.message(session, prompt.clone()).await?;
+        client.message(session, SendMessage::new(prompt.clone())).await?;
     }
     Ok(session)
 }

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use holdstead_client::Http;
-use holdstead_protocol::api::Interaction;
+use holdstead_protocol::api::{Interaction, SendMessage};
 use holdstead_protocol::transport::{EventFeed, InboxQuery, Transport as _, TransportError};
 use holdstead_protocol::{AskState, Code, Event, InteractionId, ResponseDraft, Seq, SessionId};
 
@@ -81,6 +81,8 @@ pub(crate) struct Talk {
     dialogue: Option<Dialogue>,
     answer: Line,
     message: Line,
+    /// The last message, if it is not known whether it arrived.
+    unsure: Option<SendMessage>,
     rest: Rest,
     /// Not on the screen yet.
     added: Vec<Row>,
@@ -114,6 +116,7 @@ impl Talk {
             dialogue: None,
             answer: Line::default(),
             message: Line::default(),
+            unsure: None,
             rest: Rest::new(Instant::now()),
             added: Vec::new(),
         };
@@ -253,12 +256,16 @@ impl Talk {
 
     async fn send_message(&mut self) {
         let text = self.message.take();
-        match self.client.message(self.session, text.clone()).await {
+        // The same words again are the same message: it may have arrived.
+        let unsure = self.unsure.take().filter(|message| message.text == text);
+        let message = unsure.unwrap_or_else(|| SendMessage::new(text));
+        match self.client.message(self.session, message.clone()).await {
             Ok(_) => self.rest.begin(Instant::now()),
             Err(error) => {
                 let failure = Failure::from(error);
                 self.added.push(Row::new(Ink::Danger, "✕ ").and(Ink::Plain, &failure.to_string()));
-                self.message = Line::with(&text);
+                self.message = Line::with(&message.text);
+                self.unsure = Some(message);
             }
         }
     }

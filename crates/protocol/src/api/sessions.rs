@@ -182,6 +182,17 @@ pub struct SessionPage {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SendMessage {
     pub text: String,
+    /// Chosen by whoever sends it. Sent again with the same id, for want of a reply, it is said once; the last four messages of a
+    /// session are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+}
+
+impl SendMessage {
+    /// May be sent as often as it takes.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), message_id: Some(MessageId::generate()) }
+    }
 }
 
 /// Set variables of a session. Others stay as they are.

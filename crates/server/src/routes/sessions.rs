@@ -145,7 +145,7 @@ pub(super) async fn message(
     body: Result<Sent<SendMessage>, ApiError>,
 ) -> Result<(StatusCode, Json<MessageAccepted>), ApiError> {
     let (Path(id), Sent(message)) = (id?, body?);
-    let accepted = app.gateway.message(operator.now()?, id, message.text).await?;
+    let accepted = app.gateway.message(operator.now()?, id, message).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 

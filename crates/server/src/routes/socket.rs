@@ -15,7 +15,7 @@ use axum::response::Response;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_gateway::{Answering, Direct, Lease, Told, cursor};
-use holdstead_protocol::api::Respond;
+use holdstead_protocol::api::{Respond, SendMessage};
 use holdstead_protocol::socket::{ClientFrame, ServerFrame};
 use holdstead_protocol::transport::{InteractionMode, Transport as _, TransportError};
 use holdstead_protocol::{Code, Event, OwnerId, Problem, Refusal, ResponseDraft, Seq, SessionId};
@@ -192,8 +192,9 @@ impl Connection {
             ClientFrame::Session { id, session } => {
                 (id, async { value(&direct.session(session).await?) }.await)
             }
-            ClientFrame::Message { id, session, text } => {
-                (id, allowed(rights.operate, async { value(&direct.message(session, text).await?) }).await)
+            ClientFrame::Message { id, session, text, message_id } => {
+                let message = SendMessage { text, message_id };
+                (id, allowed(rights.operate, async { value(&direct.message(session, message).await?) }).await)
             }
             ClientFrame::Interrupt { id, session } => {
                 (id, allowed(rights.operate, async { value(&direct.interrupt(session).await?) }).await)
@@ -217,7 +218,8 @@ impl Connection {
         let direct = &self.direct;
         match said {
             Said::Message { session, text } => {
-                allowed(self.rights.operate, async { value(&direct.message(session, text).await?) }).await
+                let message = SendMessage { text, message_id: None };
+                allowed(self.rights.operate, async { value(&direct.message(session, message).await?) }).await
             }
             Said::Answers { session, tool_call_id, answers } => {
                 allowed(self.rights.answer, async {

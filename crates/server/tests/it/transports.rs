@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::running::{PATIENCE, Running};
 use holdstead_client::{Http, Socket};
 use holdstead_gateway::{Direct, Person};
-use holdstead_protocol::api::{Interaction, OpenSession, Respond, Role};
+use holdstead_protocol::api::{Interaction, OpenSession, Respond, Role, SendMessage};
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{
     AskState, Code, Event, EventBody, OwnerId, Refusal, ResponseDraft, Seq, SessionId, Settlement, Surface,
@@ -42,7 +42,7 @@ impl Kind {
 async fn begin(client: &dyn Transport, script: &str) -> SessionId {
     let open = OpenSession::new("scripted");
     let session = client.open_session(open).await.expect("it opens").session_id;
-    client.message(session, script.to_owned()).await.expect("it is taken");
+    client.message(session, SendMessage::new(script)).await.expect("it is taken");
     session
 }
 
@@ -190,7 +190,7 @@ async fn what_does_not_exist_is_not_found(kind: Kind) {
     let nowhere = SessionId::generate(&OwnerId::new("local").expect("a name"));
     let errors = [
         ana.session(nowhere).await.expect_err("no session"),
-        ana.message(nowhere, "hello".to_owned()).await.expect_err("no session"),
+        ana.message(nowhere, SendMessage::new("hello")).await.expect_err("no session"),
         ana.subscribe(nowhere, Seq::START).await.expect_err("no session"),
     ];
     for error in errors {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_protocol::api::{OpenSession, Respond};
+use holdstead_protocol::api::{OpenSession, Respond, SendMessage};
 use holdstead_protocol::transport::{Transport as _, TransportError};
 use holdstead_protocol::{
     Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, Seq, SessionId,
@@ -142,36 +142,22 @@ impl Player {
         Err(format!("the script of {tag} died {ATTEMPTS} times").into())
     }
 
-    /// Sends a message once, also if the gateway dies before it can say that it has it.
+    /// Says it once, however often it takes.
     async fn send(&self, text: &str) -> Result<TurnId> {
+        let message = SendMessage::new(text);
         for _ in 0..TRIES {
             self.arena.up().await.ok_or("the gateway stays down")?;
-            match call(self.arena.people[0].client.message(self.session, text.to_owned())).await {
+            match call(self.arena.people[0].client.message(self.session, message.clone())).await {
                 Ok(accepted) => return Ok(accepted.turn_id),
                 Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
                     return Err(TransportError::Refused(refusal).into());
                 }
-                Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => {}
-            }
-            if let Some(turn) = self.find(text).await? {
-                return Ok(turn);
+                Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => {
+                    sleep(self.arena.pace.pause).await;
+                }
             }
         }
         Err("a message could not be sent".into())
-    }
-
-    /// The turn of a message that may have arrived: each has other words.
-    async fn find(&self, text: &str) -> Result<Option<TurnId>> {
-        for _ in 0..TRIES {
-            sleep(self.arena.pace.pause).await;
-            self.arena.up().await.ok_or("the gateway stays down")?;
-            let Ok(events) = self.arena.reader.pages(&self.session.to_string()).await else { continue };
-            return Ok(events.iter().find_map(|event| {
-                let EventBody::UserMessage(message) = &event.body else { return None };
-                (message.text == text).then_some(message.turn_id)
-            }));
-        }
-        Err("the journal could not be read".into())
     }
 
     /// Answers what is asked until the turn is over.

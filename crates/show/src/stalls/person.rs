@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdstead_gateway::{Gateway, GatewayError, Person};
-use holdstead_protocol::api::{Interaction, OpenSession, Respond};
+use holdstead_protocol::api::{Interaction, OpenSession, Respond, SendMessage};
 use holdstead_protocol::{
     AskBody, AskState, Closing, Delivery, Event, EventBody, InteractionId, OwnerId, ResponseDraft, Seq,
     SessionId, Surface,
@@ -155,16 +155,12 @@ impl Scene {
 
     /// Says it once, also if the reply that it was taken is lost.
     async fn say(&self, session: SessionId, text: &str) -> Result<()> {
+        let message = SendMessage::new(text);
         loop {
-            match self.gateway.message(&ada()?, session, text.to_owned()).await {
+            match self.gateway.message(&ada()?, session, message.clone()).await {
                 Ok(_) => return Ok(()),
                 Err(error) if passes(&error) => sleep(LOOK).await,
                 Err(error) => return Err(error.into()),
-            }
-            let said =
-                |event: &Event| matches!(&event.body, EventBody::UserMessage(said) if said.text == text);
-            if self.sound.read(session, Seq(0), 100_000).await?.iter().any(said) {
-                return Ok(());
             }
         }
     }

@@ -324,6 +324,7 @@ export type ClientFrame = {
     type: 'session';
 } | {
     id: number;
+    messageId?: MessageId | null;
     session: SessionId;
     text: string;
     type: 'message';
@@ -1826,6 +1827,7 @@ export type SearchPage = {
 };
 
 export type SendMessage = {
+    messageId?: MessageId | null;
     text: string;
 };
 
