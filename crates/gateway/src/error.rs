@@ -1,6 +1,7 @@
 //! What can go wrong between a caller and the journal.
 
 use holdstead_core::{BadName, BadPasskey, Rejection};
+use holdstead_protocol::{AgentSeq, Incarnation};
 use holdstead_runner::Unable;
 use holdstead_store::{AppendError, StoreError};
 
@@ -56,6 +57,13 @@ pub enum GatewayError {
         "this node could not say in time that it is there, and another may have taken its place: ask another one"
     )]
     Silent,
+    /// A runner was told that the journal has more of a life than it has now.
+    #[error(
+        "the journal lacks what this agent said (it has up to number {heard}, and once had {taken}): the database went \
+         back. The agent is not listened to and told nothing. Point the gateways to the database that has it; or \
+         restart the runner on its machine, which ends this agent, to go on without"
+    )]
+    JournalLacks { incarnation: Incarnation, taken: AgentSeq, heard: AgentSeq },
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
     #[error("{}", what.words())]
@@ -111,6 +119,7 @@ impl GatewayError {
                 | StoreError::NoKey,
             )
             | Self::NoSession
+            | Self::JournalLacks { .. }
             | Self::NoAsk
             | Self::NoAgent { .. }
             | Self::NoRunner

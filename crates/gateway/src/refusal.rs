@@ -38,7 +38,9 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::RunnerElsewhere { .. }
             | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
             GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
-            GatewayError::FilesChanged { .. } => Self::new(Code::Conflict, words),
+            GatewayError::FilesChanged { .. } | GatewayError::JournalLacks { .. } => {
+                Self::new(Code::Conflict, words)
+            }
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
             GatewayError::Runner(Unable::StillAlive { .. }) | GatewayError::SecretGone => {

@@ -47,6 +47,9 @@ enum Source {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Kept {
     last: AgentSeq,
+    /// The journal had all up to here. Runners that are older do not say it.
+    #[serde(default)]
+    taken: AgentSeq,
     /// With this it ended its last turn: whatever it waited for before is over.
     turn_done: AgentSeq,
     ended: bool,
@@ -68,6 +71,7 @@ impl SaidByAgent {
     pub fn new(events: mpsc::Receiver<AgentEvent>, turn: Option<TurnId>) -> Self {
         let kept = Kept {
             last: AgentSeq::START,
+            taken: AgentSeq::START,
             turn_done: AgentSeq::START,
             ended: false,
             untaken: BTreeMap::new(),
@@ -147,8 +151,14 @@ impl SaidByAgent {
     pub fn taken(&self, upto: AgentSeq) {
         let mut kept = self.kept();
         kept.untaken = kept.untaken.split_off(&upto.next());
+        kept.taken = kept.taken.max(upto);
         drop(kept);
         self.room.notify_one();
+    }
+
+    /// The highest number up to which the journal had all of it.
+    pub fn taken_upto(&self) -> AgentSeq {
+        self.kept().taken
     }
 
     /// Nothing came of it that the journal would have: whoever comes next need not hear it.

@@ -60,6 +60,8 @@ pub(crate) struct SessionTask {
     /// the agent's is lost or overtaken.
     unfinished: Option<Heard>,
     trouble: Trouble,
+    /// The life of which the journal lacks something, since that was told.
+    lacking: Option<Incarnation>,
     fruitless_starts: u32,
 }
 
@@ -84,6 +86,7 @@ impl SessionTask {
             holds: Holds::default(),
             unfinished: None,
             trouble: Trouble::default(),
+            lacking: None,
             fruitless_starts: 0,
         };
         (task, handle)
@@ -110,6 +113,7 @@ impl SessionTask {
             }
             self.handle.is_taken_up();
             if self.process.is_none()
+                && self.lacking.is_none()
                 && self.words.is_empty()
                 && self.gateway.retire(self.session, &self.handle)
             {

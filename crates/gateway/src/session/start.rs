@@ -47,10 +47,14 @@ impl SessionTask {
             if self.process.is_some() {
                 self.is_refused(&Rejection::StaleIncarnation);
             }
+            self.lacking = None;
             return Ok(record);
         };
-        if record.state.alive != Some(running.incarnation) {
-            // It may have been started since we looked: nothing runs that the journal does not know.
+        let incarnation = running.incarnation;
+        let taken = running.said().taken_upto();
+        let is_ours = self.process.as_ref().is_some_and(|process| process.incarnation == incarnation);
+        if record.state.alive != Some(incarnation) || (!is_ours && taken > record.state.heard) {
+            // It may have been started since we looked, or said more: nothing runs that the journal does not know.
             let Some(now) = self.gateway.inner.journal.session(self.session).await? else {
                 return Ok(record);
             };
@@ -68,6 +72,9 @@ impl SessionTask {
                 return Ok(record);
             }
             self.is_refused(&Rejection::OutOfStep { heard: record.state.heard });
+        }
+        if taken > record.state.heard {
+            return Err(GatewayError::JournalLacks { incarnation, taken, heard: record.state.heard });
         }
         if record.state.pid.is_none() {
             let (left_out, boxed) = (running.left_out.clone(), running.boxed.clone());

@@ -66,6 +66,12 @@ impl SessionTask {
             self.trouble.rest();
             return true;
         }
+        if let GatewayError::JournalLacks { incarnation, .. } = error
+            && self.lacking.replace(*incarnation) == Some(*incarnation)
+        {
+            // Our own words about it wake us.
+            return false;
+        }
         if !error.may_pass() {
             tracing::warn!(session = %self.session, %error, "a session could not go on");
             self.say_error(error.to_string());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use holdstead_core::handle_of;
 use holdstead_gateway::{Dialled, Ended, Gateway, GatewayError, Person, Runner, Wire};
 use holdstead_protocol::api::{OpenSession, Role};
-use holdstead_protocol::{AgentState, Delivery, PersonId, Seq};
+use holdstead_protocol::{AgentState, Delivery, EventBody, PersonId, Seq};
 use holdstead_store::{PasskeyRule, PersonRecord};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -121,6 +121,51 @@ async fn a_session_is_opened_on_any_node_for_a_machine_of_any_other() {
     talk.completed().await;
     let (journal, _) = first.read(&owner("ada"), session, Seq(0), 1_000).await.unwrap();
     assert_eq!(talk.seen, journal[..talk.seen.len()], "no gap and no double");
+    connection.cut().await;
+    schema.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn an_agent_of_whose_words_the_journal_lacks_some_is_not_listened_to() {
+    let schema = Deployment::new(By::Notify).await;
+    let (first, machine) = (schema.node("first").await, Laptop::new());
+    let connection = machine.dial(&first);
+    known(&first).await;
+    let mut talk = Talk::open(&first, machine.opening()).await;
+    talk.say("approve Bash {\"command\": \"ls\"}\nsay done").await;
+    let request = talk.ask().await;
+    let tables = ["sessions", "events", "asks", "search"];
+    let keep = tables.map(|table| format!("CREATE TABLE kept_{table} AS TABLE {table};"));
+    schema.run(keep.concat()).await;
+    respond(&first, &request, approve()).await.unwrap();
+    talk.completed().await;
+    connection.cut().await;
+    first.stop().await;
+    first.journal().close().await;
+
+    // All gateways are restarted on an earlier copy, and the machine is as it was.
+    let go_back = tables.map(|table| format!("DELETE FROM {table}; INSERT INTO {table} TABLE kept_{table};"));
+    schema.run(go_back.concat()).await;
+    let second = schema.node("second").await;
+    let connection = machine.dial(&second);
+    let mut talk = Talk::watch(&second, talk.session, Seq(0)).await;
+    let lacks = |body: &EventBody| {
+        let EventBody::Error(error) = body else { return None };
+        error.message.contains("the journal lacks what this agent said").then_some(())
+    };
+    talk.until(lacks).await;
+    let told = talk.seen.len();
+    // Nothing that it says is taken, and nothing is handed to it: it may have been told before.
+    respond(&second, &request, approve()).await.unwrap();
+    talk.say("say more").await;
+    let message = |body: &EventBody| matches!(body, EventBody::UserMessage(_)).then_some(());
+    talk.until(message).await;
+    let (journal, _) = second.read(&owner("ada"), talk.session, Seq(0), 1_000).await.unwrap();
+    for event in &journal[told..] {
+        assert_eq!(event.heard, None, "it was listened to: {event:?}");
+    }
+    let ask = second.interaction(&owner("ada"), request.interaction_id).await.unwrap();
+    assert!(!matches!(ask.delivery, Some(Delivery::Delivered { .. } | Delivery::Acknowledged)), "{ask:?}");
     connection.cut().await;
     schema.end([first, second]).await;
 }
