@@ -93,7 +93,13 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
 fn print_config(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     Config::load(common, &places)?;
-    let table = config::merged(&places)?;
+    let mut table = config::merged(&places)?;
+    // A terminal's lines are copied into chats and reports.
+    for name in ["store", "hints"] {
+        if let Some(toml::Value::String(url)) = table.get_mut(name) {
+            *url = holdstead_store::without_secret(url);
+        }
+    }
     if common.json {
         return print_json(&table);
     }

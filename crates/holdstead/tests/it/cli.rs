@@ -359,6 +359,20 @@ fn settings_come_from_file_and_environment_and_a_typo_is_named() {
 }
 
 #[test]
+fn settings_are_printed_without_passwords() {
+    let dir = TempDir::new().expect("a folder");
+    let settings =
+        "store = \"postgres://ana:s3cret@db.example/holdstead\"\nhints = \"tls://ana:s3cret@nats.example\"\n";
+    std::fs::write(dir.path().join("config.toml"), settings).expect("written");
+    for args in [&["config"][..], &["config", "--json"]] {
+        let output = holdstead(dir.path()).args(args).output().expect("it runs");
+        let printed = text(&output.stdout);
+        assert!(printed.contains("db.example") && printed.contains("nats.example"), "{printed}");
+        assert!(!printed.contains("s3cret"), "{printed}");
+    }
+}
+
+#[test]
 fn it_does_not_start_while_somebody_else_is_localhost() {
     // Without IPv6 nobody can be.
     let Ok(somebody) = std::net::TcpListener::bind("[::1]:0") else { return };
