@@ -6,8 +6,8 @@ use holdstead_protocol::api::{
     RespondMany,
 };
 use holdstead_protocol::{
-    Event, EventBody, InteractionId, LateAnswer, MessageId, Origin, Refusal, ResponseDraft, Scope, Seq,
-    SessionId, Timestamp, TurnId,
+    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Origin, Refusal, ResponseDraft, Scope,
+    Seq, SessionId, Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
@@ -55,7 +55,7 @@ impl Gateway {
         } else {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
-        let receipt = receipt(session, id, &key, &appended).ok_or(GatewayError::NoAsk)?;
+        let receipt = receipt(session, id, &key, &appended)?;
         if let Some((scope, lines)) = reach.filter(|_| !receipt.late) {
             self.remember(person, &ask, scope, &lines, receipt.at).await?;
         }
@@ -185,11 +185,23 @@ impl Gateway {
 }
 
 /// What was recorded under this key: now, or when it was sent the first time.
-fn receipt(session: SessionId, id: InteractionId, key: &str, appended: &Appended) -> Option<Receipt> {
-    let ask = appended.session.asks.get(&id)?;
-    let record = ask.response_with_key(key)?;
+fn receipt(
+    session: SessionId,
+    id: InteractionId,
+    key: &str,
+    appended: &Appended,
+) -> Result<Receipt, GatewayError> {
+    let ask = appended.session.asks.get(&id).ok_or(GatewayError::NoAsk)?;
+    let Some(record) = ask.response_with_key(key) else {
+        return Err(match ask.state {
+            AskState::Closed { closing } => Rejection::Dead { closing }.into(),
+            AskState::Open | AskState::Submitted { .. } | AskState::Settled { .. } | AskState::Queued => {
+                GatewayError::NoAsk
+            }
+        });
+    };
     let (seq, at): (Seq, Timestamp) = (record.seq, record.at);
-    Some(Receipt {
+    Ok(Receipt {
         interaction_id: id,
         prompt_id: record.prompt_id,
         session_id: session,

@@ -32,8 +32,8 @@ use menu::{Fault, Happened, make};
 
 const SECONDS: u64 = 900;
 /// So many sessions of agents at a time, and so many programs.
-const SESSIONS: usize = 24;
-const PROGRAMS: u64 = 12;
+const SESSIONS: usize = 80;
+const PROGRAMS: u64 = 8;
 /// Each kind of fault, in a run of full length; what a shorter one must reach in proportion.
 const EACH: usize = 10;
 const PACE: Pace = Pace { pause: Duration::from_millis(100), patience: Duration::from_secs(90) };

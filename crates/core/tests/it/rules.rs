@@ -227,14 +227,23 @@ fn nobody_answered_is_expired_never_allowed() {
     });
     assert_eq!(world.rejected(expire.clone()), Rejection::NotDue);
     world.now = Timestamp::from_micros(2_000_000);
-    assert_eq!(
-        world.rejected(respond(1, 1, "k", approve())),
-        Rejection::Dead { closing: Closing::Expired },
-        "at the deadline it is too late, though no timer fired"
-    );
     world.ok(expire.clone());
     assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::Expired });
     assert_eq!(world.rejected(expire), Rejection::NothingToDecide);
+    assert_eq!(world.rejected(respond(1, 1, "k", approve())), Rejection::Dead { closing: Closing::Expired });
+}
+
+/// Whoever is told that an ask is over is right about it, also if another answer was in time and is written later.
+#[test]
+fn an_approval_after_the_deadline_closes_the_ask_though_no_timer_fired() {
+    let mut world = World::running();
+    let mut request = approval(1, 1);
+    request.deadline = Some(Timestamp::from_micros(2_000_000));
+    world.ok(ask(request));
+    world.now = Timestamp::from_micros(2_000_000);
+    world.ok(respond(1, 1, "k", approve()));
+    assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::Expired });
+    assert_eq!(world.rejected(respond(1, 1, "k", approve())), Rejection::Dead { closing: Closing::Expired });
 }
 
 #[test]
