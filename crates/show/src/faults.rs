@@ -32,7 +32,7 @@ use menu::{Fault, Happened, make};
 
 const SECONDS: u64 = 900;
 /// So many sessions of agents at a time, and so many programs.
-const SESSIONS: usize = 80;
+const SESSIONS: usize = 50;
 const PROGRAMS: u64 = 8;
 /// Each kind of fault, in a run of full length; what a shorter one must reach in proportion.
 const EACH: usize = 10;
