@@ -221,7 +221,7 @@ show-runner seconds="120": _shows
     {{ proof }} runner "$(scripts/agents claude)" {{ seconds }}
 
 # Three nodes, two machines with agents, and everything that can break breaks for so many seconds: nothing lost, doubled or invented.
-show-faults seconds="900" *seed: _shows
+show-faults seconds="960" *seed: _shows
     scripts/postgres with {{ proof }} faults {{ seconds }} {{ seed }}
 
 # Three nodes restarted one after the other under load, so many rounds: no answer fails for clients that try again.
@@ -231,6 +231,33 @@ show-rolling rounds="5": _shows
 # PostgreSQL with a standby: the primary stopped at once, so many times under load, loses nothing; a standby that is behind is refused.
 show-failover rounds="20": _shows
     scripts/postgres with {{ proof }} failover {{ rounds }}
+
+# Backups killed while they are written, one restored elsewhere, on both databases: everything up to it is there, it verifies, and
+# what an agent said later is refused and told.
+show-restore: _shows
+    scripts/postgres with {{ proof }} restore
+
+# One trace for each ask of an agent on a machine of its own, answered on another node, at a collector on loopback.
+show-traces: _shows
+    scripts/postgres with {{ proof }} traces
+
+# Metrics scraped for so many seconds of the same faults: all that the dashboard shows move, promtool finds no fault, no word of a
+# person or an agent is in them. Needs promtool, which comes with Prometheus.
+show-metrics seconds="120" *seed: _shows
+    scripts/postgres with {{ proof }} metrics {{ seconds }} {{ seed }}
+
+# The alerts of docs/watching are well formed, and each fires for what it is for.
+alerts:
+    promtool check rules docs/watching/alerts.yml
+    promtool test rules docs/watching/alerts.test.yml
+
+# So many sessions with parked agents: from start to ready, the gateway's memory, and what a session takes on disk.
+show-parked sessions="100000": _shows
+    scripts/postgres with {{ proof }} parked {{ sessions }}
+
+# Several databases: what they cost a cycle, that the owners of one notice nothing when another stops, and that nothing is lost when sessions move under load.
+show-shards: _shows
+    scripts/postgres with {{ proof }} shards
 
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
@@ -252,6 +279,14 @@ show-answer-latency: _shows
 # Three gateways on one PostgreSQL: answered on one, spoken for by another, watched on the third, beside the same on one.
 show-nodes: _shows
     scripts/nats with scripts/postgres with {{ proof }} nodes
+
+# What a team, a company and a platform take: arithmetic from what other shows measured, and a simulation of nodes, databases and hints.
+show-scale: _shows
+    {{ proof }} scale
+
+# What an append, a hint and a read cost a node and a database, and what is stored: what show-scale computes with.
+show-costs: _shows
+    scripts/postgres with {{ proof }} costs
 
 # The binaries with the web UI in them.
 _web-shows: web _shows
@@ -304,9 +339,9 @@ gallery: _web-packages
 # The short ones, which CI runs on the build that its tests use. None of them measures time but show-revoke, whose limit is
 # twice what it takes.
 short-shows:
-    @echo show-tools show-reprompt show-demo show-first-answer show-routes show-audit show-reconnect \
+    @echo show-tools show-reprompt show-restore show-traces show-demo show-first-answer show-routes show-audit show-reconnect \
         show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
-        show-forms show-revoke show-attention show-new-kind show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
+        show-forms show-revoke show-attention show-scale show-new-kind show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
         show-web-phone show-web-passkey show-web-spoofing
 
 # Run those.

@@ -58,9 +58,14 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
 
 /// Something must be looked after when a gateway starts. An ended session can still have a process to end.
 pub fn is_unfinished(head: &Head) -> bool {
+    head.alive.is_some() || !is_idle(head)
+}
+
+/// Nobody waits for it, whether its agent runs or not.
+pub fn is_idle(head: &Head) -> bool {
     let unended = head.agent != AgentState::Ended && (head.turn.is_some() || !head.pending.is_empty());
     let undelivered = head.undelivered > 0 || head.orphaned_answers().next().is_some();
-    head.alive.is_some() || undelivered || head.submitted > 0 || unended
+    !(undelivered || head.submitted > 0 || unended)
 }
 
 /// When somebody must look at the ask: to close it, or because its snooze is over.

@@ -29,7 +29,7 @@ mod title;
 
 pub use asking::{asked, asking};
 pub use attention::{
-    AfterHold, AfterLimit, after_hold, after_limit, concerns_host, due_at, is_unfinished, waits_for,
+    AfterHold, AfterLimit, after_hold, after_limit, concerns_host, due_at, is_idle, is_unfinished, waits_for,
 };
 pub use command::allow::Allow;
 pub use command::begin::Start;

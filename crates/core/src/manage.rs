@@ -38,7 +38,7 @@ pub enum RoleStays {
 /// Whether somebody may be given another role, or be removed (`None`), beside others with these roles.
 pub fn may_change_role(from: Role, to: Option<Role>, others: &[Role]) -> Result<(), RoleStays> {
     let is_program = |role| match role {
-        Role::Agent | Role::Runner => true,
+        Role::Agent | Role::Runner | Role::Metrics => true,
         Role::Person | Role::Viewer | Role::Admin => false,
     };
     if to.is_some_and(|to| is_program(from) != is_program(to)) {
@@ -78,9 +78,12 @@ mod tests {
     #[test]
     fn programs_stay_programs_and_somebody_stays_admin() {
         let may = may_change_role;
-        for (from, to) in
-            [(Role::Agent, Role::Person), (Role::Runner, Role::Admin), (Role::Viewer, Role::Agent)]
-        {
+        for (from, to) in [
+            (Role::Agent, Role::Person),
+            (Role::Runner, Role::Admin),
+            (Role::Metrics, Role::Viewer),
+            (Role::Viewer, Role::Agent),
+        ] {
             assert_eq!(may(from, Some(to), &[Role::Admin]), Err(RoleStays::Program));
         }
         for to in [None, Some(Role::Person), Some(Role::Viewer)] {

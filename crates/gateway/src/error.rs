@@ -103,6 +103,7 @@ impl GatewayError {
                 | StoreError::Unknown { .. }
                 | StoreError::Overloaded { .. }
                 | StoreError::NoWriter { .. }
+                | StoreError::Moving
                 | StoreError::WentBack(_),
             )
             | Self::Silent
@@ -116,6 +117,7 @@ impl GatewayError {
                 | StoreError::File { .. }
                 | StoreError::Panicked { .. }
                 | StoreError::Claimed { .. }
+                | StoreError::Shards { .. }
                 | StoreError::NoKey,
             )
             | Self::NoSession

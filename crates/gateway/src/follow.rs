@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use futures_util::future::try_join_all;
 use holdstead_core::Session;
@@ -69,8 +70,10 @@ impl Gateway {
     async fn catch_up_all(&self, mut hint: Hint) {
         let Some(node) = &self.inner.node else { return };
         loop {
+            let heard = Instant::now();
             match self.patiently(|| self.catch_up(hint)).await {
-                Ok(()) | Err(GatewayError::Closing) => {}
+                Ok(()) => self.inner.counted.followed.observe(heard.elapsed()),
+                Err(GatewayError::Closing) => {}
                 Err(error) => {
                     tracing::error!(session = %hint.session, %error, "what is new could not be read")
                 }
@@ -167,7 +170,7 @@ impl Gateway {
     /// Hints were missed: whoever follows anything here reads it again.
     pub(crate) fn look_everywhere(&self) {
         self.inner.hub.look_everywhere();
-        self.inner.new_deadline.notify_one();
+        self.inner.new_deadline.send_replace(());
         self.take_up_ours();
     }
 

@@ -17,7 +17,7 @@ use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
     AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
 };
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +27,7 @@ use crate::carrier::HintsBy;
 use crate::choosing::Machine;
 use crate::hub::Hub;
 use crate::later::{self, Later};
+use crate::metrics::{Counted, LastLook};
 use crate::node::{self, Node};
 use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
@@ -35,6 +36,7 @@ use crate::quiet::LastWritten;
 use crate::runners::Runners;
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
+use crate::traces::Traces;
 use crate::{
     EventStream, GatewayError, InboxStream, Masks, SecretsKey, deadlines, owner_journal, summary, view,
     watchers,
@@ -122,12 +124,15 @@ pub(crate) struct Inner {
     pub(crate) later: Later,
     pub(crate) presence: Arc<Presence>,
     pub(crate) last_written: LastWritten,
+    pub(crate) counted: Counted,
+    pub(crate) last_look: LastLook,
+    pub(crate) traces: Traces,
     pub(crate) followed: Followed,
     pub(crate) clients: Clients,
     /// The tasks that run now: see the registry.
     pub(crate) sessions: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Told when an ask with a deadline was opened.
-    pub(crate) new_deadline: Notify,
+    pub(crate) new_deadline: watch::Sender<()>,
     pub(crate) shutdown: CancellationToken,
     /// Cancelled when it does not speak for any session any more.
     pub(crate) silent: CancellationToken,
@@ -176,10 +181,13 @@ impl Gateway {
             later: Later::default(),
             presence: Arc::default(),
             last_written: LastWritten::now(),
+            counted: Counted::default(),
+            last_look: LastLook::default(),
+            traces: Traces::default(),
             followed: Followed::default(),
             clients: Clients::default(),
             sessions: Mutex::default(),
-            new_deadline: Notify::new(),
+            new_deadline: watch::Sender::new(()),
             shutdown,
             silent,
             tasks: TaskTracker::new(),
@@ -304,32 +312,37 @@ impl Gateway {
         // Without an agent it would wait for ever.
         self.driver(&record.opened.agent)?;
         let message_id = message.message_id.unwrap_or_else(MessageId::generate);
-        let turn_id = TurnId::of(message_id);
         let said = UserMessage {
-            turn_id,
+            turn_id: TurnId::generate(),
             message_id,
             text: message.text.clone(),
             from: person.name.clone(),
             actor: person.actor,
         };
-        let seq = match self.append(session, Command::Message(said)).await {
-            Ok(appended) => appended.head,
-            Err(GatewayError::Rejected(Rejection::AlreadySaid { seq }))
-                if self.was_said(session, seq, &message.text).await? =>
-            {
-                seq
+        let turn_id = said.turn_id;
+        match self.append(session, Command::Message(said)).await {
+            Ok(appended) => Ok(MessageAccepted { turn_id, message_id, seq: appended.head }),
+            Err(GatewayError::Rejected(Rejection::AlreadySaid { seq })) => {
+                let turn = self.turn_of(session, seq, &message.text).await?;
+                let turn_id = turn.ok_or(Rejection::AlreadySaid { seq })?;
+                Ok(MessageAccepted { turn_id, message_id, seq })
             }
-            Err(error) => return Err(error),
-        };
-        Ok(MessageAccepted { turn_id, message_id, seq })
+            Err(error) => Err(error),
+        }
     }
 
-    /// Whether this event is a message with these words.
-    async fn was_said(&self, session: SessionId, seq: Seq, text: &str) -> Result<bool, GatewayError> {
+    /// The turn of the message in this place, if it has these words.
+    async fn turn_of(
+        &self,
+        session: SessionId,
+        seq: Seq,
+        text: &str,
+    ) -> Result<Option<TurnId>, GatewayError> {
         let events = self.inner.journal.read(session, Seq(seq.0.saturating_sub(1)), 1).await?;
-        Ok(events
-            .iter()
-            .any(|event| matches!(&event.body, EventBody::UserMessage(said) if said.text == text)))
+        Ok(events.iter().find_map(|event| {
+            let EventBody::UserMessage(said) = &event.body else { return None };
+            (said.text == text).then_some(said.turn_id)
+        }))
     }
 
     /// Sets variables that rules ask about, or removes some.
@@ -368,8 +381,11 @@ impl Gateway {
     pub async fn end(&self, person: &Person, session: SessionId) -> Result<(), GatewayError> {
         let record = self.record(&person.owner, session).await?;
         may_manage(person.manages, person.actor, &record.opened)?;
-        self.append(session, Command::End { name: person.name.clone() }).await?;
-        Ok(())
+        match self.append(session, Command::End { name: person.name.clone() }).await {
+            // Whoever says it again for want of a reply has what they wanted.
+            Ok(_) | Err(GatewayError::Rejected(Rejection::Ended)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub async fn read(

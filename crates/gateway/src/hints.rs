@@ -140,6 +140,11 @@ impl Outbox {
         self.more.notify_one();
     }
 
+    /// How many wait to be told.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().hints.len()
+    }
+
     /// How many there were, told or not.
     pub(crate) fn made(&self) -> u64 {
         let waiting = self.lock();

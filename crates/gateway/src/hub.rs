@@ -95,6 +95,11 @@ impl Hub {
         self.owners.send_to_all(&Live::Look);
     }
 
+    /// How many watch sessions, and how many watch inboxes.
+    pub(crate) fn watchers(&self) -> (usize, usize) {
+        (self.sessions.watchers(), self.owners.watchers())
+    }
+
     pub(crate) fn watched_sessions(&self) -> HashSet<SessionId> {
         self.sessions.watched()
     }
@@ -140,6 +145,11 @@ impl<K: Clone + Eq + Hash, T: Clone> Channels<K, T> {
             inner.sweep_at = FIRST_SWEEP.max(inner.senders.len() * 2);
         }
         inner.senders.entry(key).or_insert_with(|| broadcast::channel(self.buffer).0).subscribe()
+    }
+
+    fn watchers(&self) -> usize {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.senders.values().map(broadcast::Sender::receiver_count).sum()
     }
 
     fn watched(&self) -> HashSet<K> {

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdstead_core::Command;
 use holdstead_protocol::SessionId;
@@ -30,7 +30,8 @@ pub(crate) struct Later {
 
 #[derive(Debug, Default)]
 struct OfSession {
-    waiting: Vec<Command>,
+    /// Since when each waits.
+    waiting: Vec<(Command, Instant)>,
     /// How many the store has, and has not answered.
     on_their_way: usize,
 }
@@ -38,6 +39,8 @@ struct OfSession {
 /// Something that is being written at last.
 pub(crate) struct Earlier {
     command: Command,
+    /// How long it had waited when it was queued.
+    waited: Duration,
     append: PendingAppend,
 }
 
@@ -64,8 +67,8 @@ impl Gateway {
     pub(crate) fn append_later(&self, session: SessionId, command: Command) {
         let mut sessions = self.inner.later.lock();
         let of_session = sessions.entry(session).or_default();
-        if !of_session.waiting.contains(&command) {
-            of_session.waiting.push(command);
+        if of_session.waiting.iter().all(|(waiting, _)| *waiting != command) {
+            of_session.waiting.push((command, Instant::now()));
         }
         drop(sessions);
         self.inner.later.told.notify_one();
@@ -77,18 +80,22 @@ impl Gateway {
         let Some(of_session) = sessions.get_mut(&session) else { return Vec::new() };
         let commands = std::mem::take(&mut of_session.waiting);
         of_session.on_their_way += commands.len();
-        let queued = commands.into_iter().map(|command| {
+        let queued = commands.into_iter().map(|(command, since)| {
             let append = self.inner.journal.append(session, command.clone());
-            Earlier { command, append }
+            Earlier { command, waited: since.elapsed(), append }
         });
         queued.collect()
     }
 
     /// Tells what became of it. What the store did not take waits again.
     pub(crate) async fn written_earlier(&self, session: SessionId, earlier: Vec<Earlier>) {
-        for Earlier { command, append } in earlier {
+        for Earlier { command, waited, append } in earlier {
             match append.await {
-                Ok(appended) => self.published(session, &appended),
+                Ok(appended) => {
+                    self.inner.counted.written(&appended, waited);
+                    self.inner.traces.written(&appended, Duration::ZERO, waited);
+                    self.published(session, &appended);
+                }
                 Err(error @ AppendError::Store(_)) => {
                     self.publish_if_written(session, &error);
                     self.append_later(session, command);

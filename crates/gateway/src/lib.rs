@@ -25,6 +25,7 @@ mod hub;
 mod inbox;
 mod later;
 mod mask;
+mod metrics;
 mod nats;
 mod needles;
 mod node;
@@ -50,6 +51,7 @@ mod stream;
 mod summary;
 mod told;
 mod tools;
+mod traces;
 mod trusts;
 mod view;
 mod watchers;
@@ -64,6 +66,7 @@ pub use holdstead_core::{Manages, Quota};
 pub use holdstead_runner::{Ended, Runner, Wire};
 pub use inbox::{InboxFrame, InboxStream};
 pub use mask::Masks;
+pub use metrics::{Metric, Observed, Value, Values};
 pub use nats::{BadNatsUrl, NatsUrl};
 pub use passkeys::NeedsPasskey;
 pub use policy::PolicyConfig;
@@ -76,3 +79,4 @@ pub use tools::{
     Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
     ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
 };
+pub use traces::Span;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use holdstead_store::{
-    ConnectedRunner, Journal, LiveNode, Member, NodeId, Roll, RunnerPlace, Speaking, StoreError,
+    ConnectedRunner, Journal, LiveNode, Member, NODE_SILENT_AFTER, NodeId, Roll, RunnerPlace, Speaking,
+    StoreError,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -22,8 +23,6 @@ use crate::{Gateway, GatewayError};
 
 /// How often a node renews, and compares what it follows with the journal.
 const RENEW: Duration = Duration::from_secs(2);
-/// After so long without a renewal it may be taken for dead soon, and is silent before that.
-const SILENT_AFTER: Duration = Duration::from_secs(6);
 /// The runner of sessions that name none: the gateway itself runs their agents.
 const OWN_RUNNER: RunnerId = RunnerId::from_uuid(Uuid::nil());
 /// How long to wait for the database otherwise.
@@ -68,6 +67,19 @@ struct Standing {
     speaks: CancellationToken,
     /// The runners that other nodes speak for.
     elsewhere: HashSet<RunnerId>,
+}
+
+/// How this node stands, in numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NodeLook {
+    pub(crate) serves: bool,
+    /// How long ago.
+    pub(crate) renewed: Duration,
+    pub(crate) nodes: usize,
+    /// Of how many sessions the others are not told yet that something is new.
+    pub(crate) hints: usize,
+    /// How many sessions are being read again.
+    pub(crate) behind: usize,
 }
 
 /// A moment on two clocks: one may stand still while the machine sleeps, the other may be set.
@@ -122,6 +134,20 @@ impl Node {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn look(&self) -> NodeLook {
+        let (serves, renewed) = {
+            let standing = self.standing();
+            (!standing.serves.is_cancelled(), standing.renewed.elapsed())
+        };
+        NodeLook {
+            serves,
+            renewed,
+            nodes: self.roll.borrow().len(),
+            hints: self.outbox.waiting(),
+            behind: self.catching_up.lock().unwrap_or_else(PoisonError::into_inner).len(),
+        }
+    }
+
     pub(crate) fn member(&self) -> Member {
         self.standing().member
     }
@@ -172,6 +198,8 @@ fn weight(node: NodeId, session: SessionId) -> (u64, NodeId) {
 /// Renews, for as long as the gateway runs.
 pub(crate) async fn stay(gateway: Gateway) {
     let Some(node) = &gateway.inner.node else { return };
+    let Some(cluster) = gateway.inner.journal.cluster() else { return };
+    let silent_after = cluster.silent_after();
     let shutdown = gateway.shutdown_token();
     let mut ticks = interval(RENEW);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -182,7 +210,7 @@ pub(crate) async fn stay(gateway: Gateway) {
         }
         // What is left of the time until it must be silent.
         let renewed = node.standing().renewed;
-        let left = SILENT_AFTER.saturating_sub(renewed.elapsed());
+        let left = silent_after.saturating_sub(renewed.elapsed()).min(NODE_SILENT_AFTER);
         let patience = if left.is_zero() { PATIENCE } else { left };
         match timeout(patience, gateway.renew(node)).await {
             Ok(Ok(())) => {}
@@ -192,7 +220,7 @@ pub(crate) async fn stay(gateway: Gateway) {
             }
         }
         let renewed = node.standing().renewed;
-        if renewed.elapsed() >= SILENT_AFTER {
+        if renewed.elapsed() >= silent_after {
             gateway.fall_silent(node);
         }
     }
@@ -256,6 +284,7 @@ impl Gateway {
         }
         standing.serves.cancel();
         drop(standing);
+        self.inner.counted.silences.add();
         tracing::error!(
             "this node could not renew in time: it speaks for no agent and ends its streams until it can"
         );
@@ -326,6 +355,8 @@ pub(crate) async fn follow(gateway: Gateway) {
     let mut heard = Heard::default();
     // When everything was read again last, and whether that is to be done once more.
     let (mut looked, mut missed) = (tokio::time::Instant::now(), false);
+    // Where journals are elsewhere, they are compared also while nobody can say who is there.
+    let (mut compared, is_elsewhere) = (looked, gateway.inner.journal.shards().is_some());
     while !shutdown.is_cancelled() {
         let mut notices = listening(&gateway, Arc::clone(&node.carrier));
         let mut deaf = 0;
@@ -343,8 +374,14 @@ pub(crate) async fn follow(gateway: Gateway) {
                     }
                     let arrived = heard.roll(&rolls.borrow_and_update(), node.id);
                     deaf = if arrived == Arrived::All { 0 } else { deaf + 1 };
+                    compared = tokio::time::Instant::now();
                     gateway.compare_heads();
                     arrived
+                }
+                () = sleep_until(compared + RENEW * 2), if is_elsewhere => {
+                    compared = tokio::time::Instant::now();
+                    gateway.compare_heads();
+                    Arrived::NotAll
                 }
                 () = sleep_until(looked + PAUSE), if missed => Arrived::All,
             };
@@ -352,6 +389,7 @@ pub(crate) async fn follow(gateway: Gateway) {
             // Not for each of many: somebody else than a node may be the one who counts wrong.
             if missed && looked.elapsed() >= PAUSE {
                 (looked, missed) = (tokio::time::Instant::now(), false);
+                gateway.inner.counted.hints_missed.add();
                 gateway.look_everywhere();
             }
         }

@@ -54,6 +54,7 @@ impl Gateway {
             if !error.may_pass() || until.is_some_and(|until| Instant::now() >= until) {
                 return Err(error);
             }
+            self.inner.counted.read_stalls.add();
             tracing::warn!(%error, "the store failed; trying again");
             tokio::select! {
                 () = self.inner.shutdown.cancelled() => return Err(GatewayError::Closing),

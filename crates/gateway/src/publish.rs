@@ -1,5 +1,7 @@
 //! Appends, and tells screens, timers, tools and session tasks what is durable.
 
+use std::time::{Duration, Instant};
+
 use holdstead_core::{Command, Said, concerns_host, shape};
 use holdstead_protocol::{AgentState, AskState, Event, EventBody, Seq, SessionId};
 use holdstead_store::{AppendError, Appended, StoreError};
@@ -34,13 +36,14 @@ impl Gateway {
     ) -> Result<Appended, GatewayError> {
         let first = self.checked(session, first)?;
         let earlier = self.queue_earlier(session);
+        let queued = Instant::now();
         let (first, second) = self.inner.journal.append_both(session, first, second);
         let gateway = self.clone();
         let both = self.inner.tasks.spawn(async move {
             gateway.written_earlier(session, earlier).await;
-            let appended = gateway.tell(session, first.await);
+            let appended = gateway.tell(session, queued, first.await);
             // Refused, its session's task finds the journal without it.
-            let _seen_to = gateway.tell(session, second.await);
+            let _seen_to = gateway.tell(session, queued, second.await);
             appended
         });
         Ok(both.await.unwrap_or(Err(AppendError::Closed))?)
@@ -62,11 +65,12 @@ impl Gateway {
         command: Command,
     ) -> JoinHandle<Result<Appended, AppendError>> {
         let earlier = self.queue_earlier(session);
+        let queued = Instant::now();
         let pending = self.inner.journal.append(session, command);
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             gateway.written_earlier(session, earlier).await;
-            gateway.tell(session, pending.await)
+            gateway.tell(session, queued, pending.await)
         })
     }
 
@@ -74,10 +78,16 @@ impl Gateway {
     fn tell(
         &self,
         session: SessionId,
+        queued: Instant,
         appended: Result<Appended, AppendError>,
     ) -> Result<Appended, AppendError> {
         match &appended {
-            Ok(appended) => self.published(session, appended),
+            Ok(appended) => {
+                self.inner.counted.append.observe(queued.elapsed());
+                self.inner.counted.written(appended, Duration::ZERO);
+                self.inner.traces.written(appended, queued.elapsed(), Duration::ZERO);
+                self.published(session, appended);
+            }
             Err(error) => self.publish_if_written(session, error),
         }
         appended
@@ -120,7 +130,7 @@ impl Gateway {
                 || matches!(&event.body, EventBody::InteractionSnoozed(_))
         };
         if events.iter().any(deadline) {
-            self.inner.new_deadline.notify_one();
+            self.inner.new_deadline.send_replace(());
         }
     }
 

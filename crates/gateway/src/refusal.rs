@@ -63,6 +63,7 @@ impl From<&GatewayError> for Refusal {
                     sessions(went_back.count())
                 ),
             ),
+            GatewayError::Store(StoreError::Moving) => Self::new(Code::Unavailable, words),
             GatewayError::Store(error @ (StoreError::NoWriter { .. } | StoreError::Unreachable { .. })) => {
                 tracing::error!(%error, "a request failed");
                 let words =

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use holdstead_core::{Head, is_unfinished};
+use futures_util::future::try_join_all;
+use holdstead_core::{Head, is_idle, is_unfinished};
 use holdstead_protocol::{Incarnation, RunnerId, SessionId};
 use holdstead_store::{SessionRecord, UnderWay};
 use tokio::sync::Semaphore;
@@ -82,7 +83,17 @@ impl Gateway {
     /// meanwhile, and whoever acts in a session takes it up at once.
     pub(crate) async fn recover(&self) -> Result<(), GatewayError> {
         let until = Some(Instant::now() + STARTING);
-        self.patiently_until(until, || self.sweep_secrets()).await?;
+        match self.inner.journal.parts() {
+            0 | 1 => self.patiently_until(until, || self.sweep_secrets(0)).await?,
+            // One that cannot be reached is left for the next start: the others' owners do not wait for it.
+            parts => {
+                for part in 0..parts {
+                    if let Err(error) = self.sweep_secrets(part).await {
+                        tracing::error!(%error, part, "secrets that nobody waits for may be left in a database");
+                    }
+                }
+            }
+        }
         if let Some(node) = &self.inner.node
             && !self.patiently_until(until, || self.speak_if_free(node)).await?
         {
@@ -138,8 +149,13 @@ impl Gateway {
 
     async fn take_up_all(&self) -> Result<(), GatewayError> {
         let places = Arc::new(Semaphore::new(AT_ONCE));
-        self.take_up_unfinished(&places, |_| true).await?;
-        self.take_up_outdated(&places).await
+        // Each database by itself: one that does not answer keeps the sessions of the others from nothing.
+        let places = &places;
+        let parts = (0..self.inner.journal.parts()).map(|part| async move {
+            self.take_up_unfinished_of(part, places, &|_| true).await?;
+            self.take_up_outdated(part, places).await
+        });
+        try_join_all(parts).await.map(drop)
     }
 
     /// Takes up the sessions of a runner that dialled in.
@@ -156,27 +172,52 @@ impl Gateway {
         places: &Arc<Semaphore>,
         only: impl Fn(&SessionRecord) -> bool,
     ) -> Result<(), GatewayError> {
+        let only = &only;
+        let parts = (0..self.inner.journal.parts())
+            .map(|part| async move { self.take_up_unfinished_of(part, places, only).await });
+        try_join_all(parts).await.map(drop)
+    }
+
+    async fn take_up_unfinished_of(
+        &self,
+        part: usize,
+        places: &Arc<Semaphore>,
+        only: &impl Fn(&SessionRecord) -> bool,
+    ) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let mut after = None;
+        let mut idle = Vec::new();
         loop {
-            let page = self.patiently(|| journal.unfinished(after, PAGE)).await?;
-            for record in page.iter().filter(|record| only(record)) {
-                self.take_up(record, places).await;
+            let unfinished = || async { journal.part(part)?.unfinished(after, PAGE).await };
+            let page = self.patiently(unfinished).await?;
+            let next = page.last().filter(|_| page.len() == PAGE as usize).map(|last| last.id);
+            for record in page.into_iter().filter(|record| only(record)) {
+                if is_idle(&record.state) {
+                    idle.push(record);
+                } else {
+                    self.take_up(&record, places).await;
+                }
             }
-            match page.last() {
-                Some(last) if page.len() == PAGE as usize => after = Some(last.id),
-                Some(_) | None => return Ok(()),
+            if next.is_none() {
+                break;
             }
+            after = next;
         }
+        // Somebody waits for the others.
+        for record in &idle {
+            self.take_up(record, places).await;
+        }
+        Ok(())
     }
 
     /// What an older version folded is folded again, which may show that there is something to do.
-    async fn take_up_outdated(&self, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
+    async fn take_up_outdated(&self, part: usize, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let mut unreadable = HashSet::new();
         loop {
             let limit = PAGE.saturating_add(u32::try_from(unreadable.len()).unwrap_or(u32::MAX));
-            let mut outdated = self.patiently(|| journal.outdated(limit)).await?;
+            let outdated = || async { journal.part(part)?.outdated(limit).await };
+            let mut outdated = self.patiently(outdated).await?;
             outdated.retain(|id| !unreadable.contains(id));
             if outdated.is_empty() {
                 return Ok(());

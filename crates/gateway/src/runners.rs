@@ -84,6 +84,11 @@ impl Runners {
         others.values().filter(is_theirs).cloned().collect()
     }
 
+    /// How many dialled in here.
+    pub(crate) fn dialled_in(&self) -> usize {
+        self.others().len()
+    }
+
     fn others(&self) -> MutexGuard<'_, HashMap<RunnerId, Arc<Attached>>> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }

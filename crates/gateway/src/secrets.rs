@@ -57,7 +57,7 @@ impl Gateway {
                 Err(_) => false,
             };
             if !on_its_way {
-                gateway.drop_secrets(SecretsOf::Answer(answer)).await;
+                gateway.drop_secrets(SecretsOf::Answer(ask, answer)).await;
             }
             result
         });
@@ -78,7 +78,7 @@ impl Gateway {
         let (Some(key), Some(digest)) = (&response.idempotency_key, &response.body_digest) else {
             return Ok(Revealed::Gone);
         };
-        let Some(kept) = self.inner.journal.secret(&answer(ask, prompt, key, digest)).await? else {
+        let Some(kept) = self.inner.journal.secret(ask, &answer(ask, prompt, key, digest)).await? else {
             return Ok(Revealed::Gone);
         };
         let Some(secrets) = self.inner.config.secrets_key.open(ask, prompt, &kept.sealed) else {
@@ -108,10 +108,10 @@ impl Gateway {
     }
 
     /// Drops what an earlier gateway left behind when it was killed.
-    pub(crate) async fn sweep_secrets(&self) -> Result<(), GatewayError> {
+    pub(crate) async fn sweep_secrets(&self, part: usize) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let now = journal.now().await?;
-        for secret in journal.secrets().await? {
+        for secret in journal.part(part)?.secrets().await? {
             let needed = match journal.ask(secret.interaction).await.map_err(GatewayError::from) {
                 Ok(Some(record)) => {
                     on_its_way(secret.interaction, &record.ask, &secret.answer)
@@ -126,7 +126,7 @@ impl Gateway {
                 }
             };
             if !needed {
-                journal.drop_secrets(SecretsOf::Answer(secret.answer)).await?;
+                journal.drop_secrets(SecretsOf::Answer(secret.interaction, secret.answer)).await?;
             }
         }
         Ok(())

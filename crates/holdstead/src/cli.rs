@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdstead_protocol::PermissionMode;
 use holdstead_protocol::api::Role;
+use holdstead_store::TagRange;
 
 use crate::answer_flags::AnswerFlags;
 
@@ -55,6 +56,11 @@ pub(crate) enum Command {
     Runners {
         #[command(subcommand)]
         command: Option<Runners>,
+    },
+    /// Several databases: which has which sessions, and moving sessions between them
+    Shards {
+        #[command(subcommand)]
+        command: Option<Shards>,
     },
     /// End the gateway of this folder, whoever started it. What waits for you stays in the journal
     Stop,
@@ -122,6 +128,11 @@ pub(crate) enum Command {
     /// Prove that nobody changed the journal, hand it to somebody else, or erase a session from it
     #[command(subcommand)]
     Audit(Audit),
+    /// Copy the journal to a file, while the gateway runs
+    Backup {
+        /// Where to; nothing is overwritten
+        file: PathBuf,
+    },
     /// Check that everything is in order
     Doctor,
     /// Print the settings in force
@@ -202,6 +213,22 @@ pub(crate) enum Runners {
     List,
     /// A machine goes for good: its token is taken back, and its sessions end
     Retire { name: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shards {
+    /// The databases, and which tags each has
+    List,
+    /// Take in what is new at the end of `data` in the settings
+    Add,
+    /// Move the sessions of some tags to another database. They can only be read meanwhile. Interrupted, it goes on when it is
+    /// run again
+    Move {
+        /// The first and the last tag, like 8000-ffff
+        range: TagRange,
+        /// The number of the database in the list
+        to: usize,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -410,6 +437,8 @@ pub(crate) enum RoleFlag {
     Agent,
     /// Hosts agents elsewhere, never answers
     Runner,
+    /// May read /metrics, and nothing else
+    Metrics,
     /// Manages everything
     Admin,
 }
@@ -421,6 +450,7 @@ impl From<RoleFlag> for Role {
             RoleFlag::Viewer => Self::Viewer,
             RoleFlag::Agent => Self::Agent,
             RoleFlag::Runner => Self::Runner,
+            RoleFlag::Metrics => Self::Metrics,
             RoleFlag::Admin => Self::Admin,
         }
     }

@@ -13,6 +13,8 @@ use toml::{Table, Value};
 use crate::cli::Common;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store_address::StoreAddress;
+use crate::traces;
 
 pub(crate) const DEFAULTS: &str = include_str!("config.default.toml");
 
@@ -22,8 +24,9 @@ pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     pub(crate) allow_remote: bool,
     pub(crate) allowed_hosts: Vec<String>,
-    pub(crate) store: String,
+    pub(crate) store: StoreAddress,
     hints: String,
+    traces: String,
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
     pub(crate) marked_words: Vec<String>,
@@ -75,8 +78,8 @@ impl Config {
         }
         let mut config: Self =
             table.try_into().map_err(|error: toml::de::Error| Failure::Config(error.to_string()))?;
-        if config.store.is_empty() {
-            config.store = places.database();
+        if config.store == StoreAddress::One(String::new()) {
+            config.store = StoreAddress::One(places.database());
         }
         if config.name.is_empty() {
             let user = std::env::var("USER").ok().and_then(|user| person_name(&user).ok());
@@ -84,6 +87,7 @@ impl Config {
         }
         config.hold()?;
         config.hints_by()?;
+        config.traces_to()?;
         Ok(config)
     }
 
@@ -95,6 +99,11 @@ impl Config {
         let url =
             self.hints.parse().map_err(|error: BadNatsUrl| Failure::Config(format!("`hints`: {error}")))?;
         Ok(HintsBy::Nats(url))
+    }
+
+    /// Where traces are sent.
+    pub(crate) fn traces_to(&self) -> Result<Option<String>, Failure> {
+        traces::endpoint(&self.traces)
     }
 
     pub(crate) fn hold(&self) -> Result<Hold, Failure> {
@@ -142,7 +151,9 @@ fn from_environment(
 ) -> Result<(), Failure> {
     for (key, value) in table.iter_mut() {
         let name = format!("{prefix}_{}", key.to_uppercase());
-        if let Value::Table(inner) = value {
+        if let Value::Table(inner) = value
+            && variable(&name).is_none()
+        {
             from_environment(inner, &name, variable)?;
             continue;
         }

@@ -87,6 +87,7 @@ const fn may(role: Role) -> &'static str {
         Role::Viewer => "has the role viewer: it may look, not answer",
         Role::Agent => "has the role agent: it may ask, not answer",
         Role::Runner => "has the role runner: it hosts agents",
+        Role::Metrics => "has the role metrics: it may read them, and nothing else",
         Role::Admin => "has the role admin",
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     Token(#[from] holdstead_server::TokenError),
     #[error("{0}")]
     Store(#[from] holdstead_store::StoreError),
+    #[error("There is no backup: {0}.")]
+    Backup(#[from] holdstead_store::BackupError),
     #[error("{0}")]
     Gateway(#[from] holdstead_gateway::GatewayError),
     #[error("{0}")]
@@ -73,6 +75,7 @@ impl Failure {
             | Self::Strange(_)
             | Self::Listen(_)
             | Self::Store(_)
+            | Self::Backup(_)
             | Self::Gateway(_)
             | Self::NotDone(_)
             | Self::Unhealthy(_) => 1,

@@ -14,8 +14,10 @@ mod own_person;
 mod places;
 mod rule_file;
 mod store;
+mod store_address;
 mod terminal;
 mod text;
+mod traces;
 mod words;
 
 use std::process::ExitCode;

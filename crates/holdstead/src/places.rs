@@ -8,6 +8,7 @@ use holdstead_store::{AuditKey, NodeId, Notary, owners_alone};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::store_address::StoreAddress;
 
 /// The two folders: what a person writes, and what the gateway writes.
 #[derive(Debug, Clone)]
@@ -99,15 +100,27 @@ impl Places {
     }
 
     /// What no agent may read or change: tokens, keys, settings, the journal.
-    pub(crate) fn private(&self, store: &str) -> Vec<PathBuf> {
+    pub(crate) fn private(&self, store: &StoreAddress) -> Vec<PathBuf> {
         let mut private = vec![self.config.clone(), self.data.clone()];
         // SQLite's other files begin with the same name; those of its folder that are not its own are left alone.
-        let file = store.strip_prefix("sqlite:").map(|path| path.split('?').next().unwrap_or(path));
-        if let Some(file) = file.filter(|file| !file.is_empty() && !file.starts_with(':')) {
+        if let Some(file) = store.file().filter(|file| !file.is_empty() && !file.starts_with(':')) {
             private.extend(["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{file}{end}"))));
         }
         private.dedup();
         private
+    }
+
+    /// What a journal that is restored needs besides itself, as far as it is there.
+    pub(crate) fn beside_the_journal(&self) -> Vec<PathBuf> {
+        let all = [
+            self.secrets_key_file(),
+            self.audit_key_file(),
+            self.marked_file(),
+            self.checkpoints_file(),
+            self.config_file(),
+            self.rules_file(),
+        ];
+        all.into_iter().filter(|path| path.exists()).collect()
     }
 
     /// What was signed, beside the database and not in it.

@@ -12,18 +12,20 @@ use crate::cli::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::store_address::StoreAddress;
 
 /// What was said for this command, else what the gateway of this folder wrote down, else the settings.
-pub(crate) fn url(common: &Common, places: &Places, config: &Config) -> String {
+pub(crate) fn address(common: &Common, places: &Places, config: &Config) -> StoreAddress {
     let is_said = common.store.is_some() || std::env::var_os("HOLDSTEAD_STORE").is_some();
-    let Some(last) = places.running().and_then(|running| running.store).filter(|_| !is_said) else {
+    let last = places.running().and_then(|running| running.store?.parse().ok());
+    let Some(last): Option<StoreAddress> = last.filter(|_| !is_said) else {
         return config.store.clone();
     };
-    if last != absolute(&config.store) && !places.is_locked() {
+    if last != config.store.absolute() && !places.is_locked() {
         eprintln!(
             "! No gateway runs here, and the settings name another store than the last one used. This command uses that \
              of the last one: {}. To use another, add --store.",
-            holdstead_store::without_secret(&last)
+            last.shown()
         );
     }
     last
@@ -35,7 +37,7 @@ pub(crate) async fn open(
     places: &Places,
     config: &Config,
 ) -> Result<Arc<dyn Journal>, Failure> {
-    let journal = holdstead_store::open_existing(&url(common, places, config)).await?;
+    let journal = address(common, places, config).open_existing().await?;
     guard(places, journal.as_ref()).await?;
     Ok(journal)
 }

@@ -129,13 +129,23 @@ impl From<PersonId> for RunnerId {
     }
 }
 
-/// Where an id keeps the shard tag of its owner, so that a later sharding by owner needs no lookup table.
+/// What sessions are spread over databases by: one of 65,536, computed from their owner, and part of each of their ids. So it
+/// takes no lookup to know where something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardTag(pub u16);
+
+/// Where an id keeps the tag of its owner.
 const SHARD_BYTES: std::ops::Range<usize> = 12..14;
 
-fn with_shard(uuid: Uuid, tag: [u8; 2]) -> Uuid {
+fn with_shard(uuid: Uuid, tag: ShardTag) -> Uuid {
     let mut bytes = uuid.into_bytes();
-    bytes[SHARD_BYTES].copy_from_slice(&tag);
+    bytes[SHARD_BYTES].copy_from_slice(&tag.0.to_be_bytes());
     Uuid::from_bytes(bytes)
+}
+
+const fn shard_of(uuid: Uuid) -> ShardTag {
+    let bytes = uuid.into_bytes();
+    ShardTag(u16::from_be_bytes([bytes[SHARD_BYTES.start], bytes[SHARD_BYTES.start + 1]]))
 }
 
 impl SessionId {
@@ -145,7 +155,7 @@ impl SessionId {
 
     /// Whether it has the tag of this owner. Few others have the same.
     pub fn may_belong_to(self, owner: &OwnerId) -> bool {
-        self.0.as_bytes()[SHARD_BYTES] == owner.shard_tag()
+        self.shard_tag() == owner.shard_tag()
     }
 
     /// The session that `name` always leads to for this owner: its own journal, or a calling program's session.
@@ -154,9 +164,8 @@ impl SessionId {
         Self(with_shard(Uuid::new_v5(&space, name.as_bytes()), owner.shard_tag()))
     }
 
-    fn shard_tag(self) -> [u8; 2] {
-        let bytes = self.0.into_bytes();
-        [bytes[SHARD_BYTES.start], bytes[SHARD_BYTES.start + 1]]
+    pub const fn shard_tag(self) -> ShardTag {
+        shard_of(self.0)
     }
 }
 
@@ -170,6 +179,10 @@ impl InteractionId {
     pub fn generate(session: SessionId) -> Self {
         Self(with_shard(Uuid::now_v7(), session.shard_tag()))
     }
+
+    pub const fn shard_tag(self) -> ShardTag {
+        shard_of(self.0)
+    }
 }
 
 impl PromptId {
@@ -181,11 +194,6 @@ impl PromptId {
 impl TurnId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
-    }
-
-    /// Of the turn that a message begins.
-    pub const fn of(message: MessageId) -> Self {
-        Self(message.0)
     }
 }
 
@@ -291,9 +299,9 @@ text_id!(
 );
 
 impl OwnerId {
-    fn shard_tag(&self) -> [u8; 2] {
+    pub fn shard_tag(&self) -> ShardTag {
         let bytes = Uuid::new_v5(&Uuid::NAMESPACE_OID, self.0.as_bytes()).into_bytes();
-        [bytes[0], bytes[1]]
+        ShardTag(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 }
 
@@ -350,9 +358,10 @@ macro_rules! count {
             /// Before the first.
             pub const START: Self = Self(0);
 
+            /// The last one is its own successor: what comes by wire may name it.
             #[must_use]
             pub const fn next(self) -> Self {
-                Self(self.0 + 1)
+                Self(self.0.saturating_add(1))
             }
         }
 
@@ -400,7 +409,7 @@ mod tests {
         let owner = OwnerId::new("team-a").unwrap();
         let session = SessionId::generate(&owner);
         let ask = InteractionId::derive(session, "call:toolu_1");
-        assert_eq!(ask.uuid().into_bytes()[SHARD_BYTES], owner.shard_tag());
+        assert_eq!((ask.shard_tag(), session.shard_tag()), (owner.shard_tag(), owner.shard_tag()));
         assert_eq!(ask, InteractionId::derive(session, "call:toolu_1"));
         assert_ne!(ask, InteractionId::derive(session, "call:toolu_2"));
     }

@@ -13,8 +13,13 @@ use uuid::Uuid;
 
 use crate::runner::{Life, Runner, Unable};
 use crate::running::{Running, Snapshot};
-use crate::said::{AHEAD, Said};
+use crate::said::{AHEAD, KeptWord, Said};
 use crate::wire::{Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
+
+/// So many agents at a time are believed of one machine.
+const MOST_LIVES: usize = 10_000;
+/// What it kept of their words is in memory here until the journal has it.
+const MOST_KEPT: usize = 256 * 1024 * 1024;
 
 /// The way to it.
 #[derive(Debug)]
@@ -69,6 +74,15 @@ pub struct Arrived {
     frames: mpsc::UnboundedReceiver<ToRunner>,
     waiting: Arc<Waiting>,
     images: Images,
+    kept: KeptOf,
+}
+
+/// Words of lives that it has not shown yet.
+#[derive(Debug, Default)]
+struct KeptOf {
+    words: HashMap<(SessionId, Incarnation), Vec<KeptWord>>,
+    /// Of all that came before it was ready, and of what came since for a life that is not shown.
+    bytes: usize,
 }
 
 /// Why a connection ended.
@@ -99,7 +113,7 @@ struct Image {
 
 /// Listens until the runner is ready.
 pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
-    let FromRunner::Hello { version, instance, agents } = receive(&mut wire).await? else {
+    let (FromRunner::Hello { version, instance, agents }, _) = receive(&mut wire).await? else {
         return Err(Ended::Confused("it did not say hello first".to_owned()));
     };
     if version != VERSION {
@@ -113,11 +127,19 @@ pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
     let waiting = Arc::new(Waiting { answers: Mutex::new(Some(HashMap::new())) });
     let afar = Afar { agents, frames: sender, next: AtomicU64::new(0), waiting: Arc::clone(&waiting) };
     let runner = Arc::new(Runner::afar(afar));
-    let mut arrived = Arrived { runner, instance, wire, frames, waiting, images: Images::default() };
+    let (images, kept) = (Images::default(), KeptOf::default());
+    let mut arrived = Arrived { runner, instance, wire, frames, waiting, images, kept };
     loop {
-        match receive(&mut arrived.wire).await? {
-            FromRunner::Life(snapshot) => arrived.show(*snapshot),
-            FromRunner::Ready => return Ok(arrived),
+        let (frame, bytes) = receive(&mut arrived.wire).await?;
+        match frame {
+            FromRunner::Kept { session, incarnation, word } => {
+                arrived.keep(session, incarnation, *word, bytes)?;
+            }
+            FromRunner::Life(snapshot) => arrived.show(*snapshot)?,
+            FromRunner::Ready => {
+                arrived.kept = KeptOf::default();
+                return Ok(arrived);
+            }
             FromRunner::Alive => {}
             FromRunner::Hello { .. }
             | FromRunner::Said { .. }
@@ -157,7 +179,7 @@ impl Arrived {
                     let Some(text) = text else { break Ended::Gone };
                     heard = Instant::now();
                     let taken = match serde_json::from_str(&text) {
-                        Ok(frame) => self.take(frame),
+                        Ok(frame) => self.take(frame, text.len()),
                         Err(error) => Err(Ended::Confused(error.to_string())),
                     };
                     if let Err(ended) = taken {
@@ -171,9 +193,17 @@ impl Arrived {
         ended
     }
 
-    fn take(&mut self, frame: FromRunner) -> Result<(), Ended> {
+    fn take(&mut self, frame: FromRunner, bytes: usize) -> Result<(), Ended> {
         match frame {
-            FromRunner::Life(snapshot) => self.show(*snapshot),
+            FromRunner::Kept { session, incarnation, word } => {
+                self.keep(session, incarnation, *word, bytes)?;
+            }
+            FromRunner::Life(snapshot) => {
+                self.show(*snapshot)?;
+                if self.kept.words.is_empty() {
+                    self.kept.bytes = 0;
+                }
+            }
             FromRunner::Said { session, incarnation, said } => {
                 // Of a life that is over here it may go on for a moment.
                 let Some(image) = self.images.0.get_mut(&(session, incarnation)) else { return Ok(()) };
@@ -212,16 +242,48 @@ impl Arrived {
         Ok(())
     }
 
+    /// Until the life is shown that it belongs to.
+    fn keep(
+        &mut self,
+        session: SessionId,
+        incarnation: Incarnation,
+        word: KeptWord,
+        bytes: usize,
+    ) -> Result<(), Ended> {
+        self.kept.bytes = self.kept.bytes.saturating_add(bytes);
+        if self.kept.bytes > MOST_KEPT {
+            let why = format!(
+                "its agents said more than {} MB that no gateway has taken yet: end some of them there",
+                MOST_KEPT >> 20
+            );
+            refuse(&self.wire, &why);
+            return Err(Ended::Refused(why));
+        }
+        self.kept.words.entry((session, incarnation)).or_default().push(word);
+        Ok(())
+    }
+
     /// A life that it has.
-    fn show(&mut self, snapshot: Snapshot) {
+    fn show(&mut self, mut snapshot: Snapshot) -> Result<(), Ended> {
         let (session, incarnation) = (snapshot.session, snapshot.incarnation);
+        if self.images.0.len() >= MOST_LIVES {
+            self.images.0.retain(|_, image| !image.said.is_closed());
+            if self.images.0.len() >= MOST_LIVES {
+                return Err(Ended::Confused(format!("it has more than {MOST_LIVES} agents")));
+            }
+        }
+        for word in self.kept.words.remove(&(session, incarnation)).unwrap_or_default() {
+            snapshot.put_back(word);
+        }
         // What it may say ahead of the journal, and what is in the snapshot.
         let (said, heard) = mpsc::channel(AHEAD);
         let (written, handed) = mpsc::unbounded_channel();
         self.images.0.insert((session, incarnation), Image { last: snapshot.last(), said, written });
-        let Some(frames) = self.runner.frames() else { return };
-        let running = Running::image(snapshot, frames, heard, handed);
-        self.runner.lives().insert(session, Life::Running(Arc::new(running)));
+        if let Some(frames) = self.runner.frames() {
+            let running = Running::image(snapshot, frames, heard, handed);
+            self.runner.lives().insert(session, Life::Running(Arc::new(running)));
+        }
+        Ok(())
     }
 }
 
@@ -231,9 +293,11 @@ impl Runner {
     }
 }
 
-async fn receive(wire: &mut Wire) -> Result<FromRunner, Ended> {
+/// The next frame, and how large it was.
+async fn receive(wire: &mut Wire) -> Result<(FromRunner, usize), Ended> {
     let text = timeout(SILENCE, wire.receive.recv()).await.map_err(|_| Ended::Silent)?.ok_or(Ended::Gone)?;
-    serde_json::from_str(&text).map_err(|error| Ended::Confused(error.to_string()))
+    let frame = serde_json::from_str(&text).map_err(|error| Ended::Confused(error.to_string()))?;
+    Ok((frame, text.len()))
 }
 
 fn refuse(wire: &Wire, why: &str) {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::afar::Ended;
 use crate::runner::{Life, Runner};
-use crate::running::{Running, Tell};
+use crate::running::{Running, Snapshot, Tell};
 use crate::wire::{Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
 
 impl Runner {
@@ -29,7 +29,7 @@ impl Runner {
         let hello = FromRunner::Hello { version: VERSION, instance, agents: self.agents() };
         drop(frames.send(hello));
         for snapshot in self.snapshots() {
-            drop(frames.send(FromRunner::Life(Box::new(snapshot))));
+            show(snapshot, &frames);
         }
         drop(frames.send(FromRunner::Ready));
         let mut beat = interval(HEARTBEAT);
@@ -121,10 +121,19 @@ async fn answer(runner: Arc<Runner>, id: u64, question: Question, frames: mpsc::
         && let Some(Life::Running(running)) = runner.find(session)
     {
         // Shown before the answer, so that whoever waits for that finds it.
-        drop(frames.send(FromRunner::Life(Box::new(running.snapshot(session)))));
+        show(running.snapshot(session), &frames);
     }
     // If the gateway is gone, it sees what came of it when it is back.
     drop(frames.send(FromRunner::Answer { id, answer }));
+}
+
+/// If nobody reads it any more, the end of the connection follows.
+fn show(mut snapshot: Snapshot, frames: &mpsc::UnboundedSender<FromRunner>) {
+    let (session, incarnation) = (snapshot.session, snapshot.incarnation);
+    for word in snapshot.take_words() {
+        drop(frames.send(FromRunner::Kept { session, incarnation, word: Box::new(word) }));
+    }
+    drop(frames.send(FromRunner::Life(Box::new(snapshot))));
 }
 
 /// Passes on what one agent says, as long as there is room for it, and what it was handed.

@@ -14,7 +14,7 @@ use holdstead_protocol::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::said::{Kept, Said, SaidByAgent};
+use crate::said::{Kept, KeptWord, Said, SaidByAgent};
 use crate::wire::ToRunner;
 
 /// What a process is started for.
@@ -118,7 +118,7 @@ pub enum Tell {
     Kill { why: EndedBy },
 }
 
-/// All that is known of one life, for whoever speaks for it from afar.
+/// All that is known of one life, for whoever speaks for it from afar. What is kept of its words goes before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Snapshot {
@@ -136,6 +136,14 @@ impl Snapshot {
     /// The number of the last that it said.
     pub(crate) const fn last(&self) -> AgentSeq {
         self.kept.last()
+    }
+
+    pub(crate) fn take_words(&mut self) -> Vec<KeptWord> {
+        self.kept.take_words()
+    }
+
+    pub(crate) fn put_back(&mut self, word: KeptWord) {
+        self.kept.put_back(word);
     }
 }
 

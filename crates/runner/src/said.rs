@@ -27,6 +27,23 @@ pub struct Said {
     pub event: Arc<AgentEvent>,
 }
 
+/// Something that is kept of what an agent said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct KeptWord {
+    until: KeptUntil,
+    said: Said,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptUntil {
+    /// The journal has it.
+    Taken,
+    /// It has its reply.
+    Replied,
+    Both,
+}
+
 #[derive(Debug)]
 pub struct SaidByAgent {
     source: tokio::sync::Mutex<Source>,
@@ -54,10 +71,10 @@ pub(crate) struct Kept {
     turn_done: AgentSeq,
     ended: bool,
     /// What the journal may not have.
-    #[serde(with = "in_order")]
+    #[serde(skip)]
     untaken: BTreeMap<AgentSeq, Said>,
     /// What it waits for a reply to, also when the journal has it.
-    #[serde(with = "in_order")]
+    #[serde(skip)]
     unreplied: BTreeMap<AgentSeq, Said>,
     /// The calls of this turn that it asked about in this life.
     asked: HashSet<ToolCallId>,
@@ -205,6 +222,28 @@ impl Kept {
         self.last
     }
 
+    /// What is kept, each to be sent by itself: all of it may be more than a connection carries at once.
+    pub(crate) fn take_words(&mut self) -> Vec<KeptWord> {
+        let mut unreplied = std::mem::take(&mut self.unreplied);
+        let mut words = Vec::new();
+        for (number, said) in std::mem::take(&mut self.untaken) {
+            let both = unreplied.remove(&number).is_some();
+            words.push(KeptWord { until: if both { KeptUntil::Both } else { KeptUntil::Taken }, said });
+        }
+        words.extend(unreplied.into_values().map(|said| KeptWord { until: KeptUntil::Replied, said }));
+        words
+    }
+
+    pub(crate) fn put_back(&mut self, word: KeptWord) {
+        let KeptWord { until, said } = word;
+        if until != KeptUntil::Taken {
+            self.unreplied.insert(said.number, said.clone());
+        }
+        if until != KeptUntil::Replied {
+            self.untaken.insert(said.number, said);
+        }
+    }
+
     fn number(&mut self, event: AgentEvent) -> Said {
         let about = if let AgentEvent::ToolCallEnd { tool_call_id, .. } = &event {
             Some(tool_call_id)
@@ -265,30 +304,6 @@ impl Kept {
     }
 }
 
-/// Each has its number.
-mod in_order {
-    use std::collections::BTreeMap;
-
-    use holdstead_protocol::AgentSeq;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    use super::Said;
-
-    pub(super) fn serialize<S: Serializer>(
-        said: &BTreeMap<AgentSeq, Said>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(said.values())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<AgentSeq, Said>, D::Error> {
-        let said = Vec::<Said>::deserialize(deserializer)?;
-        Ok(said.into_iter().map(|said| (said.number, said)).collect())
-    }
-}
-
 /// A moment of this machine is another one's so long ago.
 mod age {
     use std::time::Duration;
@@ -304,5 +319,58 @@ mod age {
         let age = Duration::from_millis(u64::deserialize(deserializer)?);
         let now = Instant::now();
         Ok(now.checked_sub(age).unwrap_or(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(number: usize) -> ToolCallId {
+        ToolCallId::new(format!("call-{number}")).unwrap()
+    }
+
+    /// An agent that talked and asked, of which the journal has some and which has one reply.
+    async fn talked() -> SaidByAgent {
+        let (say, events) = mpsc::channel(64);
+        let said = SaidByAgent::new(events, None);
+        for number in 0..8 {
+            say.send(AgentEvent::Text { text: "word ".repeat(1_000), parents: Vec::new() }).await.unwrap();
+            let ask = serde_json::json!({
+                "toolCallId": call(number), "toolName": "Bash", "input": { "command": "ls" },
+                "body": { "kind": "approval", "offeredScopes": [], "isPlan": false }, "parents": [],
+                "canPark": true, "mayAllow": "rules_of_people",
+            });
+            say.send(AgentEvent::Ask(Box::new(serde_json::from_value(ask).unwrap()))).await.unwrap();
+        }
+        for number in 0..16 {
+            said.next(AgentSeq(number)).await;
+        }
+        said.taken(AgentSeq(5));
+        assert!(said.replied(AgentSeq(4)).is_some());
+        said
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_sent_word_by_word_and_put_together_again() {
+        let said = talked().await;
+        let numbers = |kept: &Kept| {
+            let of = |words: &BTreeMap<AgentSeq, Said>| words.keys().copied().collect::<Vec<_>>();
+            (of(&kept.untaken), of(&kept.unreplied))
+        };
+        let mut kept = said.snapshot();
+        let before = numbers(&kept);
+        assert_eq!((before.0.len(), before.1.len()), (11, 7));
+        let words = kept.take_words();
+        let rest = serde_json::to_string(&kept).unwrap();
+        assert!(rest.len() < 2_000, "{} bytes are left", rest.len());
+        let mut again: Kept = serde_json::from_str(&rest).unwrap();
+        for word in words {
+            let sent = serde_json::to_string(&word).unwrap();
+            assert!(sent.len() < 6_000, "{} bytes in one", sent.len());
+            again.put_back(serde_json::from_str(&sent).unwrap());
+        }
+        assert_eq!(numbers(&again), before);
+        assert_eq!(again.last(), AgentSeq(16));
     }
 }

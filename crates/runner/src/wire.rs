@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use crate::facts::{FolderIs, Ground};
 use crate::running::{Snapshot, Started, Tell};
-use crate::said::Said;
+use crate::said::{KeptWord, Said};
 
 /// Both sides must speak the same one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// So often each side shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The other side is gone when nothing came for so long.
@@ -33,6 +33,12 @@ pub(crate) enum FromRunner {
         version: u32,
         instance: Uuid,
         agents: Vec<HostedAgent>,
+    },
+    /// Something that is kept of what was said in a life that is shown next.
+    Kept {
+        session: SessionId,
+        incarnation: Incarnation,
+        word: Box<KeptWord>,
     },
     /// A life that it has, before it is ready or when one began.
     Life(Box<Snapshot>),

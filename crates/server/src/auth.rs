@@ -3,7 +3,7 @@
 //! A route says what it needs by the type it takes: a [`Reader`], an [`Operator`], an [`Answerer`] or an [`Asker`].
 //! An agent's token can become a `Reader` of its own session and an `Asker`, and never an `Answerer`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -15,6 +15,7 @@ use holdstead_protocol::transport::InteractionMode;
 use holdstead_protocol::{Actor, DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Surface};
 use holdstead_store::token_hash;
 use serde::Deserialize;
+use tokio::time::timeout;
 use utoipa::IntoParams;
 
 use crate::App;
@@ -52,6 +53,9 @@ pub(crate) struct Rights {
 
 const MAY_NOT_OPERATE: &str = "This token may not start or stop agents. A person's token may.";
 const BOUND: &str = "This token belongs to one session, and may only look at it.";
+const ONLY_METRICS: &str = "This token may read metrics, and nothing else.";
+const MAY_NOT_SCRAPE: &str = "This token may not read metrics. An admin's may, and one made for it on the gateway's machine: holdstead \
+     token --role metrics --name NAME";
 const MAY_NOT_ANSWER: &str = "This token may not answer. A person's token may.";
 
 impl Caller {
@@ -60,11 +64,10 @@ impl Caller {
         match (self.role, self.session) {
             (Role::Person | Role::Admin, None) => Ok(Rights { operate: Ok(()), answer: Ok(()) }),
             (Role::Viewer, None) => Ok(Rights { operate: Err(MAY_NOT_OPERATE), answer: Err(MAY_NOT_ANSWER) }),
-            (Role::Person | Role::Admin | Role::Viewer, Some(_)) | (Role::Agent | Role::Runner, _) => {
-                Err(ApiError::Forbidden(
-                    "A socket is for people's screens. Programs ask with POST /v1/interactions.",
-                ))
-            }
+            (Role::Person | Role::Admin | Role::Viewer, Some(_))
+            | (Role::Agent | Role::Runner | Role::Metrics, _) => Err(ApiError::Forbidden(
+                "A socket is for people's screens. Programs ask with POST /v1/interactions.",
+            )),
         }
     }
 
@@ -104,6 +107,10 @@ pub(crate) struct Answerer(Caller);
 #[derive(Debug, Clone)]
 pub(crate) struct Asker(pub(crate) Caller);
 
+/// May read what the gateway counts, over all owners.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scraper;
+
 /// May run agents on its own machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Hosting(pub(crate) Caller);
@@ -135,12 +142,13 @@ impl Reader {
             (Role::Person | Role::Viewer | Role::Admin, Some(_)) | (Role::Agent | Role::Runner, _) => {
                 Err(ApiError::Forbidden("This token can see its own session only."))
             }
+            (Role::Metrics, _) => Err(ApiError::Forbidden(ONLY_METRICS)),
         }
     }
 
     /// The owner, if this token may see this session.
     pub(crate) fn owner_for(&self, session: SessionId) -> Result<&OwnerId, ApiError> {
-        if self.0.own_session() == session {
+        if self.0.own_session() == session && self.0.role != Role::Metrics {
             return Ok(&self.0.now()?.owner);
         }
         self.owner()
@@ -150,14 +158,14 @@ impl Reader {
     pub(crate) fn answering(&self, wished: InteractionMode) -> Answering {
         match self.0.role {
             Role::Person | Role::Admin => wished.into(),
-            Role::Viewer | Role::Agent | Role::Runner => Answering::Never,
+            Role::Viewer | Role::Agent | Role::Runner | Role::Metrics => Answering::Never,
         }
     }
 
     /// A program's token sees the asks of its own session only: what it fetches has arrived.
     pub(crate) fn is_program(&self) -> bool {
         match self.0.role {
-            Role::Agent | Role::Runner => true,
+            Role::Agent | Role::Runner | Role::Metrics => true,
             Role::Person | Role::Viewer | Role::Admin => false,
         }
     }
@@ -178,7 +186,7 @@ impl Asker {
         };
         let may_ask_anywhere = match self.0.role {
             Role::Person | Role::Admin => self.0.session.is_none(),
-            Role::Viewer | Role::Agent | Role::Runner => false,
+            Role::Viewer | Role::Agent | Role::Runner | Role::Metrics => false,
         };
         if wanted == self.0.own_session() && self.0.session.is_none() {
             return Ok(CallerAsk::Own);
@@ -238,7 +246,7 @@ impl Caller {
         };
         let manages = match person.role {
             Role::Admin => Manages::All,
-            Role::Person | Role::Viewer | Role::Agent | Role::Runner => Manages::Own,
+            Role::Person | Role::Viewer | Role::Agent | Role::Runner | Role::Metrics => Manages::Own,
         };
         let actor = Some(Actor { person_id: person.id, device_id: device.id, passkey_id: None });
         let caller = Person { owner: person.owner, name: person.name, surface, actor, manages };
@@ -291,7 +299,9 @@ impl FromRequestParts<App> for Operator {
         match (caller.role, caller.session) {
             (Role::Person | Role::Admin, None) => Ok(Self(caller)),
             (Role::Person | Role::Admin, Some(_)) => Err(ApiError::Forbidden(BOUND)),
-            (Role::Viewer | Role::Agent | Role::Runner, _) => Err(ApiError::Forbidden(MAY_NOT_OPERATE)),
+            (Role::Viewer | Role::Agent | Role::Runner | Role::Metrics, _) => {
+                Err(ApiError::Forbidden(MAY_NOT_OPERATE))
+            }
         }
     }
 }
@@ -304,7 +314,9 @@ impl FromRequestParts<App> for Answerer {
         match (caller.role, caller.session) {
             (Role::Person | Role::Admin, None) => Ok(Self(caller)),
             (Role::Person | Role::Admin, Some(_)) => Err(ApiError::Forbidden(BOUND)),
-            (Role::Viewer | Role::Agent | Role::Runner, _) => Err(ApiError::Forbidden(MAY_NOT_ANSWER)),
+            (Role::Viewer | Role::Agent | Role::Runner | Role::Metrics, _) => {
+                Err(ApiError::Forbidden(MAY_NOT_ANSWER))
+            }
         }
     }
 }
@@ -317,6 +329,7 @@ impl FromRequestParts<App> for Asker {
         match caller.role {
             Role::Person | Role::Agent | Role::Runner | Role::Admin => Ok(Self(caller)),
             Role::Viewer => Err(ApiError::Forbidden("This token may look, and not ask.")),
+            Role::Metrics => Err(ApiError::Forbidden(ONLY_METRICS)),
         }
     }
 }
@@ -328,11 +341,45 @@ impl FromRequestParts<App> for Hosting {
         let caller = Caller::from_request_parts(parts, app).await?;
         match (caller.role, caller.session) {
             (Role::Runner, None) => Ok(Self(caller)),
-            (Role::Person | Role::Viewer | Role::Agent | Role::Admin, _) | (Role::Runner, Some(_)) => {
-                Err(ApiError::Forbidden(
-                    "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner NAME",
-                ))
-            }
+            (Role::Person | Role::Viewer | Role::Agent | Role::Metrics | Role::Admin, _)
+            | (Role::Runner, Some(_)) => Err(ApiError::Forbidden(
+                "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner NAME",
+            )),
         }
+    }
+}
+
+/// How long the store may take to say whether a token is still good to read metrics.
+const STORE_PATIENCE: Duration = Duration::from_secs(1);
+
+impl FromRequestParts<App> for Scraper {
+    type Rejection = ApiError;
+
+    /// Metrics are needed most while the store does not answer: a token that was good a while ago is good enough then, for
+    /// numbers.
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let hash = token_hash(presented(&parts.headers).ok_or(ApiError::NoToken)?);
+        let caller = Caller::with_token(hash, parts, app);
+        let caller = if app.scrapers.was_let_in(&hash, Instant::now()) {
+            match timeout(STORE_PATIENCE, caller).await {
+                Ok(Err(ApiError::Gateway(_))) | Err(_) => return Ok(Self),
+                Ok(caller) => caller,
+            }
+        } else {
+            caller.await
+        };
+        let may = match caller {
+            Ok(caller) => match (caller.role, caller.session) {
+                (Role::Metrics | Role::Admin, None) => Ok(Self),
+                (Role::Person | Role::Viewer | Role::Agent | Role::Runner, _)
+                | (Role::Metrics | Role::Admin, Some(_)) => Err(ApiError::Forbidden(MAY_NOT_SCRAPE)),
+            },
+            Err(error) => Err(error),
+        };
+        match &may {
+            Ok(_) => app.scrapers.let_in(hash, Instant::now()),
+            Err(_) => app.scrapers.forget(&hash),
+        }
+        may
     }
 }

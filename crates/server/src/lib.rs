@@ -13,6 +13,7 @@ mod guard;
 mod limit;
 mod listen;
 mod mcp;
+mod metrics;
 mod network;
 mod page;
 mod problem;
@@ -61,6 +62,8 @@ pub(crate) struct App {
     pub(crate) doors: Arc<network::Doors>,
     pub(crate) openapi: Arc<str>,
     pub(crate) limits: Arc<limit::Limits>,
+    pub(crate) scrapers: Arc<metrics::Scrapers>,
+    pub(crate) answered: Arc<metrics::Answered>,
 }
 
 /// The OpenAPI document, from the code.
@@ -83,6 +86,8 @@ fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
         doors: Arc::new(doors),
         openapi: routes::document(&document).to_string().into(),
         limits: Arc::new(limit::Limits::new(config.rate_limit)),
+        scrapers: Arc::default(),
+        answered: Arc::default(),
     };
     let router = api
         .merge(page::routes())
@@ -102,6 +107,7 @@ async fn around(State(app): State<App>, request: Request, next: Next) -> Respons
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
+    app.answered.count(response.status());
     let response = if in_short { routes::short::with_short_error(response) } else { response };
     if as_page { refused::as_page(response) } else { response }
 }

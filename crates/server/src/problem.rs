@@ -172,6 +172,9 @@ const fn status(code: Code) -> StatusCode {
     }
 }
 
+/// Seconds until it is worth trying again what was not available: most of it is back by then.
+const UNAVAILABLE_FOR: u64 = 2;
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let refusal = self.refusal();
@@ -186,10 +189,14 @@ impl IntoResponse for ApiError {
             [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
         let mut response = (status, headers, Json(body)).into_response();
         response.extensions_mut().insert(refusal);
-        if let Self::TooMany(wait) = self {
+        let wait = if let Self::TooMany(wait) = self {
             // Whole seconds, as the header wants them: never less than it takes.
-            let seconds = HeaderValue::from(wait.as_secs() + 1);
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+            Some(wait.as_secs() + 1)
+        } else {
+            (status == StatusCode::SERVICE_UNAVAILABLE).then_some(UNAVAILABLE_FOR)
+        };
+        if let Some(seconds) = wait {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

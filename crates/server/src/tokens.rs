@@ -34,6 +34,7 @@ const fn who(role: Role) -> &'static str {
         Role::Viewer => "a viewer",
         Role::Agent => "an agent",
         Role::Runner => "a runner",
+        Role::Metrics => "a program that reads metrics",
         Role::Admin => "an admin",
     }
 }

@@ -58,6 +58,8 @@ pub(crate) enum TokenFor<'a> {
     Guest,
     /// A machine that runs agents.
     Runner,
+    /// A program that reads metrics.
+    Metrics,
 }
 
 impl GatewayProcess {
@@ -97,6 +99,15 @@ impl GatewayProcess {
     /// The same in a folder of its own below this one.
     pub(crate) async fn serve_below(environment: Environment, parent: &Path) -> Result<Self> {
         Self::start_in(TempDir::new_in(parent)?, "serve", &[], None, environment).await
+    }
+
+    /// The same in this folder, with what lies there.
+    pub(crate) async fn serve_from(
+        folder: TempDir,
+        store: Option<&str>,
+        environment: Environment,
+    ) -> Result<Self> {
+        Self::start_in(folder, "serve", &[], store, environment).await
     }
 
     /// `holdstead demo` on a free port.
@@ -159,6 +170,13 @@ impl GatewayProcess {
         Client::new(&self.url, &self.own_token()?)
     }
 
+    /// What is said there, to the person whose gateway it is.
+    pub(crate) async fn text(&self, path: &str) -> Result<String> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        let request = http.get(format!("{}{path}", self.url)).bearer_auth(self.own_token()?);
+        Ok(request.send().await?.error_for_status()?.text().await?)
+    }
+
     /// The token of this machine's own person, who is an admin.
     pub(crate) fn own_token(&self) -> Result<String> {
         Ok(std::fs::read_to_string(self.folder().join("token"))?.trim().to_owned())
@@ -166,13 +184,27 @@ impl GatewayProcess {
 
     /// Makes a token with the binary, as an administrator does.
     pub(crate) async fn token(&self, name: &str, whose: TokenFor<'_>) -> Result<String> {
+        self.token_of(None, name, whose).await
+    }
+
+    /// The same, for somebody of this owner.
+    pub(crate) async fn token_of(
+        &self,
+        owner: Option<&str>,
+        name: &str,
+        whose: TokenFor<'_>,
+    ) -> Result<String> {
         let mut command = Command::new(program()?);
+        if let Some(owner) = owner {
+            command.env("HOLDSTEAD_OWNER", owner);
+        }
         command.arg("token").arg("--dir").arg(self.folder()).args(["--name", name, "--role"]);
         match whose {
             TokenFor::Person => command.arg("person"),
             TokenFor::Viewer => command.arg("viewer"),
             TokenFor::Guest => command.arg("agent"),
             TokenFor::Runner => command.arg("runner"),
+            TokenFor::Metrics => command.arg("metrics"),
             TokenFor::Agent(session) => command.args(["agent", "--session", session]),
         };
         if let Some(store) = &self.store {

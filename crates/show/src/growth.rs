@@ -120,6 +120,8 @@ fn print_plans(kind: Kind, plans: &[QueryPlan]) -> Result<()> {
         Kind::Postgres => &["Seq Scan", "Sort", "Hash", "Bitmap"],
     };
     for QueryPlan { name, plan } in plans {
+        // What is open is counted by looking at all of it, in an index that has nothing else.
+        let plan = plan.replace("SCAN asks USING COVERING INDEX", "");
         let bad = whole_table.iter().find(|word| plan.contains(**word));
         ensure!(bad.is_none(), "{kind} would read a whole table for `{name}`:\n{plan}");
     }

@@ -32,19 +32,23 @@ mod lifecycle;
 mod mcp;
 mod nodes;
 mod open_asks;
+mod parked;
 mod policy_growth;
 mod policy_lines;
 mod policy_speed;
 mod processes;
 mod reconnect;
 mod reprompt;
+mod restore;
 mod revoke;
 mod routes;
 mod runner;
+mod scale;
 mod search;
 mod stalls;
 mod terminal;
 mod throughput;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -83,6 +87,11 @@ async fn main() -> ExitCode {
         "faults" => faults::show().await,
         "rolling" => faults::rolling().await,
         "failover" => faults::failover::show().await,
+        "traces" => traces::show().await,
+        "restore" => restore::show().await,
+        "metrics" => faults::watched::show().await,
+        "parked" => parked::show().await,
+        "shards" => faults::shards::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,
@@ -104,6 +113,8 @@ async fn main() -> ExitCode {
         "bypass" => bypass::show(),
         "policy-growth" => policy_growth::show(),
         "policy-speed" => policy_speed::show(),
+        "scale" => scale::show(),
+        "costs" => scale::measure::show().await,
         "lifecycle" => lifecycle::show().await,
         "closed" => closed::show().await,
         _ => {

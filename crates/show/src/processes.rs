@@ -29,6 +29,18 @@ pub(crate) fn with_home(home: &Path) -> Result<Vec<Process>> {
     Ok(found)
 }
 
+/// Those that this one started and that run.
+pub(crate) fn children(of: u32) -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
+        if parent(pid) == Some(of) {
+            found.push(pid);
+        }
+    }
+    Ok(found)
+}
+
 /// All command lines, as every user of the machine sees them.
 pub(crate) fn command_lines() -> Result<Vec<String>> {
     let mut lines = Vec::new();

@@ -5,7 +5,7 @@
 
 mod bare_postgres;
 mod bare_sqlite;
-mod cycles;
+pub(crate) mod cycles;
 mod in_memory;
 mod written;
 
@@ -95,7 +95,7 @@ async fn measure(kinds: &[Kind]) -> Result<String> {
 async fn one_kind(kind: Kind) -> Result<Vec<Row>> {
     let database = Database::new(kind).await?;
     let gateway = GatewayProcess::serve(Some(&database.url())).await?;
-    let callers = Callers::new(&gateway, CALLERS[CALLERS.len() - 1]).await?;
+    let callers = Callers::new(&gateway, CALLERS[CALLERS.len() - 1], &[None]).await?;
     // Caches fill, connections open.
     callers.run(CALLERS[1], MEASURED_FOR / 5).await?;
     let mut measured = Vec::new();

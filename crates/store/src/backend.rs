@@ -117,6 +117,8 @@ impl From<StoreError> for WriteError {
             | E::Panicked { .. }
             | E::Claimed { .. }
             | E::NoWriter { .. }
+            | E::Shards { .. }
+            | E::Moving
             | E::NoKey) => Self::Corrupt(other),
         }
     }

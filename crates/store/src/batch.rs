@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -60,6 +60,19 @@ enum Message {
 struct Load {
     items: AtomicUsize,
     bytes: AtomicUsize,
+    retries: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// What waits to be written by this process, and what the database cost it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriterLoad {
+    pub items: u64,
+    pub bytes: u64,
+    /// How often a batch was tried again because the database was away.
+    pub retries: u64,
+    /// Appends that failed for want of the database, or because it refused them.
+    pub failures: u64,
 }
 
 impl Queue {
@@ -138,6 +151,16 @@ impl Queue {
         let (reply, result) = oneshot::channel();
         entries.push(Entry::new(Item::new(session, command), weight.total, reply));
         PendingAppend::queued(result)
+    }
+
+    pub(crate) fn load(&self) -> WriterLoad {
+        let of = |count: &AtomicUsize| count.load(Ordering::Relaxed) as u64;
+        WriterLoad {
+            items: of(&self.load.items),
+            bytes: of(&self.load.bytes),
+            retries: self.load.retries.load(Ordering::Relaxed),
+            failures: self.load.failures.load(Ordering::Relaxed),
+        }
     }
 
     /// Whether the batchers take what is queued.
@@ -296,6 +319,7 @@ impl Batcher {
                 }
                 Err(WriteError::Away(source)) => {
                     if trouble.wait(&source, &part).await {
+                        self.load.retries.fetch_add(1, Ordering::Relaxed);
                         parts.push(part);
                     } else {
                         self.give_up(part, &source);
@@ -306,6 +330,7 @@ impl Batcher {
                         entry.item.maybe_at = planned.or(entry.item.maybe_at);
                     }
                     if trouble.wait(&source, &part).await {
+                        self.load.retries.fetch_add(1, Ordering::Relaxed);
                         parts.push(part);
                     } else {
                         self.give_up(part, &source);
@@ -354,6 +379,9 @@ impl Batcher {
 
     fn finish(&self, entry: Entry, result: Result<Appended, AppendError>) {
         self.load.remove(entry.bytes);
+        if let Err(AppendError::Store(_)) = &result {
+            self.load.failures.fetch_add(1, Ordering::Relaxed);
+        }
         // Whoever asked may have stopped waiting; what was written stays written.
         let _nobody = entry.reply.send(result);
     }

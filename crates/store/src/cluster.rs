@@ -16,6 +16,8 @@ use crate::StoreError;
 
 /// A node that was not seen for this long, by the database's clock, is dead to whoever wants its place.
 pub const NODE_DEAD_AFTER: Duration = Duration::from_secs(10);
+/// After so long without a renewal it may be taken for dead soon, and is silent before that.
+pub const NODE_SILENT_AFTER: Duration = Duration::from_secs(6);
 
 /// One gateway process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,6 +166,12 @@ pub trait Cluster: Send + Sync + Debug {
 
     /// Begins as a node, or begins again.
     async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError>;
+
+    /// How long a node serves that cannot renew. Where nothing else than its place is in the database that it cannot reach, it
+    /// goes on for longer: what it writes is right without it.
+    fn silent_after(&self) -> Duration {
+        NODE_SILENT_AFTER
+    }
 
     /// Says that the node is there, and how many hints it has made. `None`: it was declared dead.
     async fn renew(&self, member: Member, hints: u64) -> Result<Option<Roll>, StoreError>;

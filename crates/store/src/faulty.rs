@@ -17,8 +17,8 @@ use crate::{
     AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DeviceRecord,
     DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord,
     Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision,
-    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Source,
-    StoreError, TicketRecord, UnderWay, Unmarked,
+    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Sharded, Source,
+    StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
 };
 
 /// A call of the journal.
@@ -157,6 +157,14 @@ impl Journal for FaultyJournal {
         self.may("search")?.search(query).await
     }
 
+    async fn waiting(&self) -> Result<Waiting, StoreError> {
+        self.may("waiting")?.waiting().await
+    }
+
+    fn writer_load(&self) -> WriterLoad {
+        self.inner.writer_load()
+    }
+
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
         self.may("live_count")?.live_count(owner).await
     }
@@ -222,8 +230,8 @@ impl Journal for FaultyJournal {
         self.may("keep_secret")?.keep_secret(secret).await
     }
 
-    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
-        self.may("secret")?.secret(answer).await
+    async fn secret(&self, ask: InteractionId, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
+        self.may("secret")?.secret(ask, answer).await
     }
 
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
@@ -236,6 +244,19 @@ impl Journal for FaultyJournal {
 
     async fn claim(&self) -> Result<Claim, StoreError> {
         self.may("claim")?.claim().await
+    }
+
+    fn parts(&self) -> usize {
+        self.inner.parts()
+    }
+
+    /// Where there are several, what is done with one of them by itself does not fail.
+    fn part(&self, number: usize) -> Result<&dyn Journal, StoreError> {
+        if self.inner.parts() > 1 { self.inner.part(number) } else { Ok(self) }
+    }
+
+    fn shards(&self) -> Option<&Sharded> {
+        self.inner.shards()
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

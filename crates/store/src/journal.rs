@@ -14,7 +14,7 @@ use crate::{
     AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord,
     DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey,
     QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord,
-    SqliteJournal, StoreError, UnderWay,
+    Sharded, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -80,6 +80,9 @@ pub trait Journal: People {
     /// How many asks of this owner are live.
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError>;
 
+    /// How many asks wait, over all owners. Its cost grows with what is open.
+    async fn waiting(&self) -> Result<Waiting, StoreError>;
+
     /// The asks whose deadline passed, the longest overdue first.
     async fn due(&self, limit: u32) -> Result<DueList, StoreError>;
 
@@ -129,7 +132,7 @@ pub trait Journal: People {
     /// Keeps a sealed secret until it is dropped.
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError>;
 
-    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError>;
+    async fn secret(&self, ask: InteractionId, answer: &str) -> Result<Option<SealedSecret>, StoreError>;
 
     /// All of them: they are those of answers on their way, and few.
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
@@ -140,8 +143,25 @@ pub trait Journal: People {
     /// single writes beside it need no claim. PostgreSQL serves any number.
     async fn claim(&self) -> Result<Claim, StoreError>;
 
+    /// How many databases it is on. What walks over all sessions walks over each by itself, so that one which cannot be
+    /// reached holds up nobody else.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// One of them, counted from 0.
+    fn part(&self, number: usize) -> Result<&dyn Journal, StoreError>;
+
+    /// Which database has what, where there are several.
+    fn shards(&self) -> Option<&Sharded> {
+        None
+    }
+
     /// What several gateways on this database know of each other. `None` where it has one gateway only, by its claim.
     fn cluster(&self) -> Option<&dyn Cluster>;
+
+    /// What waits to be written by this process.
+    fn writer_load(&self) -> WriterLoad;
 
     /// Whether it can be read and written now: the writer answers, and so does the database.
     async fn ready(&self) -> Result<(), StoreError>;
@@ -192,6 +212,12 @@ impl Future for PendingAppend {
 
 /// Opens a journal that is there already, and makes none: only a gateway does.
 pub async fn open_existing(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
+    is_there(url).await?;
+    open(url).await
+}
+
+/// Says where there is none.
+pub async fn is_there(url: &str) -> Result<(), StoreError> {
     let is_there = if url.starts_with("sqlite:") {
         crate::sqlite::is_there(url)?
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
@@ -199,7 +225,7 @@ pub async fn open_existing(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
     } else {
         true
     };
-    if is_there { open(url).await } else { Err(StoreError::Absent { url: crate::without_secret(url) }) }
+    if is_there { Ok(()) } else { Err(StoreError::Absent { url: crate::without_secret(url) }) }
 }
 
 /// Opens the journal that the URL names and brings its tables up to date.
@@ -207,7 +233,15 @@ pub async fn open(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
     if url.starts_with("sqlite:") {
         Ok(Arc::new(SqliteJournal::open(url).await?))
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-        Ok(Arc::new(PostgresJournal::open(url).await?))
+        let journal = PostgresJournal::open(url).await?;
+        if crate::shard_table::is_one_of_several(&journal.db).await? {
+            let what = format!(
+                "{} is one of several databases of a deployment: name them all, as {{ control = \"…\", data = [\"…\"] }}",
+                crate::without_secret(url)
+            );
+            return Err(StoreError::Shards { what });
+        }
+        Ok(Arc::new(journal))
     } else {
         Err(StoreError::BadUrl { url: url.to_owned(), why: "it names no database that we know".to_owned() })
     }

@@ -12,6 +12,7 @@
 
 mod audit;
 pub mod backend;
+mod backup;
 mod batch;
 mod chain;
 mod checkpoint;
@@ -51,6 +52,13 @@ mod search;
 mod secrets;
 mod seen;
 mod server_clock;
+mod shard_map;
+mod shard_move;
+mod shard_table;
+mod sharded;
+mod sharded_cluster;
+mod sharded_journal;
+mod sharded_people;
 mod sql;
 mod sqlite;
 mod sqlite_connections;
@@ -58,23 +66,26 @@ mod sqlite_migrate;
 mod sqlite_row;
 mod sqlite_write;
 mod store;
+mod waiting;
 mod walk;
 mod weigh;
 
+pub use backup::{BackupError, backup};
+pub use batch::WriterLoad;
 pub use checkpoint::{AuditKey, Checkpoint, KeyError, PublicKey};
 pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
 pub use cluster::{
     Claimed, Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER,
-    NOTICE_LIMIT, NodeId, Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
+    NODE_SILENT_AFTER, NOTICE_LIMIT, NodeId, Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};
 pub use export::verify_export;
 pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
 pub use guard::{Guard, Unmarked};
-pub use journal::{Journal, PendingAppend, open, open_existing};
-pub use notary::{Heads, Kept, Notary, read_log};
+pub use journal::{Journal, PendingAppend, is_there, open, open_existing};
+pub use notary::{Heads, Kept, Notary, log_of, read_log};
 pub use people::{People, Revision, token_hash};
 pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
@@ -86,7 +97,12 @@ pub use record::{
 pub use round::Round;
 pub use search::{FoundPlace, FoundRecord, SearchQuery};
 pub use seen::WentBack;
+pub use shard_map::{DatabaseNumber, NoRange, Placed, ShardMap, TagRange};
+pub use shard_move::Moved;
+pub use sharded::{NewDatabases, Sharded};
+pub use sharded_cluster::SERVES_WITHOUT_CONTROL;
 pub use sqlite::SqliteJournal;
+pub use waiting::{Age, Waiting, WaitsFor};
 
 /// The most that the data of one event may have, in bytes.
 pub const EVENT_LIMIT: usize = 1024 * 1024;

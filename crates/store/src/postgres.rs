@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::{Claim, Cluster, StoreError, decode, postgres_write, refold, sql};
 
 /// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
-const LANES: usize = 2;
+pub(crate) const LANES: usize = 2;
 const READERS: usize = 8;
 const MEMBERS: usize = 2;
 
@@ -53,12 +53,17 @@ impl PostgresJournal {
         Self::open_between(url, |backend| backend).await
     }
 
+    /// With so many batchers.
+    pub(crate) async fn open_lanes(url: &str, lanes: usize) -> Result<Self, StoreError> {
+        Self::start(Postgres::connect(url, lanes).await?, Batchers::Tasks(lanes), |backend| backend)
+    }
+
     /// With something between the batcher and the database.
     pub async fn open_between(
         url: &str,
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
-        Self::start(Postgres::connect(url).await?, Batchers::Tasks(LANES), between)
+        Self::start(Postgres::connect(url, LANES).await?, Batchers::Tasks(LANES), between)
     }
 }
 
@@ -79,7 +84,7 @@ impl Postgres {
         &self.pool
     }
 
-    async fn connect(url: &str) -> Result<Self, StoreError> {
+    async fn connect(url: &str, lanes: usize) -> Result<Self, StoreError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
         if options.get_application_name().is_none() {
@@ -87,7 +92,7 @@ impl Postgres {
         }
         let seen = Arc::new(LastSeen::default());
         let connections = |most| Connections::new(options.clone(), most, Arc::clone(&seen));
-        let writers = connections(LANES);
+        let writers = connections(lanes);
         // A pool tries for long before it says why it cannot.
         writers.give_back(writers.take().await?);
         let pool = pool_of(8, &seen).connect_with(options.clone()).await?;
@@ -153,6 +158,7 @@ fn migrations() -> Migrator {
     let sixteenth = include_str!("../migrations/postgres/0016_runners_agents.sql").into_sql_str();
     let seventeenth = include_str!("../migrations/postgres/0017_watchers.sql").into_sql_str();
     let eighteenth = include_str!("../migrations/postgres/0018_claims.sql").into_sql_str();
+    let nineteenth = include_str!("../migrations/postgres/0019_shards.sql").into_sql_str();
     let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
     Migrator::with_migrations(vec![
         Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
@@ -171,6 +177,7 @@ fn migrations() -> Migrator {
         Migration::new(16, "runners' agents".into(), MigrationType::Simple, sixteenth, false),
         Migration::new(17, "watchers".into(), MigrationType::Simple, seventeenth, false),
         Migration::new(18, "claims".into(), MigrationType::Simple, eighteenth, false),
+        Migration::new(19, "shards".into(), MigrationType::Simple, nineteenth, false),
     ])
 }
 
@@ -196,7 +203,7 @@ fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
 impl Postgres {
     /// In a task of its own: whoever is given up in the middle of BEGIN would leave a connection in the pool inside a
     /// transaction that nobody ends, and the next one who gets it would be refused.
-    async fn transaction(
+    pub(crate) async fn transaction(
         &self,
         begin: &'static str,
     ) -> Result<Transaction<'static, sqlx::Postgres>, StoreError> {

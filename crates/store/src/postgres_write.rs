@@ -14,10 +14,10 @@ use uuid::Uuid;
 
 use crate::backend::{Item, Patience, Tried, WriteError, Written, planned};
 use crate::db::Row;
-use crate::plan::{self, Loaded, Plan, Seen, StoredHead, Wanted};
+use crate::plan::{self, Loaded, Plan, Seen, Wanted};
 use crate::postgres_store::{is_conflict, is_wrong_guess, store};
 use crate::recent::{Recent, is_all_written};
-use crate::rows::{HeadRow, SessionPlan};
+use crate::rows::SessionPlan;
 use crate::search::Language;
 use crate::seen::{LastSeen, Place, Timeline};
 use crate::server_clock::ServerClock;
@@ -57,13 +57,7 @@ impl Known {
         sessions: &BTreeMap<SessionId, SessionPlan>,
         written: &[Written],
     ) -> Result<(), WriteError> {
-        let place = |head: &HeadRow| Place {
-            session: head.id,
-            seq: head.last_seq,
-            hash: head.hash,
-            at: head.last_at,
-        };
-        let saw = self.seen.saw(timeline, sessions.values().map(|plan| place(&plan.head)));
+        let saw = self.seen.saw(timeline, sessions.values().map(|plan| Place::from(&plan.head)));
         saw.map_err(|ended| WriteError::Lost { planned: planned(written), source: Arc::new(ended) })
     }
 }
@@ -252,16 +246,10 @@ async fn look(
         loaded.asks.push(decode::loaded_ask(&row)?);
     }
     loaded.found = found(connection, items).await?;
-    let place = |(id, head): (&SessionId, &StoredHead)| Place {
-        session: *id,
-        seq: head.last_seq,
-        hash: head.hash,
-        at: head.last_at,
-    };
     // Whoever is refused on what another server had is asked to try again.
     known
         .seen
-        .saw(timeline, loaded.heads.iter().map(place))
+        .saw(timeline, loaded.heads.iter().map(Place::from))
         .map_err(|ended| WriteError::Away(Arc::new(ended)))?;
     let seen = loaded.seen();
     Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))

@@ -166,7 +166,7 @@ pub struct SealedSecret {
 /// Which secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretsOf {
-    Answer(String),
+    Answer(InteractionId, String),
     Prompt(InteractionId, PromptId),
     Ask(InteractionId),
     Session(SessionId),

@@ -29,7 +29,7 @@ pub(crate) async fn all(db: &dyn Db) -> Result<Vec<SealedSecret>, StoreError> {
 
 pub(crate) async fn drop(db: &dyn Db, which: SecretsOf) -> Result<(), StoreError> {
     let (sql, params) = match which {
-        SecretsOf::Answer(answer) => (sql::DROP_SECRET, vec![Param::Text(answer)]),
+        SecretsOf::Answer(_, answer) => (sql::DROP_SECRET, vec![Param::Text(answer)]),
         SecretsOf::Prompt(ask, prompt) => {
             (sql::DROP_SECRETS_OF_PROMPT, vec![Param::Id(ask.uuid()), Param::Id(prompt.uuid())])
         }

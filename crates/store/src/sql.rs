@@ -1,10 +1,10 @@
 //! The queries that both databases run. Each has an index that makes its cost follow what it returns.
 
-use holdstead_protocol::{Seq, SessionId};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 use uuid::Uuid;
 
 use crate::db::Param;
-use crate::decode;
+use crate::{decode, waiting};
 
 /// Shows that the database answers.
 pub(crate) const READY: &str = "SELECT 1";
@@ -133,6 +133,43 @@ pub(crate) const DECISION: &str =
 pub(crate) const LIVE_COUNT: &str = "SELECT count(*) AS n FROM asks WHERE owner = $1 AND live = TRUE";
 pub(crate) const DUE: &str = "SELECT a.id, a.session_id, a.doc, s.state_version FROM asks a \
     JOIN sessions s ON s.id = a.session_id WHERE a.due_at <= $1 ORDER BY a.due_at LIMIT $2";
+macro_rules! newer {
+    ($what:literal, $first:literal, $second:literal, $third:literal, $fourth:literal, $all:literal) => {
+        concat!(
+            "count(CASE WHEN ",
+            $what,
+            " AND opened_at > $1 THEN 1 END) AS ",
+            $first,
+            ", count(CASE WHEN ",
+            $what,
+            " AND opened_at > $2 THEN 1 END) AS ",
+            $second,
+            ", count(CASE WHEN ",
+            $what,
+            " AND opened_at > $3 THEN 1 END) AS ",
+            $third,
+            ", count(CASE WHEN ",
+            $what,
+            " AND opened_at > $4 THEN 1 END) AS ",
+            $fourth,
+            ", count(CASE WHEN ",
+            $what,
+            " THEN 1 END) AS ",
+            $all
+        )
+    };
+}
+/// One look at each entry of an index of what is open.
+pub(crate) const LIVE_BY_AGE: &str =
+    concat!("SELECT ", newer!("live = TRUE", "n1", "n2", "n3", "n4", "n"), " FROM asks WHERE live = TRUE");
+pub(crate) const UNDER_WAY_BY_AGE: &str = concat!(
+    "SELECT ",
+    newer!("under_way = 'submitted'", "s1", "s2", "s3", "s4", "s"),
+    ", ",
+    newer!("under_way = 'undelivered'", "u1", "u2", "u3", "u4", "u"),
+    " FROM asks WHERE under_way IS NOT NULL"
+);
+pub(crate) const OVERDUE: &str = "SELECT count(*) AS n FROM asks WHERE due_at <= $1";
 pub(crate) const NEXT_DUE: &str = "SELECT due_at FROM asks WHERE due_at > $1 ORDER BY due_at LIMIT 1";
 
 /// An ask's row as it is stored, to be compared with what it should be.
@@ -327,6 +364,9 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("found rows", FOUND_ROWS, vec![id(), Param::Int(0), Param::Int(50)]),
         ("due", DUE, vec![Param::Int(0), Param::Int(50)]),
         ("next due", NEXT_DUE, vec![Param::Int(0)]),
+        ("live by age", LIVE_BY_AGE, waiting::ends(Timestamp::from_micros(0))),
+        ("under way by age", UNDER_WAY_BY_AGE, waiting::ends(Timestamp::from_micros(0))),
+        ("overdue", OVERDUE, vec![Param::Int(0)]),
         ("journals", JOURNALS, vec![id(), Param::Int(50)]),
         ("signed journals", SIGNED_JOURNALS, vec![id(), Param::Int(50)]),
         ("unsigned", UNSIGNED, vec![id(), Param::Int(50)]),

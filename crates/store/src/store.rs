@@ -18,7 +18,8 @@ use crate::{
     AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DueAsk, DueList,
     EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan,
     Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SessionsOnly,
-    StoreError, UnderWay, audit, decode, erase, export, refold, rounds, rows, search, secrets, sql,
+    StoreError, UnderWay, Waiting, WriterLoad, audit, decode, erase, export, refold, rounds, rows, search,
+    secrets, sql, waiting,
 };
 
 /// A journal on the database `D`.
@@ -171,6 +172,10 @@ impl<D: Db + 'static> Journal for Store<D> {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
+    async fn waiting(&self) -> Result<Waiting, StoreError> {
+        waiting::count(&*self.db).await
+    }
+
     async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
         let now = self.db.now().await?;
         let params = vec![Param::Int(now.micros()), Param::Int(limit.into())];
@@ -255,7 +260,7 @@ impl<D: Db + 'static> Journal for Store<D> {
         secrets::keep(&*self.db, secret).await
     }
 
-    async fn secret(&self, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
+    async fn secret(&self, _ask: InteractionId, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
         secrets::find(&*self.db, answer).await
     }
 
@@ -271,8 +276,16 @@ impl<D: Db + 'static> Journal for Store<D> {
         self.db.claim().await
     }
 
+    fn part(&self, _number: usize) -> Result<&dyn Journal, StoreError> {
+        Ok(self)
+    }
+
     fn cluster(&self) -> Option<&dyn Cluster> {
         self.db.cluster()
+    }
+
+    fn writer_load(&self) -> WriterLoad {
+        self.queue.load()
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

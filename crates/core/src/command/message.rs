@@ -9,10 +9,11 @@ use crate::{Head, Rejection};
 const MOST_WAITING: usize = 1_000;
 
 pub(crate) fn decide(head: &Head, message: &UserMessage) -> Result<Vec<EventBody>, Rejection> {
-    still_open(head)?;
+    // Before all else: whoever says it again for want of a reply is told what became of it, also when the session is over.
     if let Some(said) = head.last_said.iter().find(|said| said.message_id == message.message_id) {
         return Err(Rejection::AlreadySaid { seq: said.seq });
     }
+    still_open(head)?;
     if message.text.trim().is_empty() {
         return Err(Rejection::EmptyMessage);
     }

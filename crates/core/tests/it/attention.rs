@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_core::{
     AfterHold, AfterLimit, Cancel, Command, Exit, Finish, Start, after_hold, after_limit, concerns_host,
-    due_at, is_unfinished, waits_for,
+    due_at, is_idle, is_unfinished, waits_for,
 };
 use holdstead_protocol::{Hold, HoldThen, Incarnation, InteractionRequest, Origin, StopReason};
 
@@ -61,6 +61,7 @@ fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
     world.begins(1);
     world.ok(Command::Begin { turn_id: turn(1), start: Start::default() });
     assert!(is_unfinished(&world.session().head), "a turn is under way");
+    assert!(!is_idle(&world.session().head));
     world.ok(Command::Finish(Finish {
         turn_id: turn(1),
         reason: StopReason::Completed,
@@ -68,6 +69,7 @@ fn a_session_is_unfinished_while_anything_of_it_waits_for_its_host() {
         words: None,
     }));
     assert!(is_unfinished(&world.session().head), "its process has to be seen gone");
+    assert!(is_idle(&world.session().head), "and nobody waits for that");
     let exit = Exit { incarnation: Incarnation(1), parked: false, message: None, turn_end: None };
     world.ok(Command::Exit(exit));
     assert!(!is_unfinished(&world.session().head));

@@ -407,3 +407,12 @@ fn a_message_that_is_sent_again_is_not_said_twice() {
     world.ok(message(15));
     assert_eq!(world.session().head.last_said.len(), 4);
 }
+
+#[test]
+fn a_message_that_is_sent_again_after_the_end_was_said() {
+    let mut world = World::running();
+    world.ok(message(11));
+    let said = world.session().head.last_said.last().map(|said| said.seq);
+    world.ok(Command::End { name: "ana".to_owned() });
+    assert_eq!(world.rejected(message(11)), Rejection::AlreadySaid { seq: said.expect("it was said") });
+}

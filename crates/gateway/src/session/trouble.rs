@@ -66,17 +66,19 @@ impl SessionTask {
             self.trouble.rest();
             return true;
         }
-        if let GatewayError::JournalLacks { incarnation, .. } = error
-            && self.lacking.replace(*incarnation) == Some(*incarnation)
-        {
-            // Our own words about it wake us.
-            return false;
+        if let GatewayError::JournalLacks { incarnation, .. } = error {
+            if self.lacking.replace(*incarnation) == Some(*incarnation) {
+                // Our own words about it wake us.
+                return false;
+            }
+            self.gateway.inner.counted.lacking.add();
         }
         if !error.may_pass() {
             tracing::warn!(session = %self.session, %error, "a session could not go on");
             self.say_error(error.to_string());
             return false;
         }
+        self.gateway.inner.counted.session_stalls.add();
         let rest = self.trouble.rest();
         tracing::warn!(session = %self.session, %error, until = ?rest.until, "a session rests and tries again");
         let words = if let GatewayError::Store(_) = error {

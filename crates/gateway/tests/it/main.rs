@@ -36,6 +36,7 @@ mod reprompts;
 mod rules;
 mod runners;
 mod secrets;
+mod shards;
 mod stop;
 mod streams;
 mod tools;

@@ -84,3 +84,17 @@ async fn a_message_sent_again_for_want_of_a_reply_is_said_once() {
     });
     assert_eq!(said.collect::<Vec<_>>(), ["hello", "the end"]);
 }
+
+#[tokio::test]
+async fn turns_are_told_apart_also_where_an_id_is_used_again_long_after() {
+    let world = World::new().await;
+    let talk = world.talk().await;
+    let send =
+        async |message: SendMessage| talk.gateway.message(&ada(), talk.session, message).await.unwrap();
+    let message = SendMessage::new("say hello");
+    let first = send(message.clone()).await;
+    for n in 0..4 {
+        send(SendMessage::new(format!("say {n}"))).await;
+    }
+    assert_ne!(send(message).await.turn_id, first.turn_id);
+}

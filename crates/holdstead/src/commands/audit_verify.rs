@@ -78,7 +78,7 @@ pub(super) async fn journal(
 ) -> Result<(), Failure> {
     let mut chosen = Chosen::new(journal, session).await?;
     let config = Config::load(common, places)?;
-    let store = Some(holdstead_store::without_secret(&store::url(common, places, &config)));
+    let store = Some(store::address(common, places, &config).shown());
     let mut verified = Verified { store, kept: Some(0), ..Verified::default() };
     loop {
         let page = chosen.next(journal).await?;
@@ -94,11 +94,15 @@ pub(super) async fn journal(
         }
     }
     // What was signed is also kept where whoever changes the database does not reach.
-    for log in logs {
+    let mut ends = Vec::new();
+    for (part, log) in &audit_rounds::of_all(journal, logs) {
+        let end = audit_rounds::end(journal.part(*part)?, log).await?;
         for (number, line) in read_log(log)? {
             match line {
                 Ok(Kept::Round(_)) => {}
                 Ok(Kept::Checkpoint(kept)) if !chosen.includes(kept.session) => {}
+                // Told once, below.
+                Ok(Kept::Checkpoint(_)) if end.as_ref().is_some_and(|end| number > end.line) => {}
                 Ok(Kept::Checkpoint(kept)) => {
                     verified.kept = verified.kept.map(|kept| kept + 1);
                     if let Some(fault) = against(journal, keys, &kept).await? {
@@ -110,9 +114,13 @@ pub(super) async fn journal(
                     .push(Finding { session: None, words: format!("{error} (line {number})") }),
             }
         }
+        ends.extend(end);
+    }
+    for end in &ends {
+        verified.findings.push(Finding { session: None, words: end.to_string() });
     }
     if session.is_none() {
-        let (rounds, mut found) = audit_rounds::verify(journal, keys, logs).await?;
+        let (rounds, mut found) = audit_rounds::verify(journal, keys, logs, &ends).await?;
         let unmarked = journal.audit_people().await?.into_iter();
         found.extend(
             unmarked.map(|who| format!("somebody without the key wrote or changed {who}: it lets nobody in")),

@@ -82,9 +82,9 @@ async fn gateway(common: &Common) -> Check {
 
 async fn storage(common: &Common, places: &Places, config: &Config) -> Check {
     let what = "storage";
-    let url = store::url(common, places, config);
-    let shown = holdstead_store::without_secret(&url);
-    let (health, words) = match holdstead_store::open_existing(&url).await {
+    let address = store::address(common, places, config);
+    let shown = address.shown();
+    let (health, words) = match address.open_existing().await {
         Ok(journal) => verify(journal.as_ref(), config)
             .await
             .unwrap_or_else(|failure| (Health::Bad, failure.to_string())),

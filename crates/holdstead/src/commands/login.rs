@@ -28,7 +28,7 @@ pub(super) async fn run(common: &Common, name: Option<&str>, no_open: bool) -> R
     let name = safe_line(&person.name);
     match person.role {
         Role::Person | Role::Viewer | Role::Admin => {}
-        Role::Agent | Role::Runner => {
+        Role::Agent | Role::Runner | Role::Metrics => {
             let words = format!(
                 "{name} is a program. It gets in with a token: holdstead token --role agent --name '{name}'"
             );

@@ -6,6 +6,7 @@ mod audit;
 mod audit_rounds;
 mod audit_verify;
 mod background;
+mod backup;
 mod child;
 mod demo;
 mod desk;
@@ -22,6 +23,7 @@ mod rules;
 mod run;
 mod runner;
 mod serve;
+mod shards;
 mod stop;
 mod token;
 mod trust;
@@ -35,12 +37,13 @@ use holdstead_protocol::{ResponseDraft, SessionId};
 use serde::Serialize;
 
 pub(crate) use self::list::now;
-use crate::cli::{Command, Common, People, Rules, Runners};
+use crate::cli::{Command, Common, People, Rules, Runners, Shards};
 use crate::config::{self, Config};
 use crate::connect;
 use crate::failure::Failure;
 use crate::listed::Listed;
 use crate::places::Places;
+use crate::store_address::StoreAddress;
 use crate::text::shortened;
 use crate::words;
 
@@ -63,6 +66,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
             Runners::List => list::runners(common).await,
             Runners::Retire { name } => runner::retire(common, &name).await,
         },
+        Command::Shards { command } => shards::run(common, command.unwrap_or(Shards::List)).await,
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
         Command::Pair(flags) => pair::run(common, &flags).await,
@@ -83,10 +87,26 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Trust(flags) => trust::run(common, &flags).await,
         Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(common, command).await,
+        Command::Backup { file } => backup::run(common, &file).await,
         Command::Doctor => doctor::run(common).await,
         Command::Config => print_config(common),
         // They run before there is a runtime.
         Command::ScriptedAgent { .. } | Command::AgentHost { .. } => Ok(()),
+    }
+}
+
+/// Of a database, or of several.
+fn hide_secrets(store: &mut toml::Value) {
+    match store {
+        toml::Value::String(text) => {
+            *text = text.parse().map_or_else(|bad| bad, |address: StoreAddress| address.shown());
+        }
+        toml::Value::Array(some) => some.iter_mut().for_each(hide_secrets),
+        toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| hide_secrets(value)),
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => {}
     }
 }
 
@@ -95,10 +115,11 @@ fn print_config(common: &Common) -> Result<(), Failure> {
     Config::load(common, &places)?;
     let mut table = config::merged(&places)?;
     // A terminal's lines are copied into chats and reports.
-    for name in ["store", "hints"] {
-        if let Some(toml::Value::String(url)) = table.get_mut(name) {
-            *url = holdstead_store::without_secret(url);
-        }
+    if let Some(toml::Value::String(url)) = table.get_mut("hints") {
+        *url = holdstead_store::without_secret(url);
+    }
+    if let Some(store) = table.get_mut("store") {
+        hide_secrets(store);
     }
     if common.json {
         return print_json(&table);

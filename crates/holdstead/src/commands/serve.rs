@@ -25,6 +25,7 @@ use crate::own_person;
 use crate::places::{Places, Running};
 use crate::rule_file;
 use crate::store;
+use crate::traces;
 
 /// For a binary that was built without it.
 pub(super) const NO_WEB_UI: &str = "This Holdstead was built without its web UI (`just web` builds it). Answer in a terminal: holdstead inbox";
@@ -51,7 +52,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         leave_terminal();
     }
     take_all_files();
-    let journal = holdstead_store::open(&config.store).await?;
+    let journal = config.store.open().await?;
     if journal.cluster().is_none() && config.hints_by()? != HintsBy::Notify {
         return Err(Failure::Config(
             "`hints` is for several gateways on one PostgreSQL, and this store has one only: leave it out, or use a \
@@ -65,13 +66,17 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let listener = Listener::bind(listen)?;
     let address = listener.address();
     let url = format!("http://{}", own(address));
-    let running =
-        Running { url: url.clone(), pid: std::process::id(), store: Some(store::absolute(&config.store)) };
+    let running = Running {
+        url: url.clone(),
+        pid: std::process::id(),
+        store: Some(config.store.absolute().to_string()),
+    };
     places.write_running(&running)?;
 
     let hold = config.hold()?;
+    let node = places.node()?;
     let gateway_config = GatewayConfig {
-        node: Some(places.node()?),
+        node: Some(node),
         hints_by: config.hints_by()?,
         hold,
         secrets_key: places.secrets_key()?,
@@ -95,6 +100,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     }
     let drivers = drivers(&places, &config, boxes, places.launches())?;
     let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
+    let tracing_to = config.traces_to()?;
+    let traced = tracing_to.map(|to| tokio::spawn(traces::send(gateway.clone(), to, node.to_string())));
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
     if flags.background {
         // What is printed here is kept in a file: no link that lets somebody in.
@@ -118,6 +125,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     };
     let ((), ()) = tokio::join!(server, stop);
     drop(signing.await);
+    if let Some(traced) = traced {
+        drop(traced.await);
+    }
     checkpoints::sign(journal.as_ref(), Heads::Changed).await;
     journal.close().await;
     Ok(())
@@ -198,7 +208,7 @@ async fn lock(places: &Places) -> Result<File, Failure> {
 
 /// What keeps agents from what is the gateway's own.
 pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
-    Boxes::new(config.agents.boxed, &places.private(&store::absolute(&config.store)))
+    Boxes::new(config.agents.boxed, &places.private(&config.store.absolute()))
 }
 
 pub(super) fn drivers(

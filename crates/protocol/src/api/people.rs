@@ -141,12 +141,15 @@ pub enum Role {
     Agent,
     /// Hosts agents elsewhere, never answers.
     Runner,
+    /// May read the gateway's metrics, and nothing else.
+    Metrics,
     /// Manages tokens and sessions; may answer.
     Admin,
 }
 
 impl Role {
-    pub const ALL: [Self; 5] = [Self::Person, Self::Viewer, Self::Agent, Self::Runner, Self::Admin];
+    pub const ALL: [Self; 6] =
+        [Self::Person, Self::Viewer, Self::Agent, Self::Runner, Self::Metrics, Self::Admin];
 
     /// As it is written, in JSON, in rows and on screens.
     pub const fn as_str(self) -> &'static str {
@@ -155,6 +158,7 @@ impl Role {
             Self::Viewer => "viewer",
             Self::Agent => "agent",
             Self::Runner => "runner",
+            Self::Metrics => "metrics",
             Self::Admin => "admin",
         }
     }

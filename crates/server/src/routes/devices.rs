@@ -50,7 +50,9 @@ pub(super) async fn log_out(
     let (_, whose) = app.gateway.journal().device(id).await?.ok_or(ApiError::NotFound)?;
     let may = match caller.role {
         Role::Admin => whose.owner == caller.now()?.owner,
-        Role::Person | Role::Viewer | Role::Agent | Role::Runner => whose.id == caller.person_id,
+        Role::Person | Role::Viewer | Role::Agent | Role::Runner | Role::Metrics => {
+            whose.id == caller.person_id
+        }
     };
     // Somebody else's does not exist.
     if !may {

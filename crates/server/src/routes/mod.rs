@@ -8,6 +8,7 @@ mod interactions;
 mod login;
 mod mcp;
 mod meta;
+mod metrics;
 mod pairing;
 mod passkeys;
 mod presence;
@@ -140,6 +141,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(meta::openapi))
         .routes(routes!(meta::healthz))
         .routes(routes!(meta::readyz))
+        .routes(routes!(metrics::read))
         .routes(routes!(short::approve))
         .routes(routes!(short::deny))
         .routes(routes!(short::submit_answers))

@@ -12,6 +12,7 @@ mod gate;
 mod listening;
 mod login;
 mod mcp;
+mod metrics;
 mod page;
 mod pairing;
 mod passkeys;

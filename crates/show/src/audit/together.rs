@@ -78,11 +78,7 @@ pub(super) async fn tamper(
     tables.run(session, "CREATE TABLE saved_rounds AS SELECT * FROM rounds").await?;
     tables.run(session, last).await?;
     let verdict = auditor.verify(None).await?;
-    counted.touched(
-        "the same, and the last round from the database",
-        &verdict,
-        "was taken from the database",
-    )?;
+    counted.touched("the same, and the last round from the database", &verdict, "its end was taken away")?;
     tables.run(session, "DELETE FROM rounds").await?;
     let verdict = auditor.verify(None).await?;
     counted.touched("the same, and all rounds from the database", &verdict, "was taken from the database")?;

@@ -156,4 +156,4 @@ pub(super) fn invented(called: &Called) -> Vec<String> {
 }
 
 /// How long programs may take to end what they began.
-pub(super) const LAST: Duration = Duration::from_secs(120);
+pub(super) const LAST: Duration = Duration::from_secs(300);

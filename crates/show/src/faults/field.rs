@@ -10,7 +10,6 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
-use uuid::Uuid;
 
 use super::hints::{HintsBy, NatsServer};
 use super::server::Server;
@@ -27,6 +26,8 @@ const MACHINES: [&str; 2] = ["first-machine", "second-machine"];
 pub(super) struct Field {
     pub(super) server: Server,
     schema: String,
+    /// Where the sessions are, if they are not in the first.
+    shards: Vec<String>,
     pub(super) nodes: Vec<Node>,
     pub(super) machines: Vec<Machine>,
     balancer: Cable,
@@ -53,9 +54,18 @@ pub(super) struct Machine {
 
 impl Field {
     pub(super) async fn new(by: HintsBy) -> Result<Self> {
+        Self::new_on(by, 0).await
+    }
+
+    /// With so many databases for sessions, and one more that controls them.
+    pub(super) async fn new_on(by: HintsBy, shards: usize) -> Result<Self> {
         let server = Server::ours().await?;
-        let schema = format!("show_{}", Uuid::now_v7().simple());
-        server.run(format!("CREATE SCHEMA {schema}")).await?;
+        let schema = server.new_schema().await?;
+        let mut schemas = Vec::new();
+        for _ in 0..shards {
+            schemas.push(server.new_schema().await?);
+        }
+        let shards = schemas;
         let balancer = Cable::new().await?;
         let ways = [Cable::new().await?, Cable::new().await?];
         let known = [&balancer, &ways[0], &ways[1]].map(|cable| cable.address.to_string()).join(",");
@@ -67,7 +77,7 @@ impl Field {
         for _ in 0..NODES {
             let (to_server, to_nats) = (Cable::new().await?, Cable::new().await?);
             to_server.lead_to(&[server.address]);
-            let store = server.store(to_server.address, &schema);
+            let store = store(&server, to_server.address, &schema, &shards);
             let mut settings = vec![("HOLDSTEAD_ALLOWED_HOSTS", known.clone())];
             if let Some(nats) = &nats {
                 to_nats.lead_to(&[nats.address]);
@@ -90,7 +100,7 @@ impl Field {
             let process = start(folder.path(), to_gateway.address, &token)?;
             machines.push(Machine { name, token, folder, process, to_gateway });
         }
-        let field = Self { server, schema, nodes, machines, balancer, nats };
+        let field = Self { server, schema, shards, nodes, machines, balancer, nats };
         field.balance();
         field.connected().await?;
         Ok(field)
@@ -170,6 +180,17 @@ impl Field {
         gateway.person()?.ready().await
     }
 
+    /// Moves all sessions to the database of this number, as an operator does. Returns how many had to move.
+    pub(super) async fn move_sessions(&self, to: usize) -> Result<u64> {
+        let args = ["shards", "move", "0000-ffff", &to.to_string(), "--json"];
+        let output = self.nodes[0].gateway.holdstead(&args).await?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "the sessions did not move: {words}");
+        let moved: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        println!("moved to database {to}: {moved}");
+        Ok(moved["sessions"].as_u64().ok_or("it does not say how many")?)
+    }
+
     /// Both machines are there, for whoever asks.
     async fn connected(&self) -> Result<()> {
         let admin = self.admin()?;
@@ -199,9 +220,11 @@ impl Field {
             }
         }
         let first = self.nodes.first().ok_or("there are nodes")?;
-        let store = self.server.store(self.server.address, &self.schema);
+        let store = store(&self.server, self.server.address, &self.schema, &self.shards);
         let verdict = Auditor::new(first.gateway.folder(), &store)?.verify_with(&named).await?;
-        self.server.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await?;
+        for schema in self.shards.iter().chain([&self.schema]) {
+            self.server.run(format!("DROP SCHEMA {schema} CASCADE")).await?;
+        }
         Ok(verdict)
     }
 }
@@ -226,6 +249,17 @@ impl Machine {
         let lines: Vec<_> = log.lines().collect();
         Ok(lines[lines.len().saturating_sub(5)..].join("\n"))
     }
+}
+
+/// As it stands in the settings.
+fn store(server: &Server, by: SocketAddr, schema: &str, shards: &[String]) -> String {
+    let shards: Vec<_> = shards.iter().map(|shard| server.store(by, shard)).collect();
+    let control = server.store(by, schema);
+    if shards.is_empty() { control } else { several(&control, &shards) }
+}
+
+pub(super) fn several(control: &str, data: &[String]) -> String {
+    format!("{{ control = {control:?}, data = {data:?} }}")
 }
 
 fn start(folder: &Path, gateway: SocketAddr, token: &str) -> Result<Child> {

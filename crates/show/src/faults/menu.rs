@@ -28,6 +28,8 @@ pub(super) enum Fault {
     HintsInvented,
     /// On purpose, as for a new version.
     NodeRestarted,
+    /// To another database.
+    SessionsMoved,
 }
 
 impl Fault {
@@ -65,6 +67,7 @@ impl fmt::Display for Fault {
             Self::NoHints => "no hints at all",
             Self::HintsInvented => "hints doubled and invented",
             Self::NodeRestarted => "a node restarted on purpose",
+            Self::SessionsMoved => "all sessions moved to another database",
         })
     }
 }
@@ -78,7 +81,7 @@ pub(super) struct Happened {
 }
 
 /// A node is silent after six seconds, and dead after ten.
-const PAST_ITS_LEASE: Duration = Duration::from_secs(13);
+const PAST_ITS_LEASE: Duration = Duration::from_millis(11_500);
 /// How long a load balancer takes to see that a node does not answer.
 const NOTICED: Duration = Duration::from_secs(2);
 
@@ -94,6 +97,7 @@ pub(super) async fn make(field: &mut Field, fault: Fault, rng: &mut StdRng) -> R
             field.nodes[node].gateway.serve_again().await?;
         }
         Fault::NodeRestarted => field.restart(node).await?,
+        Fault::SessionsMoved => field.move_sessions(1 + node % 2).await.map(drop)?,
         Fault::MachineKilled => field.machines[machine].kill(away / 4).await?,
         Fault::DatabaseStopped => {
             field.server.stop_at_once().await?;

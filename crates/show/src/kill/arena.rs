@@ -69,9 +69,11 @@ pub(crate) struct Person {
     pub(crate) client: Http,
 }
 
-/// How patient clients are.
+/// How much is said at once, and how patient clients are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
+    /// So many tasks in a message, one after the other; each asks once or twice.
+    pub(crate) tasks: u64,
     /// A moment to breathe before something is tried again.
     pub(crate) pause: Duration,
     /// How long a session may stand still.

@@ -12,6 +12,7 @@ use holdstead_protocol::{
     Code, Decider, Digest, Event, EventBody, InteractionRequest, PromptId, Refusal, Seq, SessionId,
     StopReason, TurnId,
 };
+use reqwest::Method;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -24,6 +25,8 @@ use super::plan::{self, Reaction};
 use crate::Result;
 
 const TURNS: u64 = 3;
+/// One in so many sessions is not ended when all is said.
+const LEFT_OPEN: u64 = 8;
 /// How often a script is sent again whose turn died.
 const ATTEMPTS: u64 = 100;
 /// How often a call is tried while gateways come and go.
@@ -31,7 +34,7 @@ const TRIES: u32 = 200;
 /// How many events of a session that stands still are shown.
 const SHOWN: usize = 15;
 /// How long one call may take.
-const CALL: Duration = Duration::from_secs(20);
+const CALL: Duration = Duration::from_secs(8);
 
 /// What is known of a session apart from its journal.
 #[derive(Debug)]
@@ -91,6 +94,10 @@ async fn play(arena: Arc<Arena>) -> Result<Played> {
     while let Some(sent) = player.answers.join_next().await {
         history.sent.push(sent?);
     }
+    // Some are left as they are, with an agent that has nothing to do.
+    if !player.number.is_multiple_of(LEFT_OPEN) {
+        player.end().await?;
+    }
     end.send_replace(true);
     for follower in followers {
         history.seen.push(follower.await?);
@@ -127,19 +134,23 @@ fn effects(folder: &Path) -> Result<Vec<String>> {
 }
 
 impl Player {
-    /// Sends a script until its turn completes. A person whose agent died sends the same again.
+    /// Sends scripts until their turn completes. A person whose agent died sends the same again.
     async fn turn(&mut self, turn: u64) -> Result<()> {
-        let tag = format!("s{}t{turn}", self.number);
-        fs::write(self.folder.join(plan::file_of(&tag)), format!("{}\n", plan::LAST_LINE))?;
         let mut rng = plan::choices(self.arena.seed, &[self.number, turn]);
-        let script = plan::script(&mut rng, &tag);
+        let mut scripts = Vec::new();
+        for task in 0..self.arena.pace.tasks {
+            let tag = format!("s{}t{turn}n{task}", self.number);
+            fs::write(self.folder.join(plan::file_of(&tag)), format!("{}\n", plan::LAST_LINE))?;
+            scripts.push(plan::script(&mut rng, &tag));
+        }
+        let script = scripts.join("\n");
         for attempt in 0..ATTEMPTS {
             let turn_id = self.send(&format!("# attempt {attempt}\n{script}")).await?;
             if self.until_done(turn_id).await? == StopReason::Completed {
                 return Ok(());
             }
         }
-        Err(format!("the script of {tag} died {ATTEMPTS} times").into())
+        Err(format!("the script of {} died {ATTEMPTS} times", self.session).into())
     }
 
     /// Says it once, however often it takes.
@@ -158,6 +169,19 @@ impl Player {
             }
         }
         Err("a message could not be sent".into())
+    }
+
+    /// Whoever has nothing more to say to an agent ends its session, however often it takes.
+    async fn end(&self) -> Result<()> {
+        let path = format!("/v1/sessions/{}", self.session);
+        for _ in 0..TRIES {
+            self.arena.up().await.ok_or("the gateway stays down")?;
+            if let Ok(Ok(())) = timeout(CALL, self.arena.reader.tell(Method::DELETE, &path)).await {
+                return Ok(());
+            }
+            sleep(self.arena.pace.pause).await;
+        }
+        Err("a session could not be ended".into())
     }
 
     /// Answers what is asked until the turn is over.

@@ -37,7 +37,7 @@ const LAST: Duration = Duration::from_secs(90);
 /// How long a gateway may run before it is killed at random.
 const RANDOM: u64 = 200_000;
 
-const PACE: Pace = Pace { pause: Duration::from_millis(3), patience: Duration::from_secs(20) };
+const PACE: Pace = Pace { tasks: 1, pause: Duration::from_millis(3), patience: Duration::from_secs(20) };
 
 /// All that was seen on one store.
 #[derive(Debug)]

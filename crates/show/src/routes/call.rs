@@ -10,6 +10,7 @@ const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/ready
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
 const RUNNER: &str = "/v1/runner";
+const METRICS: &str = "/metrics";
 const RETIRE: &str = "/v1/runners/retire";
 /// Whoever has a screen may have these; agents have none.
 const FOR_ANY_SCREEN: [&str; 5] =
@@ -43,6 +44,8 @@ pub(crate) enum Caller {
     Unknown,
     Revoked,
     Viewer,
+    /// A program that reads metrics.
+    Metrics,
     /// The agent of the session in the path.
     OwnAgent,
     /// The agent of another session.
@@ -91,6 +94,11 @@ impl Route {
         self.path == RUNNER
     }
 
+    /// Whoever watches over gateways, whichever owners they serve.
+    pub(crate) fn is_for_metrics(&self) -> bool {
+        self.path == METRICS
+    }
+
     /// Only an admin lets other machines in, or sends one away for good.
     pub(crate) fn is_for_admins(&self) -> bool {
         self.opens_network() || self.path == RETIRE
@@ -124,10 +132,13 @@ impl Route {
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
-        if self.is_for_admins() || self.is_for_runners() {
+        if self.is_for_admins() || self.is_for_runners() || self.is_for_metrics() {
             callers.push(Caller::Person);
         }
-        if self.is_for_runners() {
+        if !self.is_for_metrics() && !self.is_login() && !FOR_ANY_TOKEN.contains(&self.path.as_str()) {
+            callers.push(Caller::Metrics);
+        }
+        if self.is_for_runners() || self.is_for_metrics() {
             callers.extend([Caller::Viewer, Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
         } else if self.is_mcp() {
             // Any agent may ask there, in its own session.
@@ -169,7 +180,12 @@ impl Wrong {
     pub(crate) const fn refusal(self) -> (u16, Code) {
         match self {
             Self::Caller(
-                Caller::Viewer | Caller::OwnAgent | Caller::OtherAgent | Caller::Person | Caller::Right,
+                Caller::Viewer
+                | Caller::Metrics
+                | Caller::OwnAgent
+                | Caller::OtherAgent
+                | Caller::Person
+                | Caller::Right,
             ) => (403, Code::Forbidden),
             Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown | Caller::Revoked) => {
                 (401, Code::Unauthenticated)
@@ -185,6 +201,7 @@ impl Wrong {
             Self::Caller(
                 Caller::Revoked
                 | Caller::Viewer
+                | Caller::Metrics
                 | Caller::OwnAgent
                 | Caller::OtherAgent
                 | Caller::Person
@@ -205,6 +222,7 @@ impl Wrong {
             Self::Caller(Caller::Unknown) => "unknown",
             Self::Caller(Caller::Revoked) => "revoked",
             Self::Caller(Caller::Viewer) => "viewer",
+            Self::Caller(Caller::Metrics) => "metrics",
             Self::Caller(Caller::OwnAgent) => "its own agent",
             Self::Caller(Caller::OtherAgent) => "another session's agent",
             Self::Host => "foreign",

@@ -62,6 +62,7 @@ struct Tokens {
     person: String,
     viewer: String,
     runner: String,
+    metrics: String,
     own_agent: String,
     other_agent: String,
     revoked: String,
@@ -81,6 +82,7 @@ impl Prepared {
             person: ada,
             viewer: gateway.token("Vic", TokenFor::Viewer).await?,
             runner: gateway.token("vm", TokenFor::Runner).await?,
+            metrics: gateway.token("prometheus", TokenFor::Metrics).await?,
             own_agent: gateway.token("own", TokenFor::Agent(&session.to_string())).await?,
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
@@ -172,12 +174,14 @@ impl Prepared {
     fn token(&self, route: &Route, caller: Caller) -> Option<&str> {
         match caller {
             Caller::Right if route.is_for_admins() => Some(&self.tokens.admin),
+            Caller::Right if route.is_for_metrics() => Some(&self.tokens.metrics),
             Caller::Right if route.is_for_runners() => Some(&self.tokens.runner),
             Caller::Right | Caller::Person => Some(&self.tokens.person),
             Caller::Nobody | Caller::Cookie => None,
             Caller::Unknown => Some(UNKNOWN),
             Caller::Revoked => Some(&self.tokens.revoked),
             Caller::Viewer => Some(&self.tokens.viewer),
+            Caller::Metrics => Some(&self.tokens.metrics),
             Caller::OwnAgent => Some(&self.tokens.own_agent),
             Caller::OtherAgent => Some(&self.tokens.other_agent),
         }
@@ -264,6 +268,7 @@ impl Prepared {
                 | Caller::Unknown
                 | Caller::Revoked
                 | Caller::Viewer
+                | Caller::Metrics
                 | Caller::OwnAgent
                 | Caller::OtherAgent => json!({ "code": UNKNOWN }),
             },

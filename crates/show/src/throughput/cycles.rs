@@ -18,21 +18,21 @@ const PEOPLE: usize = 16;
 
 /// Each with a token, so a session, of its own.
 #[derive(Debug)]
-pub(super) struct Callers {
+pub(crate) struct Callers {
     gateway: u32,
     callers: Vec<Client>,
     people: Vec<Client>,
 }
 
 #[derive(Debug, Default)]
-struct Steps {
+pub(crate) struct Steps {
     ask: Latencies,
     answer: Latencies,
     fetch: Latencies,
 }
 
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     cycles: u32,
     took: Duration,
     steps: Steps,
@@ -41,34 +41,39 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    pub(super) fn per_second(&self) -> f64 {
+    pub(crate) fn per_second(&self) -> f64 {
         f64::from(self.cycles) / self.took.as_secs_f64()
     }
 
+    pub(crate) fn cycles(&self) -> f64 {
+        f64::from(self.cycles)
+    }
+
     /// Of one cycle.
-    pub(super) fn gateway_cpu(&self) -> Duration {
+    pub(crate) fn gateway_cpu(&self) -> Duration {
         self.gateway_cpu / self.cycles
     }
 
-    pub(super) fn client_cpu(&self) -> Duration {
+    pub(crate) fn client_cpu(&self) -> Duration {
         self.client_cpu / self.cycles
     }
 
-    pub(super) const fn steps(&self) -> [(&'static str, &Latencies); 3] {
+    pub(crate) const fn steps(&self) -> [(&'static str, &Latencies); 3] {
         [("ask", &self.steps.ask), ("answer", &self.steps.answer), ("fetch", &self.steps.fetch)]
     }
 }
 
 impl Callers {
-    pub(super) async fn new(gateway: &GatewayProcess, count: usize) -> Result<Self> {
+    /// They belong to these owners in turn, of whom there may be as many as divide the people.
+    pub(crate) async fn new(gateway: &GatewayProcess, count: usize, owners: &[Option<&str>]) -> Result<Self> {
         let mut callers = Vec::new();
-        for number in 0..count {
-            let token = gateway.token(&format!("caller {number}"), TokenFor::Guest).await?;
+        for (number, owner) in (0..count).zip(owners.iter().cycle()) {
+            let token = gateway.token_of(*owner, &format!("caller {number}"), TokenFor::Guest).await?;
             callers.push(Client::new(&gateway.url, &token)?);
         }
         let mut people = Vec::new();
-        for number in 0..PEOPLE {
-            let token = gateway.token(&format!("person {number}"), TokenFor::Person).await?;
+        for (number, owner) in (0..PEOPLE).zip(owners.iter().cycle()) {
+            let token = gateway.token_of(*owner, &format!("person {number}"), TokenFor::Person).await?;
             people.push(Client::new(&gateway.url, &token)?);
         }
         let pid = gateway.pid().ok_or("the gateway is gone")?;
@@ -76,7 +81,7 @@ impl Callers {
     }
 
     /// So many of them at once, for so long.
-    pub(super) async fn run(&self, count: usize, lasting: Duration) -> Result<Measured> {
+    pub(crate) async fn run(&self, count: usize, lasting: Duration) -> Result<Measured> {
         ensure!(count <= self.callers.len(), "there are only {} callers", self.callers.len());
         let cpu = || Ok::<_, crate::Error>((cpu_time(self.gateway)?, cpu_time(std::process::id())?));
         let (gateway_before, client_before) = cpu()?;
@@ -118,7 +123,7 @@ impl Callers {
     }
 }
 
-async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
+pub(crate) async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
     let begin = Instant::now();
     let ask: Interaction = caller
         .post(

@@ -1,7 +1,8 @@
-//! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
+//! What every journal must do, run unchanged on SQLite in memory, on a SQLite file, on PostgreSQL and on several of those.
 
 mod aside;
 mod audit;
+mod backup;
 mod checkpoints;
 mod claims;
 mod cluster;
@@ -18,6 +19,7 @@ mod rounds;
 mod searching;
 mod secrets;
 mod settle;
+mod shards;
 mod unreadable;
 mod went_back;
 
@@ -66,6 +68,7 @@ conformance! {
         sessions_come_in_pages_without_the_owners_journal,
         a_session_that_changes_is_listed_once,
         deadlines_are_found_in_time,
+        what_waits_is_counted_by_age,
         what_needs_looking_after_is_found,
         a_head_does_not_grow_with_its_asks,
         what_is_on_its_way_to_an_agent_is_found,
@@ -165,3 +168,48 @@ conformance! {
         a_deadline_of_another_ask_is_kept,
     }
 }
+
+// On several databases: what is routed by each kind of id, walked over, or written beside the database.
+conformance!(@on sharded,
+    order {
+        two_instances_append_to_the_same_sessions,
+        replay_from_any_seq_is_the_journal,
+    }
+    settle {
+        one_of_a_hundred_answers_wins,
+        two_instances_have_one_winner,
+        an_ask_is_answered_in_its_own_session_only,
+    }
+    queries {
+        the_inbox_comes_in_pages,
+        an_ask_comes_with_its_prompt_and_its_answer,
+        sessions_come_in_pages_without_the_owners_journal,
+        deadlines_are_found_in_time,
+        what_needs_looking_after_is_found,
+    }
+    durability {
+        a_broken_connection_neither_loses_nor_doubles,
+        everything_is_there_after_reopening,
+    }
+    checkpoints {
+        what_changed_is_signed_once,
+        a_kept_copy_finds_what_was_taken,
+    }
+    rounds {
+        a_session_cannot_go_with_its_checkpoints,
+    }
+    erasing {
+        an_erased_session_still_holds,
+    }
+    searching {
+        what_people_look_for_is_found,
+        decisions_come_in_pages_the_newest_first,
+    }
+    secrets {
+        a_secret_is_kept_until_it_is_dropped,
+    }
+    people {
+        a_device_is_found_until_it_is_revoked,
+        a_ticket_opens_one_of_twenty,
+    }
+);

@@ -308,7 +308,8 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
     [
         "DROP TABLE devices; DROP TABLE passkeys; DROP TABLE people; DROP TABLE access; DROP TABLE login_links; \
          DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS runners; DROP TABLE IF EXISTS keys; \
-         DROP TABLE IF EXISTS watchers; DROP TABLE IF EXISTS claims;".to_owned(),
+         DROP TABLE IF EXISTS watchers; DROP TABLE IF EXISTS claims; DROP TABLE IF EXISTS shard_databases; \
+         DROP TABLE IF EXISTS shards; DROP TABLE IF EXISTS shard_map;".to_owned(),
         format!(
             "CREATE TABLE tokens (hash {bytes} PRIMARY KEY NOT NULL, owner TEXT NOT NULL, role TEXT NOT NULL, \
              name TEXT NOT NULL, session_id {id}, created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT);"

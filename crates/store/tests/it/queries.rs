@@ -9,7 +9,7 @@ use holdstead_protocol::{
     AgentBox, AgentState, Incarnation, InteractionRequest, MessageId, Origin, OwnerId, Response, SessionId,
     StopReason, TurnId, UserMessage,
 };
-use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay};
+use holdstead_store::{Age, AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay, WaitsFor};
 
 use crate::commands::{
     answer, ask, check_sound, closing_at, from_now, message, open, opened, owner, question,
@@ -323,6 +323,41 @@ pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {
     check_sound(journal, session).await;
 }
 
+pub(crate) async fn what_waits_is_counted_by_age(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let counted = async || {
+        let waiting = journal.waiting().await.expect("a count");
+        let some = waiting.asks.into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+        (some, waiting.overdue)
+    };
+    assert_eq!(counted().await, (Vec::new(), 0));
+    let session = open(journal, "one").await;
+    for number in 0..6 {
+        let request = question(session, &number.to_string());
+        let request = InteractionRequest { has_handler: number == 5, ..request };
+        journal.append(session, ask(&request)).await.expect("asked");
+        match number {
+            // Older than any other.
+            0 => fixture.run_on_all_asks("opened_at = opened_at - 90000000000").await,
+            // Between ten minutes and an hour.
+            1 => fixture.run_on_all_asks("opened_at = opened_at - 1800000000").await,
+            4 | 5 => {
+                journal.append(session, answer(&request, "ada", "k", "here")).await.expect("answered");
+            }
+            _ => {}
+        }
+    }
+    let expected = vec![
+        ((WaitsFor::Person, Age::UpToMinute), 2),
+        ((WaitsFor::Person, Age::UpToHour), 1),
+        ((WaitsFor::Person, Age::Older), 1),
+        ((WaitsFor::Tool, Age::UpToMinute), 1),
+    ];
+    assert_eq!(counted().await, (expected, 0));
+    fixture.run_on_all_asks("due_at = 1").await;
+    assert_eq!(counted().await.1, 6);
+}
+
 pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
     let journal = &**fixture.journal();
     // Of a table with one row it does not matter how it is read.
@@ -365,7 +400,9 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "live asks in session" => "asks_live_in_session",
             "under way" => "asks_under_way",
             "all asks in session" => "asks_by_session",
-            "due" | "next due" => "asks_due",
+            "live by age" => "asks_live",
+            "under way by age" => "asks_under_way",
+            "due" | "next due" | "overdue" => "asks_due",
             other => panic!("which index serves `{other}`?"),
         };
         fixture.check_plan(plan.name, &plan.plan, index);

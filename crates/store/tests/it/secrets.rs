@@ -31,13 +31,16 @@ pub(crate) async fn a_secret_is_kept_until_it_is_dropped(fixture: &Fixture) {
     let other = sealed(journal, session, "d", "two").await;
     for secret in [&first, &same_prompt, &same_ask, &other] {
         journal.keep_secret(secret.clone()).await.expect("kept");
-        assert_eq!(journal.secret(&secret.answer).await.expect("a look").as_ref(), Some(secret));
+        assert_eq!(
+            journal.secret(secret.interaction, &secret.answer).await.expect("a look").as_ref(),
+            Some(secret)
+        );
     }
     // The same answer again changes nothing.
     journal.keep_secret(SealedSecret { sealed: vec![7], ..first.clone() }).await.expect("kept");
-    assert_eq!(journal.secret("a").await.expect("a look"), Some(first.clone()));
-    journal.drop_secrets(SecretsOf::Answer("a".to_owned())).await.expect("dropped");
-    assert_eq!(journal.secret("a").await.expect("a look"), None);
+    assert_eq!(journal.secret(first.interaction, "a").await.expect("a look"), Some(first.clone()));
+    journal.drop_secrets(SecretsOf::Answer(first.interaction, "a".to_owned())).await.expect("dropped");
+    assert_eq!(journal.secret(first.interaction, "a").await.expect("a look"), None);
     assert_eq!(kept(journal).await, ["b", "c", "d"]);
     journal.drop_secrets(SecretsOf::Prompt(first.interaction, first.prompt)).await.expect("dropped");
     assert_eq!(kept(journal).await, ["c", "d"]);

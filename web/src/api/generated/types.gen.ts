@@ -1757,7 +1757,7 @@ export type Risk = 'deletes' | 'destroys' | 'forces' | 'rewrites' | 'pipes_to_sh
 /**
  * What a token may do.
  */
-export type Role = 'person' | 'viewer' | 'agent' | 'runner' | 'admin';
+export type Role = 'person' | 'viewer' | 'agent' | 'runner' | 'metrics' | 'admin';
 
 /**
  * What a grant covers, literally. A rule never matches more than the words shown with it.
@@ -2503,6 +2503,28 @@ export type McpResponses = {
      */
     202: unknown;
 };
+
+export type ReadMetricsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/metrics';
+};
+
+export type ReadMetricsErrors = {
+    default: Problem;
+};
+
+export type ReadMetricsError = ReadMetricsErrors[keyof ReadMetricsErrors];
+
+export type ReadMetricsResponses = {
+    /**
+     * metrics
+     */
+    200: string;
+};
+
+export type ReadMetricsResponse = ReadMetricsResponses[keyof ReadMetricsResponses];
 
 export type OpenapiData = {
     body?: never;

@@ -23,13 +23,19 @@ fn results(history: &History, asks: &[Ask<'_>], found: &mut Vec<Found>) {
     for event in &history.journal {
         let EventBody::ToolResult(result) = &event.body else { continue };
         let received = &result.output["received"];
-        // The last one: asked again, the call has a new ask.
-        let ask = of_call(asks, &result.tool_call_id).next_back();
+        // The last one until then: asked again, the call has a new ask.
+        let ask = of_call(asks, &result.tool_call_id).rfind(|ask| ask.opened < event.seq);
         if received["settlement"] == "approved" {
             *approved.entry(&result.tool_call_id).or_default() += 1;
         }
         if let Some(wrong) = wrong(result, ask) {
-            add(found, wrong, format!("{} was told {received}", result.tool_call_id));
+            let decided = of_call(asks, &result.tool_call_id).map(|ask| {
+                let responses = ask.responses.iter().map(|(seq, response)| (seq.0, &response.response));
+                format!("asked at {}: {:?}", ask.opened, responses.collect::<Vec<_>>())
+            });
+            let decided: Vec<_> = decided.collect();
+            let call = &result.tool_call_id;
+            add(found, wrong, format!("{call} was told {received} at {}; {}", event.seq, decided.join("; ")));
         }
     }
     for (call, times) in approved {

@@ -12,6 +12,7 @@ use super::{Finding, Found, History, Sent, Told, add};
 /// An ask as the journal has it.
 #[derive(Debug)]
 pub(super) struct Ask<'a> {
+    pub(super) opened: Seq,
     pub(super) request: &'a InteractionRequest,
     pub(super) responses: Vec<(Seq, &'a InteractionResponse)>,
     pub(super) deliveries: Vec<(Timestamp, &'a Delivery)>,
@@ -39,7 +40,8 @@ pub(super) fn asks(history: &History) -> Vec<Ask<'_>> {
     let mut asks: Vec<Ask<'_>> = Vec::new();
     for event in &history.journal {
         if let EventBody::InteractionRequest(request) = &event.body {
-            asks.push(Ask { request, responses: Vec::new(), deliveries: Vec::new(), closed: false });
+            let (opened, responses, deliveries) = (event.seq, Vec::new(), Vec::new());
+            asks.push(Ask { opened, request, responses, deliveries, closed: false });
         } else if let EventBody::InteractionResponse(response) = &event.body
             && let Some(ask) = find(&mut asks, response.interaction_id)
         {

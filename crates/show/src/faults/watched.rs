@@ -1,0 +1,243 @@
+//! Metrics, scraped while everything breaks: each one that the dashboard shows moves, Prometheus' own tool finds no fault with
+//! them or with the alerts, and every word in them is one of this program's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holdstead_protocol::EventType;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::time::{interval, sleep};
+
+use super::field::Field;
+use super::hints::HintsBy;
+use super::menu::Fault;
+use super::{Slots, break_things, play};
+use crate::gateway_process::TokenFor;
+use crate::{Result, ensure};
+
+const SECONDS: u64 = 120;
+/// How often each node is scraped.
+const SCRAPE: Duration = Duration::from_millis(500);
+/// How long the last one may take: what gauges show of the database is a few seconds old.
+const SETTLE: Duration = Duration::from_secs(6);
+const PROMTOOL: &str = "promtool";
+const DASHBOARD: &str = "docs/watching/dashboard.json";
+/// What is planted in names, inputs and places, or would give somebody away.
+const PLANTED: [&str; 11] = [
+    "Ada",
+    "Ben",
+    "program ",
+    "first-machine",
+    "second-machine",
+    "deploy",
+    "\"hs_",
+    "\"ses_",
+    "Planted",
+    "/tmp",
+    "scripted",
+];
+/// The labels, and the words that each may have. Types of events are besides, and bounds of buckets are numbers.
+const WORDS: [(&str, &[&str]); 4] = [
+    (
+        "state",
+        &[
+            "open",
+            "submitted",
+            "undelivered",
+            "accepted",
+            "delivering",
+            "delivered",
+            "acknowledged",
+            "unknown",
+            "undeliverable",
+            "not_run",
+        ],
+    ),
+    ("age", &["1m", "10m", "1h", "1d", "older"]),
+    ("of", &["session", "read", "inbox"]),
+    ("status", &["1xx", "2xx", "3xx", "4xx", "5xx"]),
+];
+
+pub(crate) async fn show() -> Result<String> {
+    let mut args = std::env::args().skip(2);
+    let seconds = args.next().map_or(Ok(SECONDS), |text| text.parse())?;
+    let seed = args.next().map_or_else(|| Ok(rand::random()), |text| text.parse())?;
+    println!("seconds {seconds}, seed {seed}");
+    let alerts = rules().await?;
+    let shown = shown_metrics()?;
+    let half = Duration::from_secs(seconds) / 2;
+    let scraped = Arc::new(Mutex::new(Scraped::default()));
+    for by in [HintsBy::Notify, HintsBy::Nats] {
+        println!("\nhints by {by}");
+        let faults = Fault::all(by);
+        let broken = async |field: &mut Field, slots: &mut Slots| {
+            let token = field.token("Planted", TokenFor::Metrics).await?;
+            let urls = field.nodes.iter().map(|node| format!("{}/metrics", node.gateway.url)).collect();
+            let scraping = tokio::spawn(scrape(urls, token, Arc::clone(&scraped)));
+            let happened = break_things(field, &faults, half, seed, slots).await;
+            sleep(SETTLE).await;
+            scraping.abort();
+            happened
+        };
+        let run = play(seed, by, broken).await?;
+        ensure!(run.findings() == 0, "{} findings; {}", run.findings(), run.figure());
+        scraped.lock().unwrap_or_else(PoisonError::into_inner).last.clear();
+    }
+    let scraped = std::mem::take(&mut *scraped.lock().unwrap_or_else(PoisonError::into_inner));
+    let still: Vec<_> = shown.difference(&scraped.moved).collect();
+    println!("moved: {}", scraped.moved.iter().cloned().collect::<Vec<_>>().join(" "));
+    ensure!(scraped.wrong.is_empty(), "what must not be in metrics: {:?}", scraped.wrong);
+    ensure!(scraped.times > 0, "nothing was scraped");
+    ensure!(still.is_empty(), "the dashboard shows what did not move: {still:?}");
+    tool(&["check", "metrics"], Some(&scraped.text)).await?;
+    Ok(format!(
+        "{} metrics of the dashboard moved in {} scrapes of {} series at most; {alerts} alerts; promtool found no fault; 0 words \
+         that are not ours",
+        shown.len(),
+        scraped.times,
+        scraped.series,
+    ))
+}
+
+/// What was seen of all nodes.
+#[derive(Debug, Default)]
+struct Scraped {
+    times: usize,
+    /// The most that one node had.
+    series: usize,
+    /// The last value of each node's series.
+    last: BTreeMap<(usize, String), f64>,
+    moved: BTreeSet<String>,
+    wrong: BTreeSet<String>,
+    /// What was scraped last.
+    text: String,
+}
+
+async fn scrape(urls: Vec<String>, token: String, scraped: Arc<Mutex<Scraped>>) -> Result<()> {
+    let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(2)).build()?;
+    let mut ticks = interval(SCRAPE);
+    loop {
+        ticks.tick().await;
+        for (node, url) in urls.iter().enumerate() {
+            // Nodes are killed, stopped and cut off meanwhile.
+            let Ok(response) = http.get(url).bearer_auth(&token).send().await else { continue };
+            if !response.status().is_success() {
+                continue;
+            }
+            if let Ok(text) = response.text().await {
+                scraped.lock().unwrap_or_else(PoisonError::into_inner).add(node, text);
+            }
+        }
+    }
+}
+
+impl Scraped {
+    fn add(&mut self, node: usize, text: String) {
+        self.times += 1;
+        let samples: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        self.series = self.series.max(samples.len());
+        for sample in samples {
+            match parse(sample) {
+                Some((name, labels, value)) => {
+                    let unknown = labels.into_iter().filter(|(label, word)| !is_ours(label, word));
+                    self.wrong.extend(unknown.map(|(label, word)| format!("{label}={word}")));
+                    let series = sample.rsplit_once(' ').map_or(sample, |(series, _)| series).to_owned();
+                    if self.last.insert((node, series), value).is_some_and(|before| before != value) {
+                        self.moved.insert(name.to_owned());
+                    }
+                }
+                None => drop(self.wrong.insert(sample.to_owned())),
+            }
+        }
+        self.wrong.extend(PLANTED.iter().filter(|word| text.contains(**word)).map(ToString::to_string));
+        self.text = text;
+    }
+}
+
+/// Names, with the word that each has.
+type Labels<'a> = Vec<(&'a str, &'a str)>;
+
+/// The name, the labels and the value of a line.
+fn parse(sample: &str) -> Option<(&str, Labels<'_>, f64)> {
+    let (series, value) = sample.rsplit_once(' ')?;
+    let (name, labels) = match series.split_once('{') {
+        Some((name, rest)) => (name, rest.strip_suffix('}')?),
+        None => (series, ""),
+    };
+    let pairs = labels.split(',').filter(|pair| !pair.is_empty());
+    let labels: Option<Labels<'_>> = pairs
+        .map(|pair| {
+            let (label, word) = pair.split_once('=')?;
+            Some((label, word.strip_prefix('"')?.strip_suffix('"')?))
+        })
+        .collect();
+    Some((name, labels?, value.parse().ok()?))
+}
+
+fn is_ours(label: &str, word: &str) -> bool {
+    match label {
+        "le" => word == "+Inf" || word.parse::<f64>().is_ok(),
+        "type" => EventType::ALL.iter().any(|one| one.as_str() == word),
+        _ => WORDS.iter().any(|(known, words)| *known == label && words.contains(&word)),
+    }
+}
+
+/// The metrics that the dashboard asks for.
+fn shown_metrics() -> Result<BTreeSet<String>> {
+    let text = std::fs::read_to_string(DASHBOARD).map_err(|error| format!("{DASHBOARD}: {error}"))?;
+    let dashboard: Value = serde_json::from_str(&text)?;
+    let mut names = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().ok_or("the dashboard has no panels")? {
+        for target in panel["targets"].as_array().ok_or("a panel shows nothing")? {
+            let expr = target["expr"].as_str().ok_or("a panel asks for nothing")?;
+            let words = expr.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            let ours = words.filter(|word| word.starts_with("holdstead_") || word.starts_with("process_"));
+            names.extend(ours.map(str::to_owned));
+        }
+    }
+    ensure!(!names.is_empty(), "the dashboard shows nothing");
+    Ok(names)
+}
+
+/// Checks the alerts and runs their tests. Says how many there are.
+async fn rules() -> Result<usize> {
+    tool(&["check", "rules", "docs/watching/alerts.yml"], None).await?;
+    tool(&["test", "rules", "docs/watching/alerts.test.yml"], None).await?;
+    let (rules, tests) = (
+        std::fs::read_to_string("docs/watching/alerts.yml")?,
+        std::fs::read_to_string("docs/watching/alerts.test.yml")?,
+    );
+    let guide = std::fs::read_to_string("docs/operations.md")?;
+    let alerts: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    for alert in &alerts {
+        ensure!(tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
+        ensure!(
+            guide.contains(&format!("`{alert}`")),
+            "docs/operations.md does not say what to do for {alert}"
+        );
+    }
+    Ok(alerts.len())
+}
+
+async fn tool(args: &[&str], input: Option<&str>) -> Result<()> {
+    let mut command = Command::new(PROMTOOL);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| {
+        format!("{PROMTOOL}: {error}. It comes with Prometheus: apt-get install prometheus")
+    })?;
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        stdin.write_all(input.as_bytes()).await?;
+    }
+    let output = child.wait_with_output().await?;
+    let words = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&words);
+    // It prints what it would rather have otherwise, too.
+    let clean = output.status.success() && !words.contains("FAILED");
+    ensure!(clean, "{PROMTOOL} {}: {words}", args.join(" "));
+    Ok(())
+}

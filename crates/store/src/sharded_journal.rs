@@ -1,0 +1,333 @@
+//! Each call goes to the database that has what it is about.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::select_ok;
+use holdstead_core::Command;
+use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, ShardTag, Timestamp};
+use tokio::time::timeout;
+
+use crate::shard_map::DatabaseNumber;
+use crate::sharded::Sharded;
+use crate::{
+    AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DueList, EraseError,
+    Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round,
+    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError, UnderWay,
+    Waiting, WriterLoad,
+};
+
+/// How long the controlling database is asked what time it is, before another one is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[async_trait]
+impl Journal for Sharded {
+    fn append(&self, session: SessionId, command: Command) -> PendingAppend {
+        match self.inner.writes(session.shard_tag()) {
+            Ok(store) => store.append(session, command),
+            Err(error) => PendingAppend::failed(error.into()),
+        }
+    }
+
+    fn append_both(
+        &self,
+        session: SessionId,
+        first: Command,
+        second: Command,
+    ) -> (PendingAppend, PendingAppend) {
+        match self.inner.writes(session.shard_tag()) {
+            Ok(store) => store.append_both(session, first, second),
+            Err(error) => (PendingAppend::failed(error.clone().into()), PendingAppend::failed(error.into())),
+        }
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
+        self.inner.reads(session.shard_tag())?.read(session, after, limit).await
+    }
+
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        self.inner.reads(id.shard_tag())?.session(id).await
+    }
+
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError> {
+        self.inner.reads(query.owner.shard_tag())?.sessions(query).await
+    }
+
+    async fn unfinished(
+        &self,
+        after: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let mut found = Vec::new();
+        for store in self.inner.all()? {
+            found.extend(store.unfinished(after, limit).await?);
+        }
+        found.sort_by_key(|record| record.id);
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        let mut found = Vec::new();
+        for store in self.inner.all()? {
+            found.extend(store.outdated(limit).await?);
+        }
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
+        self.inner.reads(id.shard_tag())?.ask(id).await
+    }
+
+    async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError> {
+        self.inner
+            .reads(query.session.map_or_else(|| query.owner.shard_tag(), SessionId::shard_tag))?
+            .asks(query)
+            .await
+    }
+
+    async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError> {
+        self.inner.reads(session.shard_tag())?.under_way(session, what).await
+    }
+
+    async fn decisions(
+        &self,
+        owner: &OwnerId,
+        before: Option<(Timestamp, InteractionId)>,
+        limit: u32,
+    ) -> Result<Vec<DecidedRecord>, StoreError> {
+        self.inner.reads(owner.shard_tag())?.decisions(owner, before, limit).await
+    }
+
+    async fn decision(
+        &self,
+        owner: &OwnerId,
+        id: InteractionId,
+    ) -> Result<Option<DecidedRecord>, StoreError> {
+        self.inner.reads(owner.shard_tag())?.decision(owner, id).await
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError> {
+        self.inner.reads(query.owner.shard_tag())?.search(query).await
+    }
+
+    async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
+        self.inner.reads(owner.shard_tag())?.live_count(owner).await
+    }
+
+    /// In the databases that can be reached.
+    async fn waiting(&self) -> Result<Waiting, StoreError> {
+        let mut all: Option<Waiting> = None;
+        let mut why = StoreError::unreachable("none of the databases was reached");
+        for shard in &self.inner.data {
+            let here = match shard.store() {
+                Ok(store) => store.waiting().await,
+                Err(error) => Err(error),
+            };
+            match (here, &mut all) {
+                (Ok(here), None) => all = Some(here),
+                (Ok(here), Some(all)) => {
+                    all.overdue += here.overdue;
+                    for (what, count) in here.asks {
+                        *all.asks.entry(what).or_default() += count;
+                    }
+                }
+                (Err(error), _) => why = error,
+            }
+        }
+        all.ok_or(why)
+    }
+
+    async fn due(&self, limit: u32) -> Result<DueList, StoreError> {
+        let mut all = DueList { due: Vec::new(), next_in: None };
+        for store in self.inner.all()? {
+            let DueList { due, next_in } = store.due(limit).await?;
+            all.due.extend(due);
+            all.next_in = all.next_in.into_iter().chain(next_in).min();
+        }
+        all.due.sort_by_key(|ask| std::cmp::Reverse(ask.late_by));
+        all.due.truncate(limit as usize);
+        Ok(all)
+    }
+
+    async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
+        self.inner.reads(session.shard_tag())?.verify(session).await
+    }
+
+    async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
+        self.inner.reads(session.shard_tag())?.audit(session, keys).await
+    }
+
+    async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
+        self.inner.reads(kept.session.shard_tag())?.contradiction(kept).await
+    }
+
+    async fn audit_rounds(&self, keys: &[PublicKey]) -> Result<RoundsReport, StoreError> {
+        let mut all = RoundsReport::default();
+        for store in self.inner.all()? {
+            let RoundsReport { rounds, faults } = store.audit_rounds(keys).await?;
+            all.rounds.extend(rounds);
+            all.faults.extend(faults);
+        }
+        Ok(all)
+    }
+
+    async fn round(&self, number: u64) -> Result<Option<Round>, StoreError> {
+        for store in self.inner.all()? {
+            if let Some(round) = store.round(number).await? {
+                return Ok(Some(round));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn journals(&self, after: Option<SessionId>, limit: u32) -> Result<Vec<SessionId>, StoreError> {
+        let mut found = BTreeSet::new();
+        for store in self.inner.all()? {
+            found.extend(store.journals(after, limit).await?);
+        }
+        Ok(found.into_iter().take(limit as usize).collect())
+    }
+
+    fn sign_with(&self, notary: Notary) {
+        self.inner.sign_with(notary);
+    }
+
+    async fn checkpoint(&self, heads: Heads) -> Result<u64, StoreError> {
+        let mut signed = Ok(0);
+        // What one cannot sign now keeps no other from it.
+        for shard in &self.inner.data {
+            let here = match shard.store() {
+                Ok(store) => store.checkpoint(heads).await,
+                Err(error) => Err(error),
+            };
+            signed = signed.and_then(|signed| here.map(|here| signed + here));
+        }
+        signed
+    }
+
+    async fn checkpoints(
+        &self,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Checkpoint>, StoreError> {
+        self.inner.reads(session.shard_tag())?.checkpoints(session, after, limit).await
+    }
+
+    async fn export(
+        &self,
+        session: SessionId,
+        out: &mut (dyn std::io::Write + Send),
+    ) -> Result<(), StoreError> {
+        self.inner.reads(session.shard_tag())?.export(session, out).await
+    }
+
+    async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
+        self.inner.writes(session.shard_tag())?.erase(session, by).await
+    }
+
+    async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {
+        self.inner.writes(secret.session.shard_tag())?.keep_secret(secret).await
+    }
+
+    async fn secret(&self, ask: InteractionId, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
+        self.inner.reads(ask.shard_tag())?.secret(ask, answer).await
+    }
+
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
+        let mut found = Vec::new();
+        for store in self.inner.all()? {
+            found.extend(store.secrets().await?);
+        }
+        Ok(found)
+    }
+
+    async fn drop_secrets(&self, which: SecretsOf) -> Result<(), StoreError> {
+        self.inner.writes(tag_of(&which))?.drop_secrets(which).await
+    }
+
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        self.inner.control.claim().await
+    }
+
+    fn parts(&self) -> usize {
+        self.inner.data.len()
+    }
+
+    fn part(&self, number: usize) -> Result<&dyn Journal, StoreError> {
+        let shard = self.inner.shard(DatabaseNumber(number + 1))?;
+        Ok(shard.store()?.as_ref())
+    }
+
+    fn shards(&self) -> Option<&Sharded> {
+        Some(self)
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
+    }
+
+    fn writer_load(&self) -> WriterLoad {
+        let mut all = WriterLoad { items: 0, bytes: 0, retries: 0, failures: 0 };
+        for store in self.inner.data.iter().filter_map(|shard| shard.store().ok()) {
+            let WriterLoad { items, bytes, retries, failures } = store.writer_load();
+            all.items += items;
+            all.bytes += bytes;
+            all.retries += retries;
+            all.failures += failures;
+        }
+        all
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        let asked = self.inner.data.iter().map(|shard| async { shard.store()?.ready().await });
+        let asked = futures_util::future::join_all(asked).await;
+        // Taken out of rotation for one of them, the owners of the others would go with it.
+        let mut why = Ok(());
+        for one in asked {
+            match one {
+                Ok(()) => return Ok(()),
+                Err(error) => why = Err(error),
+            }
+        }
+        why
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        if let Ok(now @ Ok(_)) = timeout(PATIENCE, self.inner.control.now()).await {
+            return now;
+        }
+        // Any of them will do: their clocks must agree.
+        let asked = self.inner.data.iter().filter_map(|shard| shard.store().ok());
+        let asked: Vec<_> = asked.map(|store| store.now()).collect();
+        match timeout(PATIENCE, select_ok(asked)).await {
+            Ok(Ok((now, _))) => Ok(now),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(StoreError::unreachable("no database says what time it is")),
+        }
+    }
+
+    async fn plans(&self) -> Result<Vec<QueryPlan>, StoreError> {
+        self.part(0)?.plans().await
+    }
+
+    async fn close(&self) {
+        self.stop_looking();
+        for shard in &self.inner.data {
+            if let Ok(store) = shard.store() {
+                store.close().await;
+            }
+        }
+        self.inner.control.close().await;
+    }
+}
+
+const fn tag_of(which: &SecretsOf) -> ShardTag {
+    match which {
+        SecretsOf::Answer(ask, _) | SecretsOf::Prompt(ask, _) | SecretsOf::Ask(ask) => ask.shard_tag(),
+        SecretsOf::Session(session) => session.shard_tag(),
+    }
+}
