@@ -162,7 +162,7 @@ impl Arrived {
         send(&self.wire, &ToRunner::Welcome { name: name.to_owned() });
         let mut beat = interval(HEARTBEAT);
         let mut heard = Instant::now();
-        let ended = loop {
+        loop {
             tokio::select! {
                 () = until.cancelled() => break Ended::LetGo,
                 _ = beat.tick() => {
@@ -187,10 +187,7 @@ impl Arrived {
                     }
                 }
             }
-        };
-        // Whoever waits for an answer learns that none comes.
-        self.waiting.answers().take();
-        ended
+        }
     }
 
     fn take(&mut self, frame: FromRunner, bytes: usize) -> Result<(), Ended> {
@@ -287,6 +284,13 @@ impl Arrived {
     }
 }
 
+impl Drop for Arrived {
+    /// However it ends: whoever waits for an answer learns that none comes.
+    fn drop(&mut self) {
+        self.waiting.answers().take();
+    }
+}
+
 impl Runner {
     fn frames(&self) -> Option<mpsc::UnboundedSender<ToRunner>> {
         self.link().map(|afar| afar.frames.clone())
@@ -309,5 +313,30 @@ fn send(wire: &Wire, frame: &ToRunner) {
         // If it is gone, its end follows.
         Ok(text) => drop(wire.send.send(text)),
         Err(error) => tracing::error!(%error, "something cannot be written for a runner"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_asks_a_runner_that_nobody_attends_any_more_is_told() {
+        let (send, mut sent) = mpsc::unbounded_channel();
+        let (says, receive) = mpsc::channel(8);
+        let hello = FromRunner::Hello { version: VERSION, instance: Uuid::nil(), agents: Vec::new() };
+        for frame in [hello, FromRunner::Ready] {
+            says.send(serde_json::to_string(&frame).expect("a frame")).await.expect("somebody listens");
+        }
+        let arrived = arrive(Wire { send, receive }).await.expect("it said hello");
+        let runner = Arc::clone(&arrived.runner);
+        let asks = tokio::spawn(async move { runner.folder("claude", "/src").await });
+        let attending = tokio::spawn(arrived.attend("laptop", CancellationToken::new()));
+        let asked = async { while !sent.recv().await.expect("it is attended").contains("folder") {} };
+        timeout(SILENCE, asked).await.expect("the question is sent");
+        // As a gateway does that goes away.
+        attending.abort();
+        let told = timeout(SILENCE, asks).await.expect("it is told").expect("no panic");
+        assert!(matches!(told, Err(Unable::Away)), "{told:?}");
     }
 }
