@@ -263,7 +263,8 @@ impl GatewayProcess {
             Ok(_) => Ok(()),
             Err(_) => {
                 child.kill().await?;
-                Err("the gateway did not go when it was asked to".into())
+                let log = log_end(self.folder());
+                Err(format!("the gateway did not go when it was asked to: {log}").into())
             }
         }
     }

@@ -43,6 +43,7 @@ mod restore;
 mod revoke;
 mod routes;
 mod runner;
+mod runner_process;
 mod scale;
 mod search;
 mod stalls;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::api::{Interaction, Runners, Session};
+use holdstead_protocol::api::{Interaction, Session};
 use holdstead_protocol::{Event, EventBody, ResponseDraft};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ use crate::cable::Cable;
 use crate::client::Client;
 use crate::database::Kind;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
-use crate::{Result, ensure};
+use crate::{Result, ensure, runner_process};
 
 const MACHINE: &str = "laptop";
 /// Backups that are killed in the middle.
@@ -58,8 +58,12 @@ async fn restored(kind: Kind) -> Result<String> {
     cable.lead_to(&[gateway.url.trim_start_matches("http://").parse()?]);
     let person = gateway.person()?;
     let runners = TempDir::new()?;
-    let mut runner = start_runner(&cable, &gateway.token(MACHINE, TokenFor::Runner).await?, runners.path())?;
-    connected(&person).await?;
+    let mut runner = runner_process::start(
+        runners.path(),
+        &format!("http://{}", cable.address),
+        &gateway.token(MACHINE, TokenFor::Runner).await?,
+    )?;
+    runner_process::connected(&person, &[MACHINE]).await?;
     let session = on_machine(&person).await?;
     let auditor = Auditor::new(gateway.folder(), &store)?;
 
@@ -246,26 +250,6 @@ async fn run(mut command: Command) -> Result<()> {
 
 fn yes() -> ResponseDraft {
     ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
-}
-
-fn start_runner(cable: &Cable, token: &str, folder: &Path) -> Result<Child> {
-    let mut command = Command::new(program()?);
-    command.arg("runner").arg("--dir").arg(folder).args(["--gateway", &format!("http://{}", cable.address)]);
-    let log = std::fs::File::options().create(true).append(true).open(folder.join("log.txt"))?;
-    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    Ok(command.kill_on_drop(true).spawn()?)
-}
-
-async fn connected(person: &Client) -> Result<()> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        let listed: Runners = person.get("/v1/runners").await?;
-        if listed.runners.iter().any(|runner| runner.name == MACHINE) {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err("the runner never connected".into())
 }
 
 /// An agent on that machine, which has said something, was answered once, and asks again.

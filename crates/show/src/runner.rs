@@ -1,10 +1,9 @@
 //! The real Claude Code on a machine of its own: its gateway is killed, its network is cut, the runner is killed.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::api::{Interaction, Runners};
+use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{EventBody, ProcessChange, ResponseDraft};
 use holdstead_scripted_model::{Script, call, say};
 use serde_json::json;
@@ -15,8 +14,7 @@ use tokio::time::sleep;
 use crate::cable::Cable;
 use crate::claude::{Scene, Stage};
 use crate::gateway_process::TokenFor;
-use crate::processes;
-use crate::{Result, ensure};
+use crate::{Result, ensure, processes, runner_process};
 
 const NAME: &str = "laptop";
 /// The session whose runner is killed.
@@ -36,7 +34,7 @@ pub(crate) async fn show() -> Result<String> {
     let token = stage.gateway.token(NAME, TokenFor::Runner).await?;
     let folder = TempDir::new_in(stage.home())?;
     let mut runner = start(&stage, &cable, &token, folder.path())?;
-    connected(&stage).await?;
+    runner_process::connected(&stage.person, &[NAME]).await?;
 
     let scene = play(&stage, "killed-gateway").await?;
     approve(&stage, &scene).await?;
@@ -106,23 +104,8 @@ fn yes() -> ResponseDraft {
 }
 
 fn start(stage: &Stage, cable: &Cable, token: &str, folder: &Path) -> Result<Child> {
-    let mut command = stage.gateway.command_here("runner")?;
-    command.arg("--dir").arg(folder).args(["--gateway", &format!("http://{}", cable.address)]);
-    let log = std::fs::File::options().create(true).append(true).open(folder.join("log.txt"))?;
-    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    Ok(command.kill_on_drop(true).spawn()?)
-}
-
-async fn connected(stage: &Stage) -> Result<()> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        let listed: Runners = stage.person.get("/v1/runners").await?;
-        if listed.runners.iter().any(|runner| runner.name == NAME) {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err("the runner never connected".into())
+    let command = stage.gateway.command_here("runner")?;
+    runner_process::start_by(command, folder, &format!("http://{}", cable.address), token)
 }
 
 async fn play(stage: &Stage, name: &str) -> Result<Scene> {

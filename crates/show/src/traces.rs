@@ -2,24 +2,21 @@
 //! said is in them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use holdstead_protocol::ResponseDraft;
-use holdstead_protocol::api::{Interaction, Runners, Session};
+use holdstead_protocol::api::{Interaction, Session};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::client::Client;
 use crate::database::{Database, Kind};
-use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
-use crate::{Result, ensure};
+use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
+use crate::{Result, ensure, runner_process};
 
 const MACHINE: &str = "laptop";
 const ASKS: usize = 20;
@@ -37,9 +34,9 @@ pub(crate) async fn show() -> Result<String> {
     let second = first.beside().await?;
     let folder = TempDir::new()?;
     let token = first.token(MACHINE, TokenFor::Runner).await?;
-    let mut runner = start_runner(&first.url, &token, folder.path())?;
+    let mut runner = runner_process::start(folder.path(), &first.url, &token)?;
     let (asking, answering) = (first.person()?, Client::new(&second.url, &first.own_token()?)?);
-    connected(&asking).await?;
+    runner_process::connected(&asking, &[MACHINE]).await?;
     let opened: Session =
         asking.post("/v1/sessions", &json!({ "agent": "scripted", "runner": MACHINE })).await?;
     let session = opened.session_id.to_string();
@@ -162,24 +159,4 @@ async fn take(stream: TcpStream, bodies: Bodies) -> Result<()> {
             .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
             .await?;
     }
-}
-
-fn start_runner(gateway: &str, token: &str, folder: &Path) -> Result<Child> {
-    let mut command = Command::new(program()?);
-    command.arg("runner").arg("--dir").arg(folder).args(["--gateway", gateway]);
-    let log = std::fs::File::options().create(true).append(true).open(folder.join("log.txt"))?;
-    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    Ok(command.kill_on_drop(true).spawn()?)
-}
-
-async fn connected(person: &Client) -> Result<()> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        let listed: Runners = person.get("/v1/runners").await?;
-        if listed.runners.iter().any(|runner| runner.name == MACHINE) {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err("the runner never connected".into())
 }

@@ -21,7 +21,7 @@ use crate::rows::SessionPlan;
 use crate::search::Language;
 use crate::seen::{LastSeen, Place, Timeline};
 use crate::server_clock::ServerClock;
-use crate::{decode, sql};
+use crate::{StoreError, decode, sql};
 
 macro_rules! now {
     () => {
@@ -252,7 +252,14 @@ async fn look(
         .saw(timeline, loaded.heads.iter().map(Place::from))
         .map_err(|ended| WriteError::Away(Arc::new(ended)))?;
     let seen = loaded.seen();
-    Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
+    let mut plan = plan::plan(items, loaded, now, rand::random)?;
+    for (item, result) in items.iter().zip(&mut plan.results) {
+        // Refused for what a session left behind here that is in another database by now.
+        if result.is_err() && !known.seen.is_here(item.session) {
+            *result = Err(StoreError::Moving.into());
+        }
+    }
+    Ok(Looked::At(plan, seen))
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.

@@ -187,6 +187,10 @@ impl LastSeen {
         }
     }
 
+    pub(crate) fn is_here(&self, session: SessionId) -> bool {
+        self.memory().is_here(session)
+    }
+
     pub(crate) fn is_ended(&self, timeline: Timeline) -> bool {
         timeline < self.memory().timeline
     }

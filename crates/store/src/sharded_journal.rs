@@ -1,6 +1,7 @@
 //! Each call goes to the database that has what it is about.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +21,20 @@ use crate::{
 
 /// How long the controlling database is asked what time it is, before another one is.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Reads it where it is. What was moved while it was looked for is looked for again: its rows may have been gone already.
+macro_rules! where_it_is {
+    ($journal:ident, $tag:expr, $($call:tt)+) => {{
+        let tag = $tag;
+        loop {
+            let store = $journal.inner.reads(tag)?;
+            let found = store.$($call)+.await;
+            if Arc::ptr_eq(store, $journal.inner.reads(tag)?) {
+                break found;
+            }
+        }
+    }};
+}
 
 #[async_trait]
 impl Journal for Sharded {
@@ -43,15 +58,15 @@ impl Journal for Sharded {
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
-        self.inner.reads(session.shard_tag())?.read(session, after, limit).await
+        where_it_is!(self, session.shard_tag(), read(session, after, limit))
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        self.inner.reads(id.shard_tag())?.session(id).await
+        where_it_is!(self, id.shard_tag(), session(id))
     }
 
     async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRecord>, StoreError> {
-        self.inner.reads(query.owner.shard_tag())?.sessions(query).await
+        where_it_is!(self, query.owner.shard_tag(), sessions(query.clone()))
     }
 
     async fn unfinished(
@@ -78,18 +93,16 @@ impl Journal for Sharded {
     }
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
-        self.inner.reads(id.shard_tag())?.ask(id).await
+        where_it_is!(self, id.shard_tag(), ask(id))
     }
 
     async fn asks(&self, query: AskQuery) -> Result<Vec<AskRecord>, StoreError> {
-        self.inner
-            .reads(query.session.map_or_else(|| query.owner.shard_tag(), SessionId::shard_tag))?
-            .asks(query)
-            .await
+        let tag = query.session.map_or_else(|| query.owner.shard_tag(), SessionId::shard_tag);
+        where_it_is!(self, tag, asks(query.clone()))
     }
 
     async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError> {
-        self.inner.reads(session.shard_tag())?.under_way(session, what).await
+        where_it_is!(self, session.shard_tag(), under_way(session, what))
     }
 
     async fn decisions(
@@ -98,7 +111,7 @@ impl Journal for Sharded {
         before: Option<(Timestamp, InteractionId)>,
         limit: u32,
     ) -> Result<Vec<DecidedRecord>, StoreError> {
-        self.inner.reads(owner.shard_tag())?.decisions(owner, before, limit).await
+        where_it_is!(self, owner.shard_tag(), decisions(owner, before, limit))
     }
 
     async fn decision(
@@ -106,15 +119,15 @@ impl Journal for Sharded {
         owner: &OwnerId,
         id: InteractionId,
     ) -> Result<Option<DecidedRecord>, StoreError> {
-        self.inner.reads(owner.shard_tag())?.decision(owner, id).await
+        where_it_is!(self, owner.shard_tag(), decision(owner, id))
     }
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<FoundRecord>, StoreError> {
-        self.inner.reads(query.owner.shard_tag())?.search(query).await
+        where_it_is!(self, query.owner.shard_tag(), search(query.clone()))
     }
 
     async fn live_count(&self, owner: &OwnerId) -> Result<u64, StoreError> {
-        self.inner.reads(owner.shard_tag())?.live_count(owner).await
+        where_it_is!(self, owner.shard_tag(), live_count(owner))
     }
 
     /// In the databases that can be reached.
@@ -153,15 +166,15 @@ impl Journal for Sharded {
     }
 
     async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
-        self.inner.reads(session.shard_tag())?.verify(session).await
+        where_it_is!(self, session.shard_tag(), verify(session))
     }
 
     async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
-        self.inner.reads(session.shard_tag())?.audit(session, keys).await
+        where_it_is!(self, session.shard_tag(), audit(session, keys))
     }
 
     async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {
-        self.inner.reads(kept.session.shard_tag())?.contradiction(kept).await
+        where_it_is!(self, kept.session.shard_tag(), contradiction(kept))
     }
 
     async fn audit_rounds(&self, keys: &[PublicKey]) -> Result<RoundsReport, StoreError> {
@@ -214,7 +227,7 @@ impl Journal for Sharded {
         after: u64,
         limit: u32,
     ) -> Result<Vec<Checkpoint>, StoreError> {
-        self.inner.reads(session.shard_tag())?.checkpoints(session, after, limit).await
+        where_it_is!(self, session.shard_tag(), checkpoints(session, after, limit))
     }
 
     async fn export(
@@ -222,7 +235,14 @@ impl Journal for Sharded {
         session: SessionId,
         out: &mut (dyn std::io::Write + Send),
     ) -> Result<(), StoreError> {
-        self.inner.reads(session.shard_tag())?.export(session, out).await
+        let store = self.inner.reads(session.shard_tag())?;
+        let exported = store.export(session, out).await;
+        // What is written cannot be taken back: whoever wanted it tries again.
+        if Arc::ptr_eq(store, self.inner.reads(session.shard_tag())?) {
+            exported
+        } else {
+            Err(StoreError::Moving)
+        }
     }
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
@@ -234,7 +254,7 @@ impl Journal for Sharded {
     }
 
     async fn secret(&self, ask: InteractionId, answer: &str) -> Result<Option<SealedSecret>, StoreError> {
-        self.inner.reads(ask.shard_tag())?.secret(ask, answer).await
+        where_it_is!(self, ask.shard_tag(), secret(ask, answer))
     }
 
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {

@@ -34,6 +34,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(25);
 /// How long nothing is open before a gateway in the background ends.
 const QUIET: Duration = Duration::from_secs(60 * 60);
 
+/// How long each step of a stop may take. An agent has ten seconds to end by itself.
+const STOPPING: Duration = Duration::from_secs(20);
+
 pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     places.make()?;
@@ -112,25 +115,33 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     }
     let server_config =
         ServerConfig { allowed_hosts: config.allowed_hosts.clone(), ..ServerConfig::default() };
-    let server = holdstead_server::serve(listener, gateway.clone(), &server_config);
-    let stop = async {
-        tokio::select! {
-            () = wait_for_signal() => {}
-            () = stdin_ended(), if flags.until_stdin_ends => {}
-            () = gateway.until_quiet(&config.owner, QUIET), if flags.background => {
-                println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
-            }
+    let server = tokio::spawn({
+        let gateway = gateway.clone();
+        async move { holdstead_server::serve(listener, gateway, &server_config).await }
+    });
+    tokio::select! {
+        () = wait_for_signal() => {}
+        () = stdin_ended(), if flags.until_stdin_ends => {}
+        () = gateway.until_quiet(&config.owner, QUIET), if flags.background => {
+            println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
         }
-        gateway.stop().await;
-    };
-    let ((), ()) = tokio::join!(server, stop);
-    drop(signing.await);
-    if let Some(traced) = traced {
-        drop(traced.await);
     }
-    checkpoints::sign(journal.as_ref(), Heads::Changed).await;
-    journal.close().await;
+    in_time("agents and what they said last", gateway.stop()).await;
+    in_time("requests under way", server).await;
+    in_time("signatures", signing).await;
+    if let Some(traced) = traced {
+        in_time("traces", traced).await;
+    }
+    in_time("the last signatures", checkpoints::sign(journal.as_ref(), Heads::Changed)).await;
+    in_time("the journal", journal.close()).await;
     Ok(())
+}
+
+/// One step on the way out. Whoever is stopped is not kept up by it: as after a kill, the next start finds everything written.
+async fn in_time<T>(what: &str, step: impl Future<Output = T>) {
+    if tokio::time::timeout(STOPPING, step).await.is_err() {
+        tracing::error!("it stops without waiting any longer for {what}");
+    }
 }
 
 fn announce(common: &Common, address: SocketAddr, url: &str, link: &str) -> Result<(), Failure> {

@@ -1,14 +1,11 @@
 //! Three gateways on one PostgreSQL, and NATS where it is wanted, behind a load balancer, and two machines that run agents: processes, and the ways
 //! between them.
 
-use std::fs::File;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::time::sleep;
 
 use super::hints::{HintsBy, NatsServer};
@@ -16,8 +13,8 @@ use super::server::Server;
 use crate::audit::auditor::{Auditor, Verdict};
 use crate::cable::Cable;
 use crate::client::Client;
-use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
-use crate::{Result, ensure};
+use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
+use crate::{Result, ensure, runner_process};
 
 const NODES: usize = 3;
 const MACHINES: [&str; 2] = ["first-machine", "second-machine"];
@@ -97,12 +94,13 @@ impl Field {
             let token = first.gateway.token(name, TokenFor::Runner).await?;
             let folder = TempDir::new()?;
             to_gateway.lead_to(&[balancer.address]);
-            let process = start(folder.path(), to_gateway.address, &token)?;
+            let process =
+                runner_process::start(folder.path(), &format!("http://{}", to_gateway.address), &token)?;
             machines.push(Machine { name, token, folder, process, to_gateway });
         }
         let field = Self { server, schema, shards, nodes, machines, balancer, nats };
         field.balance();
-        field.connected().await?;
+        runner_process::connected(&field.admin()?, &MACHINES).await?;
         Ok(field)
     }
 
@@ -192,18 +190,6 @@ impl Field {
     }
 
     /// Both machines are there, for whoever asks.
-    async fn connected(&self) -> Result<()> {
-        let admin = self.admin()?;
-        for _ in 0..600 {
-            let listed: holdstead_protocol::api::Runners = admin.get("/v1/runners").await?;
-            if MACHINES.iter().all(|name| listed.runners.iter().any(|runner| runner.name == *name)) {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-        Err("the machines never connected".into())
-    }
-
     /// Ends all of it, and looks at what is left as an auditor does: with every node's key, and what each one kept.
     pub(super) async fn end(mut self) -> Result<Verdict> {
         for machine in &mut self.machines {
@@ -240,7 +226,11 @@ impl Machine {
         );
         self.process.kill().await?;
         sleep(away).await;
-        self.process = start(self.folder.path(), self.to_gateway.address, &self.token)?;
+        self.process = runner_process::start(
+            self.folder.path(),
+            &format!("http://{}", self.to_gateway.address),
+            &self.token,
+        )?;
         Ok(())
     }
 
@@ -260,12 +250,4 @@ fn store(server: &Server, by: SocketAddr, schema: &str, shards: &[String]) -> St
 
 pub(super) fn several(control: &str, data: &[String]) -> String {
     format!("{{ control = {control:?}, data = {data:?} }}")
-}
-
-fn start(folder: &Path, gateway: SocketAddr, token: &str) -> Result<Child> {
-    let log = File::options().create(true).append(true).open(folder.join("log.txt"))?;
-    let mut command = Command::new(program()?);
-    command.arg("runner").arg("--dir").arg(folder).args(["--gateway", &format!("http://{gateway}")]);
-    command.env("HOLDSTEAD_TOKEN", token).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    Ok(command.kill_on_drop(true).spawn()?)
 }
