@@ -251,9 +251,10 @@ alerts:
     promtool check rules docs/watching/alerts.yml
     promtool test rules docs/watching/alerts.test.yml
 
-# So many sessions with parked agents: from start to ready, the gateway's memory, and what a session takes on disk.
-show-parked sessions="100000": _shows
-    scripts/postgres with {{ proof }} parked {{ sessions }}
+# Words that streamed become the words of their messages: what that saves, that it reads the same and verifies. Then 100,000 sessions with parked
+# agents: from start to ready, the gateway's memory, and what a session takes on disk.
+show-retention deltas="1000000": _shows
+    scripts/postgres with {{ proof }} retention {{ deltas }}
 
 # Several databases: what they cost a cycle, that the owners of one notice nothing when another stops, and that nothing is lost when sessions move under load.
 show-shards: _shows

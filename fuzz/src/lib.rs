@@ -77,6 +77,7 @@ impl World {
             policy: PolicyConfig::default(),
             node: None,
             hints_by: HintsBy::Notify,
+            age_out: None,
         };
         let gateway = Gateway::start(Arc::clone(&journal), Vec::new(), config).await.expect("a gateway");
         let owner = OwnerId::new("local").expect("a name");

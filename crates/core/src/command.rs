@@ -16,6 +16,7 @@ pub(crate) mod expire;
 pub(crate) mod fenced;
 pub(crate) mod finish;
 pub(crate) mod forget;
+pub(crate) mod gather;
 pub(crate) mod grant;
 pub(crate) mod identify;
 pub(crate) mod late_answer;
@@ -42,6 +43,7 @@ use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
     InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Origin, SessionArchived, SessionOpened,
     SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
+    WordsGathered,
 };
 use serde_json::Value;
 
@@ -126,6 +128,8 @@ pub enum Command {
     Trust(Box<Trust>),
     /// And not any more.
     Distrust { trust_id: TrustId, name: String },
+    /// Words that streamed are put together.
+    Gather(WordsGathered),
     /// End the session.
     End { name: String },
     /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
@@ -210,6 +214,7 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::Gather(_)
             | Self::Retire { .. }
             | Self::End { .. } => Said::Nothing,
         }
@@ -236,6 +241,7 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::Gather(_)
             | Self::Revoke { .. }
             | Self::Exit(_)
             | Self::Finish(_)
@@ -294,6 +300,7 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::Gather(_)
             | Self::Revoke { .. }
             | Self::Request(_)
             | Self::Respond(_)
@@ -382,6 +389,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Revoke { grant_id, name } => revoke::decide(&session.head, *grant_id, name),
         Command::Trust(trust) => trust::decide(&session.head, trust),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
+        Command::Gather(gathered) => Ok(gather::decide(gathered)),
         Command::End { name } => end::decide(session, name),
         Command::Retire { by, machine } => end::retire(session, by, machine),
         Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {

@@ -64,9 +64,13 @@ impl Gateway {
     }
 
     async fn erase_begun(&self, session: SessionId) -> Result<(), GatewayError> {
-        let record = self.inner.journal.session(session).await?;
-        let Some(begun) = record.and_then(|record| record.erased) else { return Ok(()) };
-        match self.inner.journal.erase(session, &begun.by).await {
+        let Some(record) = self.inner.journal.session(session).await? else { return Ok(()) };
+        let Some(begun) = record.erased else { return Ok(()) };
+        let done = match &record.aged_out_to {
+            Some(to) => self.inner.journal.age_out(session, to, record.head).await,
+            None => self.inner.journal.erase(session, &begun.by).await,
+        };
+        match done {
             Err(EraseError::Store(error)) => Err(error.into()),
             Ok(_) | Err(EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing) => Ok(()),
         }

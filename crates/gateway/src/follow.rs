@@ -162,7 +162,7 @@ impl Gateway {
         Ok(Appended { events, head: record.head, session })
     }
 
-    fn is_followed(&self, session: SessionId) -> bool {
+    pub(crate) fn is_followed(&self, session: SessionId) -> bool {
         let sessions = self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.contains_key(&session) || self.inner.hub.is_followed(session)
     }

@@ -4,6 +4,7 @@
 //! A channel here only wakes somebody up to read again: none of them carries a decision.
 
 mod access;
+mod age_out;
 mod agent_token;
 mod aside;
 mod ask;
@@ -41,6 +42,7 @@ mod refusal;
 mod registry;
 mod rehearse;
 mod respond;
+mod resting;
 mod retire;
 mod rules;
 mod runners;
@@ -57,6 +59,7 @@ mod view;
 mod watchers;
 
 pub use access::{Admitted, BROWSER_LIFETIME, Lease};
+pub use age_out::AgeOut;
 pub use ask::{CallerAsk, callers_session};
 pub use carrier::HintsBy;
 pub use direct::{Direct, interaction_off};

@@ -149,7 +149,7 @@ impl Gateway {
     }
 
     /// The session's last events: nobody knows which of them were told.
-    async fn tail(&self, session: SessionId) -> Result<Option<Appended>, GatewayError> {
+    pub(crate) async fn tail(&self, session: SessionId) -> Result<Option<Appended>, GatewayError> {
         let Some(record) = self.inner.journal.session(session).await? else { return Ok(None) };
         let after = Seq(record.head.0.saturating_sub(TAIL.into()));
         self.since(record, after).await.map(Some)

@@ -133,6 +133,11 @@ pub(crate) enum Command {
         /// Where to; nothing is overwritten
         file: PathBuf,
     },
+    /// Bring a session back from the file that it went to when it was old
+    Import {
+        /// The file
+        file: PathBuf,
+    },
     /// Check that everything is in order
     Doctor,
     /// Print the settings in force

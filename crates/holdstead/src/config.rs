@@ -1,11 +1,12 @@
 //! Settings: the defaults in the binary, a file over them, the environment over that, flags over all.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use holdstead_agents::BoxSetting;
 use holdstead_core::person_name;
-use holdstead_gateway::{BadNatsUrl, HintsBy, Quota};
+use holdstead_gateway::{AgeOut, BadNatsUrl, HintsBy, Quota};
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -31,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) name: String,
     pub(crate) marked_words: Vec<String>,
     hold: HoldConfig,
+    age_out: AgeOutConfig,
     pub(crate) limits: LimitsConfig,
     pub(crate) agents: AgentsConfig,
 }
@@ -70,6 +72,13 @@ struct HoldConfig {
     then: HoldThen,
 }
 
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgeOutConfig {
+    after: String,
+    to: String,
+}
+
 impl Config {
     pub(crate) fn load(common: &Common, places: &Places) -> Result<Self, Failure> {
         let mut table = merged(places)?;
@@ -88,6 +97,7 @@ impl Config {
         config.hold()?;
         config.hints_by()?;
         config.traces_to()?;
+        config.age_out(places)?;
         Ok(config)
     }
 
@@ -104,6 +114,29 @@ impl Config {
     /// Where traces are sent.
     pub(crate) fn traces_to(&self) -> Result<Option<String>, Failure> {
         traces::endpoint(&self.traces)
+    }
+
+    /// When sessions go to files, and where to.
+    pub(crate) fn age_out(&self, places: &Places) -> Result<Option<AgeOut>, Failure> {
+        let AgeOutConfig { after, to } = &self.age_out;
+        if after.is_empty() {
+            return Ok(None);
+        }
+        let bad = || Failure::Config(format!("age_out.after is `{after}`: write it in days, like 90d"));
+        let days: u64 = after
+            .strip_suffix('d')
+            .and_then(|days| days.parse().ok())
+            .filter(|days| *days > 0)
+            .ok_or_else(bad)?;
+        let after = Duration::from_secs(days.saturating_mul(24 * 60 * 60));
+        let to = if to.is_empty() { places.aged() } else { PathBuf::from(to) };
+        if !to.is_absolute() {
+            return Err(Failure::Config(format!(
+                "age_out.to is `{}`: write it from the root, like /srv/aged",
+                to.display()
+            )));
+        }
+        Ok(Some(AgeOut { after, to }))
     }
 
     pub(crate) fn hold(&self) -> Result<Hold, Failure> {

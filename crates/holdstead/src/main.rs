@@ -43,7 +43,7 @@ Agents stop here and wait for you.
   pair            the page on your phone
   rules           what is decided without you
   stop            end the gateway
-For a team: people login token runner runners audit trust. Besides: sessions watch serve mcp config doctor
+For a team: people login token runner runners audit trust. Besides: sessions watch serve mcp config doctor backup import
 All take --json. More: holdstead help <command>";
 
 fn main() -> ExitCode {

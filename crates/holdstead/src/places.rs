@@ -99,9 +99,15 @@ impl Places {
         self.data.join("runner-launches")
     }
 
-    /// What no agent may read or change: tokens, keys, settings, the journal.
-    pub(crate) fn private(&self, store: &StoreAddress) -> Vec<PathBuf> {
+    /// Where sessions go that ended long ago.
+    pub(crate) fn aged(&self) -> PathBuf {
+        self.data.join("aged")
+    }
+
+    /// What no agent may read or change: tokens, keys, settings, the journal, and what went from it.
+    pub(crate) fn private(&self, store: &StoreAddress, aged: Option<PathBuf>) -> Vec<PathBuf> {
         let mut private = vec![self.config.clone(), self.data.clone()];
+        private.extend(aged);
         // SQLite's other files begin with the same name; those of its folder that are not its own are left alone.
         if let Some(file) = store.file().filter(|file| !file.is_empty() && !file.starts_with(':')) {
             private.extend(["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{file}{end}"))));

@@ -119,6 +119,8 @@ events! {
     SessionStatus(SessionStatus) = "session_status",
     Error(SessionError) = "error",
     Done(Done) = "done",
+    /// Words that streamed stand in one event each from now on.
+    WordsGathered(WordsGathered) = "words_gathered",
 }
 
 impl EventBody {
@@ -164,7 +166,8 @@ impl EventBody {
             | Self::TurnEndBlocked(_)
             | Self::SessionStatus(_)
             | Self::Error(_)
-            | Self::Done(_) => None,
+            | Self::Done(_)
+            | Self::WordsGathered(_) => None,
         }
     }
 }
@@ -299,6 +302,27 @@ pub struct ThinkingDelta {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parents: Vec<String>,
+}
+
+/// What stands for events that were words as they came, and are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WordsGathered {
+    pub runs: Vec<GatheredRun>,
+}
+
+/// Events that followed each other, of one stream. Only the last is left, and has the words of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GatheredRun {
+    pub first: Seq,
+    pub last: Seq,
+    /// The hash of the event before the first in the chain.
+    pub before: Digest,
+    /// The hash of the last, from when all of them were there.
+    pub hash: Digest,
+    /// Of the last one's line and what it says now.
+    pub digest: Digest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

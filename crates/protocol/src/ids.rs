@@ -305,7 +305,7 @@ impl OwnerId {
     }
 }
 
-/// SHA-256 of an input in canonical form (keys sorted): what an allow is bound to.
+/// A SHA-256 in hexadecimal digits. That of an input in canonical form (keys sorted) is what an allow is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = String)]

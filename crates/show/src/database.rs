@@ -76,6 +76,38 @@ impl Database {
         }
     }
 
+    /// What it takes on disk, with its indexes.
+    pub(crate) async fn bytes(&self) -> Result<u64> {
+        let url = self.url();
+        match self {
+            Self::Sqlite { .. } => Ok(std::fs::metadata(file_of(&url)?).map_or(0, |file| file.len())),
+            Self::Postgres { .. } => {
+                let mut connection = PgConnection::connect(&url).await?;
+                let size = sqlx::query_scalar(
+                    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class \
+                     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+                );
+                let size: i64 = size.fetch_one(&mut connection).await?;
+                connection.close().await?;
+                Ok(u64::try_from(size)?)
+            }
+        }
+    }
+
+    /// Gives back to the disk what is not used any more.
+    pub(crate) async fn vacuum(&self) -> Result<()> {
+        match self {
+            Self::Sqlite { .. } => {
+                let connection = rusqlite::Connection::open(file_of(&self.url())?)?;
+                Ok(connection.execute_batch(
+                    "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+                )?)
+            }
+            // Whatever else is on that server is small.
+            Self::Postgres { server, .. } => run(server, "VACUUM FULL".to_owned()).await,
+        }
+    }
+
     /// Takes it away. A file goes by itself; a schema that is left behind is on a server made for the show.
     pub(crate) async fn remove(self) -> Result<()> {
         match self {

@@ -51,6 +51,9 @@ const GOAL: Duration = Duration::from_secs(15);
 const LIMIT: Duration = Duration::from_secs(30);
 /// How many findings are written out.
 const WRITTEN_OUT: usize = 20;
+/// How many sessions with findings are printed as a whole, and how much of each line.
+const JOURNALS: usize = 2;
+const LINE: usize = 400;
 
 pub(crate) async fn show() -> Result<String> {
     let mut args = std::env::args().skip(2);
@@ -202,7 +205,7 @@ async fn judge(
     let mut found: BTreeMap<Finding, usize> = Finding::ALL.map(|finding| (finding, 0)).into();
     let (mut by_agents, mut by_programs, mut written, mut invented_answers, mut answers) = (0, 0, 0, 0, 0);
     let mut slowest: BTreeMap<Fault, Duration> = BTreeMap::new();
-    let sessions = played.len();
+    let (sessions, mut journals) = (played.len(), 0);
     let mut note = |words: &str| {
         written += 1;
         if written <= WRITTEN_OUT {
@@ -213,9 +216,14 @@ async fn judge(
         history.journal = arena.reader.pages(&session.to_string()).await?;
         by_agents += asks_in(&history);
         answers += history.sent.len();
-        for wrong in check(&history) {
+        let wrong = check(&history);
+        for wrong in &wrong {
             note(&format!("{session}: {}: {}", wrong.finding.words(), wrong.words));
             *found.entry(wrong.finding).or_default() += 1;
+        }
+        if !wrong.is_empty() && journals < JOURNALS {
+            journals += 1;
+            write_out(&history.journal, &happened)?;
         }
         for (accepted, handed) in handovers(&history.journal) {
             let waited = without(accepted, handed, &happened, Fault::DatabaseStopped);
@@ -262,6 +270,19 @@ async fn judge(
     );
     let longest = slowest.values().copied().max().unwrap_or_default();
     Ok(Run { found, invented_answers, happened, asks, by_agents, took, longest, answers })
+}
+
+/// The database goes with the show: what somebody needs to understand a finding is printed.
+fn write_out(journal: &[Event], happened: &[Happened]) -> Result<()> {
+    for event in journal {
+        let line: String = serde_json::to_string(event)?.chars().take(LINE).collect();
+        println!("  {line}");
+    }
+    let (first, last) = (journal.first().map(|event| event.at), journal.last().map(|event| event.at));
+    for one in happened.iter().filter(|one| Some(one.to) >= first && Some(one.from) <= last) {
+        println!("  {} to {}: {}", one.from, one.to, one.fault);
+    }
+    Ok(())
 }
 
 /// What came of it.

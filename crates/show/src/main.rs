@@ -40,6 +40,7 @@ mod processes;
 mod reconnect;
 mod reprompt;
 mod restore;
+mod retention;
 mod revoke;
 mod routes;
 mod runner;
@@ -91,7 +92,7 @@ async fn main() -> ExitCode {
         "traces" => traces::show().await,
         "restore" => restore::show().await,
         "metrics" => faults::watched::show().await,
-        "parked" => parked::show().await,
+        "retention" => retention::show().await,
         "shards" => faults::shards::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,

@@ -11,9 +11,8 @@ use holdstead_protocol::{
 };
 use holdstead_store::Journal;
 use serde_json::json;
-use sqlx::{Connection as _, PgConnection};
 
-use crate::database::{Database, Kind, file_of};
+use crate::database::{Database, Kind};
 use crate::gateway_process::GatewayProcess;
 use crate::processes::memory;
 use crate::{Result, ensure};
@@ -26,29 +25,28 @@ const LIFE: Incarnation = Incarnation(1);
 const OWNERS: usize = 1_000;
 
 pub(crate) async fn show() -> Result<String> {
-    let sessions = std::env::args().nth(2).map_or(Ok(SESSIONS), |text| text.parse())?;
     let mut figures = Vec::new();
     let mut late = Vec::new();
     for kind in Kind::ALL {
-        let (ready, figure) = one_kind(kind, sessions).await?;
+        let (ready, figure) = one_kind(kind, SESSIONS).await?;
         println!("{figure}");
         if ready > LIMIT {
             late.push(kind.to_string());
         }
         figures.push(figure);
     }
-    let figure = format!("{sessions} parked sessions; {}; limit {} s", figures.join("; "), LIMIT.as_secs());
+    let figure = format!("{SESSIONS} parked sessions; {}; limit {} s", figures.join("; "), LIMIT.as_secs());
     ensure!(late.is_empty(), "too long until {} is ready: {figure}", late.join(" and "));
     Ok(figure)
 }
 
 async fn one_kind(kind: Kind, sessions: usize) -> Result<(Duration, String)> {
     let database = Database::new(kind).await?;
-    let empty = bytes(&database).await?;
+    let empty = database.bytes().await?;
     let begin = Instant::now();
     load(&database.url(), sessions).await?;
     println!("{kind}: loaded in {:.0} s", begin.elapsed().as_secs_f64());
-    let each = (bytes(&database).await?.saturating_sub(empty)) / u64::try_from(sessions)?;
+    let each = (database.bytes().await?.saturating_sub(empty)) / u64::try_from(sessions)?;
     let begin = Instant::now();
     let gateway = GatewayProcess::serve(Some(&database.url())).await?;
     gateway.person()?.ready().await?;
@@ -125,22 +123,4 @@ fn request(session: SessionId, turn: TurnId) -> Result<InteractionRequest> {
         can_park: true,
         ..asking(id, prompt, Origin::Agent, "Bash", input, body, can)
     })
-}
-
-/// What it takes on disk, with its indexes.
-async fn bytes(database: &Database) -> Result<u64> {
-    let url = database.url();
-    match database.kind() {
-        Kind::Sqlite => Ok(std::fs::metadata(file_of(&url)?).map_or(0, |file| file.len())),
-        Kind::Postgres => {
-            let mut connection = PgConnection::connect(&url).await?;
-            let size = sqlx::query_scalar(
-                "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class \
-                 WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
-            );
-            let size: i64 = size.fetch_one(&mut connection).await?;
-            connection.close().await?;
-            Ok(u64::try_from(size)?)
-        }
-    }
 }

@@ -147,6 +147,7 @@ pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
         changed_at: moment(row, "changed_at")?,
         archived: archived(row)?,
         erased: erasure(row)?,
+        aged_out_to: row.maybe_text("aged_out_to")?,
         opened,
     })
 }

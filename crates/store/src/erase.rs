@@ -10,7 +10,7 @@ use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, 
 
 use crate::db::{Db, Param, Snapshot};
 use crate::notary::{self, Notary};
-use crate::{Checkpoint, Erasure, SessionRecord, StoreError, chain, decode, rows, sql};
+use crate::{Erasure, SessionRecord, StoreError, chain, decode, rows, sql};
 
 /// How many rows one step takes away at most, and about how many bytes.
 const STEP: usize = 128;
@@ -32,13 +32,34 @@ pub enum EraseError {
     Store(#[from] StoreError),
 }
 
+/// Who is on record for a session that went to a file.
+const AGED_OUT: &str = "Holdstead, to a file";
+
+/// Why it goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Why<'a> {
+    /// Somebody wants it gone.
+    Erased { by: &'a str },
+    /// It is in a file that has everything up to this event.
+    AgedOut { to: &'a str, head: Seq },
+}
+
+impl Why<'_> {
+    fn by(self) -> String {
+        match self {
+            Self::Erased { by } => by.to_owned(),
+            Self::AgedOut { .. } => AGED_OUT.to_owned(),
+        }
+    }
+}
+
 pub(crate) async fn erase(
     db: &dyn Db,
     notary: Option<&Arc<Notary>>,
     session: SessionId,
-    by: &str,
+    why: Why<'_>,
 ) -> Result<Erasure, EraseError> {
-    let (erasure, left) = mark(db, notary, session, by).await?;
+    let (erasure, left) = mark(db, notary, session, why).await?;
     match left {
         Left::Something => empty(db, session).await?,
         Left::Nothing => {}
@@ -60,17 +81,28 @@ async fn mark(
     db: &dyn Db,
     notary: Option<&Arc<Notary>>,
     session: SessionId,
-    by: &str,
+    why: Why<'_>,
 ) -> Result<(Erasure, Left), EraseError> {
-    let erasure = Erasure { at: db.now().await?, by: by.to_owned() };
+    let erasure = Erasure { at: db.now().await?, by: why.by() };
     // With its head locked, nothing is appended meanwhile.
     let mut transaction = db.begin(Some(session)).await?;
     let rows = transaction.query(sql::SESSION, vec![Param::Id(session.uuid())]).await?;
     let row = rows.first().ok_or(EraseError::NoSession)?;
     let record = decode::session(row)?;
-    if let Some(earlier) = record.erased {
+    if let Some(earlier) = &record.erased {
         let left = if row.flag("unfinished")? { Left::Something } else { Left::Nothing };
-        return Ok((earlier, left));
+        if record.aged_out_to.is_none() || matches!(why, Why::AgedOut { .. }) {
+            return Ok((earlier.clone(), left));
+        }
+        let (at, by) = (Param::Int(erasure.at.micros()), Param::Text(erasure.by.clone()));
+        transaction.query(sql::ERASE_FOR_GOOD, vec![Param::Id(session.uuid()), at, by]).await?;
+        sign_and_commit(transaction, notary, session, &erasure).await?;
+        return Ok((erasure, left));
+    }
+    if let Why::AgedOut { head, .. } = why
+        && head != record.head
+    {
+        return Err(EraseError::StillGoing);
     }
     match record.state.agent {
         AgentState::Ended if is_unfinished(&record.state) => {
@@ -85,16 +117,27 @@ async fn mark(
         | AgentState::Detached => return Err(EraseError::NotEnded),
     }
     transaction.query(sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]).await?;
-    empty_head(&mut *transaction, &record, &erasure).await?;
+    empty_head(&mut *transaction, &record, &erasure, why).await?;
+    sign_and_commit(transaction, notary, session, &erasure).await?;
+    Ok((erasure, Left::Something))
+}
+
+async fn sign_and_commit(
+    mut transaction: Box<dyn Snapshot>,
+    notary: Option<&Arc<Notary>>,
+    session: SessionId,
+    erasure: &Erasure,
+) -> Result<(), StoreError> {
+    let by = Some(erasure.by.clone());
     let signed = match notary {
-        Some(notary) => sign(&mut *transaction, notary, session, &erasure).await?,
+        Some(notary) => notary::sign_again(&mut *transaction, notary, session, erasure.at, by).await?,
         None => None,
     };
     transaction.commit().await?;
-    if let (Some(notary), Some(signed)) = (notary, signed) {
-        notary.log(vec![notary::Kept::Checkpoint(signed)]).await?;
+    match (notary, signed) {
+        (Some(notary), Some(signed)) => notary.log(vec![notary::Kept::Checkpoint(signed)]).await,
+        (_, _) => Ok(()),
     }
-    Ok((erasure, Left::Something))
 }
 
 /// Takes away what is left, a little at a time: on SQLite, everybody else who writes waits for each of these steps.
@@ -150,7 +193,12 @@ async fn empty_head(
     transaction: &mut dyn Snapshot,
     record: &SessionRecord,
     erasure: &Erasure,
+    why: Why<'_>,
 ) -> Result<(), StoreError> {
+    let file = match why {
+        Why::Erased { .. } => None,
+        Why::AgedOut { to, .. } => Some(to.to_owned()),
+    };
     let kept = &record.opened;
     let opened = SessionOpened {
         permission_mode: kept.permission_mode,
@@ -166,6 +214,7 @@ async fn empty_head(
         Param::Int(i64::from(head.state_version)),
         Param::Int(erasure.at.micros()),
         Param::Text(erasure.by.clone()),
+        Param::MaybeText(file),
     ];
     transaction.query(sql::ERASE_HEAD, params).await.map(|_| ())
 }
@@ -182,24 +231,5 @@ pub(crate) fn erased(opened: &SessionOpened) -> Result<Head, StoreError> {
     match state {
         State::Opened(session) => Ok(Head { agent: AgentState::Ended, ..Head::clone(&session.head) }),
         State::Unopened => Err(StoreError::corrupt("a session that nothing opens")),
-    }
-}
-
-/// Whoever takes data away without the key is found out.
-async fn sign(
-    transaction: &mut dyn Snapshot,
-    notary: &Notary,
-    session: SessionId,
-    erasure: &Erasure,
-) -> Result<Option<Checkpoint>, StoreError> {
-    loop {
-        let found = notary::head_and_last(transaction, session).await?;
-        let Some((head, last)) = found else { return Ok(None) };
-        let by = Some(erasure.by.clone());
-        let checkpoint = Checkpoint::sign(&notary.key, head, last.as_ref(), erasure.at, by);
-        // If another node signed the session meanwhile, that one comes first.
-        if notary::add(transaction, &checkpoint).await? {
-            return Ok(Some(checkpoint));
-        }
     }
 }

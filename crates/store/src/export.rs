@@ -14,30 +14,30 @@ use crate::{ChainReport, Checkpoint, Fault, PublicKey, StoreError, decode, hex, 
 /// One line of an export. A checkpoint stands right behind the event it is about.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
-enum Line {
+pub(crate) enum Line {
     Event(EventLine),
     Checkpoint(Checkpoint),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct EventLine {
-    session: SessionId,
+pub(crate) struct EventLine {
+    pub(crate) session: SessionId,
     id: EventId,
-    seq: Seq,
+    pub(crate) seq: Seq,
     at: Timestamp,
     #[serde(rename = "type")]
     event_type: String,
     /// The very text that was hashed; as JSON of its own it would not survive being read and written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    data: Option<String>,
+    pub(crate) data: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex::maybe")]
-    salt: Option<Salt>,
+    pub(crate) salt: Option<Salt>,
     /// In place of data and salt where they were erased.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex::maybe")]
     data_hash: Option<Hash>,
     #[serde(with = "hex")]
-    hash: Hash,
+    pub(crate) hash: Hash,
 }
 
 impl Line {
@@ -95,7 +95,7 @@ fn event_line(session: SessionId, row: &Row, erased: bool) -> Result<EventLine, 
     if data_hash.is_none() {
         let (bytes, salted): (_, Salt) =
             (row.bytes("data")?, row.bytes("salt")?.try_into().map_err(|_| bad("the salt"))?);
-        if erased {
+        if erased && event_type != EventType::WordsGathered {
             data_hash = Some(chain::data_hash(&salted, &bytes));
         } else {
             data = Some(String::from_utf8(bytes).map_err(|_| bad("the data"))?);
@@ -116,17 +116,29 @@ fn event_line(session: SessionId, row: &Row, erased: bool) -> Result<EventLine, 
     })
 }
 
+/// The next line. `None` at the end.
+pub(crate) fn read_line(
+    lines: &mut (impl BufRead + ?Sized),
+    number: &mut usize,
+) -> Result<Option<Line>, StoreError> {
+    let mut text = String::new();
+    *number += 1;
+    let read = lines.read_line(&mut text).and_then(|bytes| match bytes {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_str(&text)?)),
+    });
+    read.map_err(|error| StoreError::file(format!("read line {number}"), &error))
+}
+
 /// Checks an export line by line. Each session's report is handed on when its last line was read, so that memory does
 /// not grow with the file.
 pub fn verify_export(
-    lines: impl BufRead,
+    mut lines: impl BufRead,
     keys: &[PublicKey],
     mut report: impl FnMut(ChainReport),
 ) -> Result<(), StoreError> {
-    let mut current: Option<Checked<'_>> = None;
-    for (index, line) in lines.lines().enumerate() {
-        let line = line.and_then(|line| Ok(serde_json::from_str::<Line>(&line)?));
-        let line = line.map_err(|error| StoreError::file(format!("read line {}", index + 1), &error))?;
+    let (mut current, mut number): (Option<Checked<'_>>, _) = (None, 0);
+    while let Some(line) = read_line(&mut lines, &mut number)? {
         if current.as_ref().is_none_or(|checked| checked.walk.session != line.session()) {
             let new = Checked { walk: Walk::new(line.session(), Some(keys)), fault: None };
             if let Some(done) = current.replace(new) {
@@ -164,16 +176,24 @@ impl Checked<'_> {
                     (None, None, Some(hash)) => Content::Erased(hash),
                     (_, _, _) => return Err(Fault::Changed { seq }),
                 };
-                self.walk.event(chain::Line { id, session, seq, at, event_type }, content, &event.hash)
+                self.walk.event(chain::Line { id, session, seq, at, event_type }, content, &event.hash)?;
+                if let (EventType::WordsGathered, Some(data)) = (event_type, &event.data) {
+                    let gathered = serde_json::from_str(data);
+                    let unreadable =
+                        |error: serde_json::Error| Fault::Unreadable { seq, why: error.to_string() };
+                    self.walk.gathered(&gathered.map_err(unreadable)?);
+                }
+                Ok(())
             }
         }
     }
 
-    fn end(self) -> ChainReport {
-        let ended = || self.walk.end().err();
+    fn end(mut self) -> ChainReport {
+        let mut fault = self.fault.take().or_else(|| self.walk.end().err());
         // In a database the next checkpoint may be a minute away. A file is handed to somebody as evidence.
-        let unsigned = || (self.walk.checkpoints == 0).then_some(Fault::NothingSigned);
-        let fault = self.fault.clone().or_else(ended).or_else(unsigned);
+        if self.walk.checkpoints == 0 {
+            fault.get_or_insert(Fault::NothingSigned);
+        }
         self.walk.report(fault)
     }
 }

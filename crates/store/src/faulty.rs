@@ -14,11 +14,12 @@ use holdstead_protocol::{
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DeviceRecord,
-    DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal, LinkUse, LoginLinkRecord,
-    Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord, PublicKey, QueryPlan, Revision,
-    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, Sharded, Source,
-    StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
+    AppendError, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
+    DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Guard, Heads,
+    Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People,
+    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    SessionQuery, SessionRecord, Sharded, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting,
+    WriterLoad,
 };
 
 /// A call of the journal.
@@ -224,6 +225,22 @@ impl Journal for FaultyJournal {
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
         self.may("erase")?.erase(session, by).await
+    }
+
+    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError> {
+        self.may("age_out")?.age_out(session, to, head).await
+    }
+
+    async fn bring_back(
+        &self,
+        session: SessionId,
+        file: &mut (dyn std::io::BufRead + Send),
+    ) -> Result<BroughtBack, BringBackError> {
+        self.may("bring_back")?.bring_back(session, file).await
+    }
+
+    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError> {
+        self.may("gather")?.gather(session).await
     }
 
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {

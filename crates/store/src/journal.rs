@@ -11,10 +11,10 @@ use holdstead_protocol::{Event, InteractionId, OwnerId, Seq, SessionId, Timestam
 use tokio::sync::oneshot;
 
 use crate::{
-    AppendError, Appended, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord,
-    DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People, PostgresJournal, PublicKey,
-    QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord,
-    Sharded, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
+    AppendError, Appended, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim,
+    Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Notary,
+    People, PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    SessionQuery, SessionRecord, Sharded, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -128,6 +128,20 @@ pub trait Journal: People {
     /// Drops what was said in an ended session. That it was said stays, and the chain still holds. It is gone for every
     /// reader at once and from the database step by step; whoever is interrupted meanwhile calls this again.
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError>;
+
+    /// The same for one that is in this file, as [`Journal::export`] wrote it, up to the event `head`: it can be brought back.
+    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError>;
+
+    /// Brings a session back from the file that it went to.
+    async fn bring_back(
+        &self,
+        session: SessionId,
+        file: &mut (dyn std::io::BufRead + Send),
+    ) -> Result<BroughtBack, BringBackError>;
+
+    /// Puts words together that streamed: of each message's events one is left, with all its words. What is read stays
+    /// the same in words, and the chain still holds.
+    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError>;
 
     /// Keeps a sealed secret until it is dropped.
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError>;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
-use holdstead_protocol::SessionId;
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
@@ -197,6 +197,37 @@ async fn sign_some(db: &dyn Db, notary: &Arc<Notary>, sessions: &[SessionId]) ->
     let count = signed.len() as u64;
     notary.log(signed).await?;
     Ok(count)
+}
+
+/// Signs where a journal stands once more: what was said in it goes, or came back. Whoever does that without the key is found
+/// out.
+pub(crate) async fn sign_again(
+    transaction: &mut dyn Snapshot,
+    notary: &Notary,
+    session: SessionId,
+    at: Timestamp,
+    erased_by: Option<String>,
+) -> Result<Option<Checkpoint>, StoreError> {
+    loop {
+        let found = head_and_last(transaction, session).await?;
+        let Some((head, last)) = found else { return Ok(None) };
+        let checkpoint = Checkpoint::sign(&notary.key, head, last.as_ref(), at, erased_by.clone());
+        // If another node signed the session meanwhile, that one comes first.
+        if add(transaction, &checkpoint).await? {
+            return Ok(Some(checkpoint));
+        }
+    }
+}
+
+/// Signs where one journal stands, now. Returns up to where it is signed.
+pub(crate) async fn sign_one(
+    db: &dyn Db,
+    notary: &Arc<Notary>,
+    session: SessionId,
+) -> Result<Seq, StoreError> {
+    sign_some(db, notary, &[session]).await?;
+    let found = head_and_last(&mut *db.snapshot().await?, session).await?;
+    Ok(found.and_then(|(_, last)| last).map_or(Seq::START, |last| last.seq))
 }
 
 /// Where a journal stands, and what was signed about it last.

@@ -142,43 +142,33 @@ pub fn without_secret(url: &str) -> String {
     }
 }
 
+/// Version, name, statements. What is here never changes: databases have its checksum.
+const MIGRATIONS: [(i64, &str, &str); 18] = [
+    (1, "journal", include_str!("../migrations/postgres/0001_journal.sql")),
+    (2, "audit", include_str!("../migrations/postgres/0002_audit.sql")),
+    (3, "secrets", include_str!("../migrations/postgres/0003_secrets.sql")),
+    (4, "rounds", include_str!("../migrations/postgres/0004_rounds.sql")),
+    (5, "tickets", include_str!("../migrations/postgres/0005_tickets.sql")),
+    (6, "people", include_str!("../migrations/postgres/0006_people.sql")),
+    (7, "guard", include_str!("../migrations/postgres/0007_guard.sql")),
+    (8, "sessions by state", include_str!("../migrations/postgres/0008_sessions_by_state.sql")),
+    (9, "archive", include_str!("../migrations/postgres/0009_archive.sql")),
+    (10, "search", include_str!("../migrations/postgres/0010_search.sql")),
+    (12, "passkeys", include_str!("../migrations/postgres/0012_passkeys.sql")),
+    (13, "under way", include_str!("../migrations/postgres/0013_under_way.sql")),
+    (15, "nodes", include_str!("../migrations/postgres/0015_nodes.sql")),
+    (16, "runners' agents", include_str!("../migrations/postgres/0016_runners_agents.sql")),
+    (17, "watchers", include_str!("../migrations/postgres/0017_watchers.sql")),
+    (18, "claims", include_str!("../migrations/postgres/0018_claims.sql")),
+    (19, "shards", include_str!("../migrations/postgres/0019_shards.sql")),
+    (20, "aged out", include_str!("../migrations/postgres/0020_aged_out.sql")),
+];
+
 fn migrations() -> Migrator {
-    let first = include_str!("../migrations/postgres/0001_journal.sql").into_sql_str();
-    let second = include_str!("../migrations/postgres/0002_audit.sql").into_sql_str();
-    let third = include_str!("../migrations/postgres/0003_secrets.sql").into_sql_str();
-    let fourth = include_str!("../migrations/postgres/0004_rounds.sql").into_sql_str();
-    let fifth = include_str!("../migrations/postgres/0005_tickets.sql").into_sql_str();
-    let sixth = include_str!("../migrations/postgres/0006_people.sql").into_sql_str();
-    let seventh = include_str!("../migrations/postgres/0007_guard.sql").into_sql_str();
-    let eighth = include_str!("../migrations/postgres/0008_sessions_by_state.sql").into_sql_str();
-    let ninth = include_str!("../migrations/postgres/0009_archive.sql").into_sql_str();
-    let tenth = include_str!("../migrations/postgres/0010_search.sql").into_sql_str();
-    let thirteenth = include_str!("../migrations/postgres/0013_under_way.sql").into_sql_str();
-    let fifteenth = include_str!("../migrations/postgres/0015_nodes.sql").into_sql_str();
-    let sixteenth = include_str!("../migrations/postgres/0016_runners_agents.sql").into_sql_str();
-    let seventeenth = include_str!("../migrations/postgres/0017_watchers.sql").into_sql_str();
-    let eighteenth = include_str!("../migrations/postgres/0018_claims.sql").into_sql_str();
-    let nineteenth = include_str!("../migrations/postgres/0019_shards.sql").into_sql_str();
-    let twelfth = include_str!("../migrations/postgres/0012_passkeys.sql").into_sql_str();
-    Migrator::with_migrations(vec![
-        Migration::new(1, "journal".into(), MigrationType::Simple, first, false),
-        Migration::new(2, "audit".into(), MigrationType::Simple, second, false),
-        Migration::new(3, "secrets".into(), MigrationType::Simple, third, false),
-        Migration::new(4, "rounds".into(), MigrationType::Simple, fourth, false),
-        Migration::new(5, "tickets".into(), MigrationType::Simple, fifth, false),
-        Migration::new(6, "people".into(), MigrationType::Simple, sixth, false),
-        Migration::new(7, "guard".into(), MigrationType::Simple, seventh, false),
-        Migration::new(8, "sessions by state".into(), MigrationType::Simple, eighth, false),
-        Migration::new(9, "archive".into(), MigrationType::Simple, ninth, false),
-        Migration::new(10, "search".into(), MigrationType::Simple, tenth, false),
-        Migration::new(12, "passkeys".into(), MigrationType::Simple, twelfth, false),
-        Migration::new(13, "under way".into(), MigrationType::Simple, thirteenth, false),
-        Migration::new(15, "nodes".into(), MigrationType::Simple, fifteenth, false),
-        Migration::new(16, "runners' agents".into(), MigrationType::Simple, sixteenth, false),
-        Migration::new(17, "watchers".into(), MigrationType::Simple, seventeenth, false),
-        Migration::new(18, "claims".into(), MigrationType::Simple, eighteenth, false),
-        Migration::new(19, "shards".into(), MigrationType::Simple, nineteenth, false),
-    ])
+    let all = MIGRATIONS.into_iter().map(|(version, name, sql)| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    Migrator::with_migrations(all.collect())
 }
 
 fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {

@@ -37,6 +37,8 @@ pub struct SessionRecord {
     pub archived: Option<Archived>,
     /// Set if what was said is gone: there are no events and no asks to read any more.
     pub erased: Option<Erasure>,
+    /// The file that what was said is in.
+    pub aged_out_to: Option<String>,
 }
 
 /// Who erased a session, and when.

@@ -73,12 +73,18 @@ pub struct Moved {
 impl Sharded {
     /// Moves what is in this range there. Interrupted, it goes on where it stopped when it is called again.
     pub async fn move_range(&self, range: TagRange, to: DatabaseNumber) -> Result<Moved, StoreError> {
-        let target = &self.inner.shard(to)?.store()?.db;
         // Held to the end.
         let mut turn = self.control().transaction("BEGIN").await?;
         if !sqlx::query_scalar::<_, bool>(ALONE).fetch_one(&mut *turn).await? {
             return Err(refused("somebody else is moving shards now: wait until that is done"));
         }
+        let moved = self.move_alone(range, to).await;
+        turn.rollback().await?;
+        moved
+    }
+
+    async fn move_alone(&self, range: TagRange, to: DatabaseNumber) -> Result<Moved, StoreError> {
+        let target = &self.inner.shard(to)?.store()?.db;
         let began = Instant::now();
         let map = shard_table::change(self.control(), |map| {
             let other = map.placed().iter().find(|placed| {
@@ -127,7 +133,6 @@ impl Sharded {
         for shard in self.inner.data.iter().filter(|shard| shard.number != to) {
             drop_all(&shard.store()?.db, range).await?;
         }
-        turn.rollback().await?;
         match self.inner.shard(to)?.store()?.checkpoint(Heads::All).await {
             // Whoever has no key leaves it to the gateways.
             Ok(_) | Err(StoreError::NoKey) => Ok(moved),

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use crate::shard_map::DatabaseNumber;
 use crate::sharded::Sharded;
 use crate::{
-    AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DueList, EraseError,
-    Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan, Round,
-    RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, StoreError, UnderWay,
-    Waiting, WriterLoad,
+    AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord,
+    DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Journal, Notary, PendingAppend,
+    PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery,
+    SessionRecord, StoreError, UnderWay, Waiting, WriterLoad,
 };
 
 /// How long the controlling database is asked what time it is, before another one is.
@@ -247,6 +247,22 @@ impl Journal for Sharded {
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
         self.inner.writes(session.shard_tag())?.erase(session, by).await
+    }
+
+    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError> {
+        self.inner.writes(session.shard_tag())?.age_out(session, to, head).await
+    }
+
+    async fn bring_back(
+        &self,
+        session: SessionId,
+        file: &mut (dyn std::io::BufRead + Send),
+    ) -> Result<BroughtBack, BringBackError> {
+        self.inner.writes(session.shard_tag())?.bring_back(session, file).await
+    }
+
+    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError> {
+        self.inner.writes(session.shard_tag())?.gather(session).await
     }
 
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha384};
 use crate::StoreError;
 
 /// Version, name, statements. What is here never changes: files have its checksum.
-const MIGRATIONS: [(i64, &str, &str); 13] = [
+const MIGRATIONS: [(i64, &str, &str); 14] = [
     (1, "journal", include_str!("../migrations/sqlite/0001_journal.sql")),
     (2, "audit", include_str!("../migrations/sqlite/0002_audit.sql")),
     (3, "secrets", include_str!("../migrations/sqlite/0003_secrets.sql")),
@@ -22,6 +22,7 @@ const MIGRATIONS: [(i64, &str, &str); 13] = [
     (12, "passkeys", include_str!("../migrations/sqlite/0012_passkeys.sql")),
     (13, "under way", include_str!("../migrations/sqlite/0013_under_way.sql")),
     (14, "search words", include_str!("../migrations/sqlite/0014_search_words.sql")),
+    (20, "aged out", include_str!("../migrations/sqlite/0020_aged_out.sql")),
 ];
 
 /// As sqlx makes it: files that were made with it open, and it opens those that are made here.

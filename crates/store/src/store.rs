@@ -12,14 +12,15 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::batch::{Batchers, Queue};
 use crate::db::{Db, Param, Row};
+use crate::erase::Why;
 use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
-    AskFilter, AskQuery, AskRecord, ChainReport, Checkpoint, Claim, Cluster, DecidedRecord, DueAsk, DueList,
-    EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary, PendingAppend, PublicKey, QueryPlan,
-    Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery, SessionRecord, SessionsOnly,
-    StoreError, UnderWay, Waiting, WriterLoad, audit, decode, erase, export, refold, rounds, rows, search,
-    secrets, sql, waiting,
+    AskFilter, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
+    DecidedRecord, DueAsk, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Journal,
+    Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    SessionQuery, SessionRecord, SessionsOnly, StoreError, UnderWay, Waiting, WriterLoad, audit, bring_back,
+    decode, erase, export, gather, refold, rounds, rows, search, secrets, sql, waiting,
 };
 
 /// A journal on the database `D`.
@@ -63,7 +64,10 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
-        self.db.events(session, after, limit).await?.iter().map(decode::event_in_place).collect()
+        let rows = self.db.events(session, after, limit).await?;
+        let mut events = rows.iter().map(decode::event_in_place).collect::<Result<Vec<_>, _>>()?;
+        gather::only_new(&mut events, &rows, after)?;
+        Ok(events)
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
@@ -253,7 +257,24 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError> {
         refold::refold(&*self.db, session).await?;
-        erase::erase(&*self.db, self.notary.get(), session, by).await
+        erase::erase(&*self.db, self.notary.get(), session, Why::Erased { by }).await
+    }
+
+    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError> {
+        refold::refold(&*self.db, session).await?;
+        erase::erase(&*self.db, self.notary.get(), session, Why::AgedOut { to, head }).await
+    }
+
+    async fn bring_back(
+        &self,
+        session: SessionId,
+        file: &mut (dyn std::io::BufRead + Send),
+    ) -> Result<BroughtBack, BringBackError> {
+        bring_back::bring_back(&*self.db, self.notary.get(), session, file).await
+    }
+
+    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError> {
+        gather::gather(&*self.db, self, self.notary.get(), session).await
     }
 
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {

@@ -52,6 +52,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
             none.add(json(&start.defaults) + json(&start.context) + json(&start.not_kept))
         }
         Command::BlockEnd(blocked) => none.add(json(blocked)),
+        Command::Gather(gathered) => none.add(json(gathered)),
         Command::Archive(_)
         | Command::Unarchive(_)
         | Command::Snooze(_)

@@ -187,6 +187,9 @@ function apply(draft: Draft, event: Event): void {
       onAsk(draft, event.data.interactionId, seq, (ask) => ({ ...ask, state: "closed", closing, closedBy: by }));
       break;
     }
+    // The same words in fewer events.
+    case "words_gathered":
+      break;
     // The inbox tells it; in its session the ask stays in its place.
     case "interaction_snoozed":
     case "interaction_unsnoozed":

@@ -24,6 +24,7 @@ pub(crate) async fn play(tool: Arc<dyn Tool>, inputs: Vec<Value>) -> Result<(), 
     let config = GatewayConfig {
         node: None,
         hints_by: HintsBy::Notify,
+        age_out: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

@@ -7,7 +7,7 @@ use holdstead_core::Rejection;
 use holdstead_gateway::{CallerAsk, GatewayConfig, GatewayError};
 use holdstead_protocol::api::{AskCall, AskCallBody};
 use holdstead_protocol::{
-    AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, StopReason,
+    AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, Seq, StopReason,
     ToolCallId,
 };
 use serde_json::json;
@@ -275,6 +275,31 @@ async fn words_wait_a_moment_for_others() {
         _ => None,
     });
     assert_eq!(text.await, "one two three");
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_of_a_session_that_rests_are_put_together() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, actor) = stage.talk().await;
+    for text in ["one ", "two ", "three"] {
+        actor.says(AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }).await;
+        while actor.side.events.capacity() < actor.side.events.max_capacity() {
+            tokio::task::yield_now().await;
+        }
+        advance(Duration::from_millis(51)).await;
+        talk.until(|body| matches!(body, EventBody::TextDelta(delta) if delta.text == text).then_some(()))
+            .await;
+    }
+    actor.ends_turn().await;
+    talk.completed().await;
+    advance(25 * 60 * MINUTE).await;
+    talk.until(|body| matches!(body, EventBody::WordsGathered(_)).then_some(())).await;
+    let said = stage.gateway.journal().read(talk.session, Seq::START, 100).await.unwrap();
+    let words = said.iter().filter_map(|event| match &event.body {
+        EventBody::TextDelta(delta) => Some(delta.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(words.collect::<Vec<_>>(), ["one two three"]);
 }
 
 #[tokio::test(start_paused = true)]

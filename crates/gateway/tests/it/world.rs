@@ -101,6 +101,7 @@ pub(crate) fn config(hold: Hold) -> GatewayConfig {
     GatewayConfig {
         node: None,
         hints_by: HintsBy::Notify,
+        age_out: None,
         hold,
         secrets_key: key.unwrap(),
         masks: Masks::default(),

@@ -12,6 +12,7 @@ mod demo;
 mod desk;
 mod doctor;
 mod explain;
+mod import;
 mod list;
 mod login;
 mod mcp;
@@ -88,6 +89,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Mcp { wait } => mcp::run(common, wait.as_deref()).await,
         Command::Audit(command) => audit::run(common, command).await,
         Command::Backup { file } => backup::run(common, &file).await,
+        Command::Import { file } => import::run(common, &file).await,
         Command::Doctor => doctor::run(common).await,
         Command::Config => print_config(common),
         // They run before there is a runtime.

@@ -81,6 +81,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let gateway_config = GatewayConfig {
         node: Some(node),
         hints_by: config.hints_by()?,
+        age_out: config.age_out(&places)?,
         hold,
         secrets_key: places.secrets_key()?,
         masks,
@@ -219,7 +220,8 @@ async fn lock(places: &Places) -> Result<File, Failure> {
 
 /// What keeps agents from what is the gateway's own.
 pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
-    Boxes::new(config.agents.boxed, &places.private(&config.store.absolute()))
+    let aged = config.age_out(places).ok().flatten().map(|age_out| age_out.to);
+    Boxes::new(config.agents.boxed, &places.private(&config.store.absolute(), aged))
 }
 
 pub(super) fn drivers(

@@ -144,6 +144,7 @@ impl Speech {
             EventBody::SessionOpened(_)
             | EventBody::ThinkingDelta(_)
             | EventBody::ToolCallDelta(_)
+            | EventBody::WordsGathered(_)
             | EventBody::GrantAdded(_)
             | EventBody::GrantRevoked(_)
             | EventBody::TrustAdded(_)

@@ -59,6 +59,7 @@ impl Running {
         let config = GatewayConfig {
             node: None,
             hints_by: HintsBy::Notify,
+            age_out: None,
             hold: GatewayConfig::DEFAULT_HOLD,
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

@@ -124,6 +124,9 @@ async fn stopped(gateway: &GatewayProcess, server: &Server, stopped: usize) -> R
             running.spawn(ask_and_answer(clients, Arc::clone(&over)));
         }
     }
+    let looks =
+        gateway.token_of(Some(OWNERS[stopped]), &format!("looks {stopped}"), TokenFor::Person).await?;
+    theirs.spawn(look(Client::new(&gateway.url, &looks)?, Arc::clone(&over)));
     sleep(BEFORE).await;
     server.stop_at_once().await?;
     sleep(AWAY).await;
@@ -158,7 +161,8 @@ async fn stopped(gateway: &GatewayProcess, server: &Server, stopped: usize) -> R
     }
     ensure!(told > 0, "nobody was told that the database is away");
     ensure!(unclear == 0, "{unclear} were told something else than that the database is away");
-    ensure!(resumed == FEW, "only {resumed} of {FEW} of its callers went on when it was back");
+    let all = FEW + 1;
+    ensure!(resumed == all, "only {resumed} of {all} of its people went on when it was back");
     Ok(format!(
         "0 errors in {cycles} cycles for the owners of the other, its own were told so {told} times and went on when it was back"
     ))
@@ -170,6 +174,19 @@ struct Ended {
     errors: Vec<(Instant, String)>,
     /// When the last cycle came to its end.
     last: Option<Instant>,
+}
+
+/// Somebody who only looks: whoever asked or answered just when it went may be waiting until it is back.
+async fn look(person: Client, over: Arc<AtomicBool>) -> Result<Ended> {
+    let mut ended = Ended::default();
+    while !over.load(Ordering::SeqCst) {
+        match person.get::<Value>("/v1/interactions?state=open").await {
+            Ok(_) => ended.last = Some(Instant::now()),
+            Err(error) => ended.errors.push((Instant::now(), error.to_string())),
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
+    Ok(ended)
 }
 
 /// One cycle after the other, with a look at the inbox.

@@ -73,6 +73,7 @@ pub(super) async fn called(stage: &Stage) -> Result<Seen> {
     let config = GatewayConfig {
         node: None,
         hints_by: HintsBy::Notify,
+        age_out: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

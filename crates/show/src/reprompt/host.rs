@@ -23,6 +23,7 @@ pub(crate) async fn run(folder: &Path, stuck: bool) -> Result<()> {
     let config = GatewayConfig {
         node: None,
         hints_by: HintsBy::Notify,
+        age_out: None,
         hold: GatewayConfig::DEFAULT_HOLD,
         secrets_key: SecretsKey::generate(),
         masks: Masks::default(),

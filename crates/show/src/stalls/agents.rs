@@ -56,6 +56,7 @@ impl Agents {
         GatewayConfig {
             node: None,
             hints_by: HintsBy::Notify,
+            age_out: None,
             hold: Hold { after_ms: 1_500, then: HoldThen::Park },
             secrets_key: SecretsKey::generate(),
             masks: Masks::default(),

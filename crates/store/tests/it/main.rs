@@ -10,6 +10,7 @@ mod commands;
 mod durability;
 mod erasing;
 mod fixture;
+mod gathering;
 mod order;
 mod paused;
 mod people;
@@ -134,6 +135,16 @@ conformance! {
         an_erasure_that_was_cut_off_goes_on,
         a_mark_that_nobody_signed_is_found,
     }
+    gathering {
+        words_that_streamed_are_gathered,
+        whoever_has_some_of_the_words_gets_the_rest,
+        what_was_signed_in_between_stays,
+        what_stands_for_others_cannot_be_changed,
+        words_that_nobody_signed_for_are_found,
+        what_was_gathered_can_be_erased,
+        what_went_to_a_file_comes_back,
+        what_somebody_erased_does_not_come_back,
+    }
     searching {
         what_people_look_for_is_found,
         the_newest_are_found_first_in_pages,
@@ -200,6 +211,9 @@ conformance!(@on sharded,
     }
     erasing {
         an_erased_session_still_holds,
+    }
+    gathering {
+        words_that_streamed_are_gathered,
     }
     searching {
         what_people_look_for_is_found,

@@ -330,7 +330,7 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
         token(8, &format!("'person', {odd}, NULL, 1000, NULL, NULL")),
         "ALTER TABLE tickets DROP COLUMN mac; DROP INDEX sessions_by_state; DROP INDEX sessions_unarchived; \
          DROP INDEX sessions_archived; ALTER TABLE sessions DROP COLUMN archived_at; \
-         ALTER TABLE sessions DROP COLUMN archived_by; \
+         ALTER TABLE sessions DROP COLUMN archived_by; ALTER TABLE sessions DROP COLUMN aged_out_to; \
          DROP TABLE search; DROP TABLE IF EXISTS search_vocabulary; DROP TABLE IF EXISTS search_words; DROP INDEX asks_by_decision; DROP INDEX asks_under_way; \
          ALTER TABLE asks DROP COLUMN decided_at; ALTER TABLE asks DROP COLUMN under_way; UPDATE sessions SET state_version = 0; DELETE FROM _sqlx_migrations WHERE version >= 6;"
             .to_owned(),

@@ -1,0 +1,200 @@
+//! A million events of words as they streamed become the words of their messages: what that saves, that it reads the same, that
+//! it verifies, and that what was erased stays erased.
+
+use std::time::{Duration, Instant};
+
+use holdstead_core::{Command, Output};
+use holdstead_protocol::{
+    Event, EventBody, MessageId, OwnerId, Seq, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
+};
+use holdstead_store::{AuditKey, Gathered, Heads, Journal, Notary, PublicKey};
+use tempfile::TempDir;
+
+use crate::database::{Database, Kind};
+use crate::{Result, ensure, parked};
+
+const DELTAS: usize = 1_000_000;
+/// What streams at the speed of a model in a few seconds.
+const IN_A_MESSAGE: usize = 100;
+const MESSAGES: usize = 50;
+const PAGE: u32 = 1_000;
+/// Of so many sessions one is erased before.
+const ERASED: usize = 20;
+
+pub(crate) async fn show() -> Result<String> {
+    let deltas = std::env::args().nth(2).map_or(Ok(DELTAS), |text| text.parse())?;
+    let sessions = deltas / (IN_A_MESSAGE * MESSAGES);
+    ensure!(sessions >= ERASED, "at least {} deltas are needed", ERASED * IN_A_MESSAGE * MESSAGES);
+    let mut figures = Vec::new();
+    for kind in Kind::ALL {
+        let figure = one_kind(kind, sessions).await?;
+        println!("{figure}");
+        figures.push(figure);
+    }
+    Ok(format!("{}; {}", figures.join("; "), parked::show().await?))
+}
+
+async fn one_kind(kind: Kind, sessions: usize) -> Result<String> {
+    let database = Database::new(kind).await?;
+    let journal = holdstead_store::open(&database.url()).await?;
+    let (folder, key) = (TempDir::new()?, AuditKey::generate());
+    let keys = [key.public()];
+    journal.sign_with(Notary::new(key, folder.path().join("checkpoints.log")));
+    let empty = database.bytes().await?;
+    let begin = Instant::now();
+    let mut all = Vec::new();
+    for number in 0..sessions {
+        all.push(said(journal.as_ref(), number).await?);
+        if number % 10 == 0 {
+            journal.checkpoint(Heads::Changed).await?;
+        }
+    }
+    println!("{kind}: {} deltas written in {:.0} s", deltas(sessions), begin.elapsed().as_secs_f64());
+    let erased: Vec<_> = all.iter().copied().step_by(ERASED).collect();
+    for session in &erased {
+        journal.append(*session, Command::End { name: "Ada".to_owned() }).await?;
+        journal.erase(*session, "Ada").await?;
+    }
+    let mut words = Vec::new();
+    for session in &all {
+        words.push(words_of(&read(journal.as_ref(), *session).await?));
+    }
+    database.vacuum().await?;
+    let before = database.bytes().await?.saturating_sub(empty);
+
+    let (mut gone, mut longest) = (Gathered::default(), Duration::ZERO);
+    let begin = Instant::now();
+    for session in &all {
+        let one = Instant::now();
+        let Gathered { events, kept } = journal.gather(*session).await?;
+        longest = longest.max(one.elapsed());
+        gone = Gathered { events: gone.events + events, kept: gone.kept + kept };
+    }
+    let took = begin.elapsed();
+    database.vacuum().await?;
+    let after = database.bytes().await?.saturating_sub(empty);
+
+    for (session, words) in all.iter().zip(&words) {
+        ensure!(words_of(&read(journal.as_ref(), *session).await?) == *words, "{session} reads otherwise");
+        let report = journal.audit(*session, &keys).await?;
+        ensure!(report.is_sound(), "{session} does not verify: {:?}", report.fault);
+    }
+    for session in &erased {
+        ensure!(read(journal.as_ref(), *session).await?.is_empty(), "{session} was erased and can be read");
+    }
+    let aged = all.iter().skip(1).step_by(ERASED).copied().collect::<Vec<_>>();
+    for session in &aged {
+        there_and_back(journal.as_ref(), *session, &keys).await?;
+    }
+    let kept = (all.len() - erased.len()) * MESSAGES;
+    ensure!(gone.kept == kept as u64, "{} events are left for {kept} messages", gone.kept);
+    journal.close().await;
+    database.remove().await?;
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    Ok(format!(
+        "{kind}: {} deltas in {sessions} sessions, {} of them erased: {:.0} MB before, {:.0} MB after ({:.0} times less), in {:.0} s \
+         (the longest session {:.2} s); a session of {MESSAGES} messages {:.0} KB before, {:.0} KB after; every session reads the same in words \
+         and verifies, what was erased stays erased; {} went to files and came back",
+        deltas(sessions),
+        erased.len(),
+        megabytes(before),
+        megabytes(after),
+        before as f64 / after.max(1) as f64,
+        took.as_secs_f64(),
+        longest.as_secs_f64(),
+        megabytes(before) * 1e3 / sessions as f64,
+        megabytes(after) * 1e3 / sessions as f64,
+        aged.len(),
+    ))
+}
+
+/// A session goes to a file, and comes back as it was.
+async fn there_and_back(journal: &dyn Journal, session: SessionId, keys: &[PublicKey]) -> Result<()> {
+    journal.append(session, Command::End { name: "Ada".to_owned() }).await?;
+    let before = read(journal, session).await?;
+    let mut file = Vec::new();
+    journal.export(session, &mut file).await?;
+    let head = before.last().map_or(Seq::START, |last| last.seq);
+    journal.age_out(session, "/aged", head).await?;
+    ensure!(read(journal, session).await?.is_empty(), "{session} went to a file and can be read");
+    ensure!(
+        journal.audit(session, keys).await?.is_sound(),
+        "{session} does not verify without what was said"
+    );
+    journal.bring_back(session, &mut file.as_slice()).await?;
+    ensure!(read(journal, session).await? == before, "{session} is not what it was");
+    let report = journal.audit(session, keys).await?;
+    ensure!(report.is_sound(), "{session} does not verify when it is back: {:?}", report.fault);
+    Ok(())
+}
+
+const fn deltas(sessions: usize) -> usize {
+    sessions * MESSAGES * IN_A_MESSAGE
+}
+
+/// A person says something, an agent answers word by word, again and again.
+async fn said(journal: &dyn Journal, number: usize) -> Result<SessionId> {
+    let owner = OwnerId::new(format!("owner-{}", number % 10))?;
+    let session = SessionId::generate(&owner);
+    let mut appends =
+        vec![journal.append(session, Command::Open(Box::new(SessionOpened::new(owner, "scripted"))))];
+    for _ in 0..MESSAGES {
+        let (turn_id, message_id) = (TurnId::generate(), MessageId::generate());
+        let text = "And then?".to_owned();
+        let asked = UserMessage {
+            turn_id,
+            message_id: MessageId::generate(),
+            text,
+            from: "Ada".to_owned(),
+            actor: None,
+        };
+        appends.push(journal.append(session, Command::Message(asked)));
+        let delta = |word: usize| {
+            let text = format!("and word {word} ");
+            Output::Text(TextDelta { turn_id, message_id, text, parents: Vec::new() })
+        };
+        let outputs = (0..IN_A_MESSAGE).map(delta).collect();
+        appends.push(journal.append(session, Command::Record(outputs)));
+    }
+    let end = UserMessage {
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+        text: "Thank you.".to_owned(),
+        from: "Ada".to_owned(),
+        actor: None,
+    };
+    appends.push(journal.append(session, Command::Message(end)));
+    for append in appends {
+        append.await?;
+    }
+    Ok(session)
+}
+
+async fn read(journal: &dyn Journal, session: SessionId) -> Result<Vec<Event>> {
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        let after = events.last().map_or(Seq::START, |event| event.seq);
+        let page = journal.read(session, after, PAGE).await?;
+        if page.is_empty() {
+            return Ok(events);
+        }
+        events.extend(page);
+    }
+}
+
+/// Who said what, in its order.
+fn words_of(events: &[Event]) -> Vec<(Option<MessageId>, String)> {
+    let mut words: Vec<(Option<MessageId>, String)> = Vec::new();
+    for event in events {
+        let (message, text) = match &event.body {
+            EventBody::TextDelta(delta) => (Some(delta.message_id), &delta.text),
+            EventBody::UserMessage(message) => (None, &message.text),
+            _ => continue,
+        };
+        match words.last_mut().filter(|(last, _)| message.is_some() && *last == message) {
+            Some((_, said)) => said.push_str(text),
+            None => words.push((message, text.clone())),
+        }
+    }
+    words
+}
