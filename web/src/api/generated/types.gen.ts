@@ -565,7 +565,7 @@ export type DevicePage = {
 };
 
 /**
- * SHA-256 of an input in canonical form (keys sorted): what an allow is bound to.
+ * A SHA-256 in hexadecimal digits. That of an input in canonical form (keys sorted) is what an allow is bound to.
  */
 export type Digest = string;
 
@@ -698,6 +698,12 @@ export type EventBody = {
 } | {
     data: Done;
     type: 'done';
+} | {
+    /**
+     * Words that streamed stand in one event each from now on.
+     */
+    data: WordsGathered;
+    type: 'words_gathered';
 };
 
 export type EventId = string;
@@ -831,6 +837,26 @@ export type Found = {
  * What was found.
  */
 export type FoundKind = 'session' | 'message' | 'call' | 'decision';
+
+/**
+ * Events that followed each other, of one stream. Only the last is left, and has the words of all.
+ */
+export type GatheredRun = {
+    /**
+     * The hash of the event before the first in the chain.
+     */
+    before: Digest;
+    /**
+     * Of the last one's line and what it says now.
+     */
+    digest: Digest;
+    first: Seq;
+    /**
+     * The hash of the last, from when all of them were there.
+     */
+    hash: Digest;
+    last: Seq;
+};
 
 /**
  * A remembered approval.
@@ -2344,6 +2370,13 @@ export type Winner = Decider & {
     action: string;
     at: Timestamp;
     interactionId: InteractionId;
+};
+
+/**
+ * What stands for events that were words as they came, and are gone.
+ */
+export type WordsGathered = {
+    runs: Array<GatheredRun>;
 };
 
 export type ShortApproveData = {
