@@ -45,6 +45,7 @@ impl Gateway {
             sessions.insert(session, handle.clone());
             self.inner.tasks.spawn(async move {
                 tokio::select! {
+                    biased;
                     () = silent.cancelled() => {}
                     () = speaks.cancelled() => {}
                     () = task.run() => {}

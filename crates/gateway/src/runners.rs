@@ -261,5 +261,6 @@ impl Gateway {
     fn silence(&self, attached: &Arc<Attached>) {
         attached.silent.cancel();
         self.forget_tasks(|handle| handle.is_of(attached));
+        attached.runner.is_left();
     }
 }

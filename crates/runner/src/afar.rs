@@ -284,14 +284,15 @@ impl Arrived {
     }
 }
 
-impl Drop for Arrived {
-    /// However it ends: whoever waits for an answer learns that none comes.
-    fn drop(&mut self) {
-        self.waiting.answers().take();
-    }
-}
-
 impl Runner {
+    /// Nobody attends it any more: whoever waits for an answer of its learns that none comes. Those who speak for its agents
+    /// have to know before that they do not any more.
+    pub fn is_left(&self) {
+        if let Some(afar) = self.link() {
+            afar.waiting.answers().take();
+        }
+    }
+
     fn frames(&self) -> Option<mpsc::UnboundedSender<ToRunner>> {
         self.link().map(|afar| afar.frames.clone())
     }
@@ -329,13 +330,14 @@ mod tests {
             says.send(serde_json::to_string(&frame).expect("a frame")).await.expect("somebody listens");
         }
         let arrived = arrive(Wire { send, receive }).await.expect("it said hello");
-        let runner = Arc::clone(&arrived.runner);
+        let (runner, left) = (Arc::clone(&arrived.runner), Arc::clone(&arrived.runner));
         let asks = tokio::spawn(async move { runner.folder("claude", "/src").await });
         let attending = tokio::spawn(arrived.attend("laptop", CancellationToken::new()));
         let asked = async { while !sent.recv().await.expect("it is attended").contains("folder") {} };
         timeout(SILENCE, asked).await.expect("the question is sent");
         // As a gateway does that goes away.
         attending.abort();
+        left.is_left();
         let told = timeout(SILENCE, asks).await.expect("it is told").expect("no panic");
         assert!(matches!(told, Err(Unable::Away)), "{told:?}");
     }

@@ -195,6 +195,11 @@ impl SaidByAgent {
             .collect()
     }
 
+    /// Whether it still waits for a reply to what it said with this number.
+    pub fn waits_for_reply(&self, number: AgentSeq) -> bool {
+        self.kept().unreplied.contains_key(&number)
+    }
+
     /// It has its reply. What it had said, if it had none before.
     pub(crate) fn replied(&self, number: AgentSeq) -> Option<Said> {
         self.kept().unreplied.remove(&number)

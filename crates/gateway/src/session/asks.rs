@@ -32,6 +32,11 @@ pub(super) const QUEUED: &str = "The question is queued. Go on; the answer will 
 impl SessionTask {
     /// The agent makes a call, or needs a person.
     pub(super) async fn ask(&mut self, ask: Ask, made: &Said) -> Result<(), GatewayError> {
+        let waits = |process: &Process| process.running.said().waits_for_reply(made.number);
+        // Somebody who spoke before us heard this very call and told it. If the ask was there already, no event came of that.
+        if !self.process.as_ref().is_some_and(waits) {
+            return Ok(());
+        }
         let tool_call_id = ask.tool_call_id.clone();
         match self.decide_or_ask(ask, made).await {
             Ok(()) => Ok(()),

@@ -158,8 +158,10 @@ impl SessionTask {
     /// now is found by the gateway that starts next.
     async fn go_away(mut self) {
         if !self.runner.is_here() {
-            // Its agent goes on without us, and what it says is kept there.
+            // Its agent goes on without us, and what it says is kept there, until whoever speaks for it next has written it.
             self.process = None;
+            self.deltas = Deltas::default();
+            self.words = Words::default();
         }
         self.kill(EndedBy::GatewayStopping);
         // One that was only just started goes, too: the next gateway sees that it is gone.

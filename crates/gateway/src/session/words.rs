@@ -105,7 +105,9 @@ impl SessionTask {
         let upto = words.iter().rev().find_map(|word| word.upto);
         let fence = match (upto, &self.process) {
             (Some(upto), Some(process)) => process.heard_upto(upto),
-            (_, _) => self.beside_agent(),
+            // Without its number the journal could have it twice: whoever listens to the agent next hears it again.
+            (Some(_), None) => return,
+            (None, _) => self.beside_agent(),
         };
         let outputs = words.iter().map(|word| word.output.clone()).collect();
         let append = self.gateway.begin_append(self.session, Command::Record(outputs).fenced(fence));

@@ -17,8 +17,8 @@ use holdstead_gateway::{
 };
 use holdstead_protocol::api::{Respond, SendMessage};
 use holdstead_protocol::{
-    AskState, Delivery, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, RunnerId, Seq, SessionId,
-    StopReason, ToolCallId,
+    AgentState, AskState, Delivery, EventBody, Hold, HoldThen, InteractionId, ResponseDraft, RunnerId, Seq,
+    SessionId, StopReason, ToolCallId,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{AskFilter, AskQuery, Journal, SqliteJournal};
@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 
 use crate::actor::{Actor, ActorDriver, TestClock, approval, question};
 use crate::runners::wires;
-use crate::world::{PATIENCE, ada, answer, approve, config, deny, opening, owner};
+use crate::world::{PATIENCE, Talk, ada, answer, approve, config, deny, opening, owner};
 
 /// At which calls of the store something happens, and what.
 #[derive(Debug, Clone, Copy)]
@@ -633,4 +633,89 @@ async fn a_runner_that_dials_another_gateway_goes_on_with_the_life_of_an_ask() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_stopped_over_another_gateway() {
     with_each(1, Fault::DialsAnother, turns_that_are_stopped).await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_told_before_its_speaker_went_is_not_asked_again() {
+    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open("sqlite::memory:").await.unwrap());
+    let (driver, mut lives) = ActorDriver::new(Reasks::Any);
+    let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
+    let first = Play::host(&journal, &runner).await;
+    let mut talk = Talk::open(&first, opening("actor")).await;
+    talk.say("go").await;
+    let life = async |lives: &mut mpsc::UnboundedReceiver<_>| {
+        let (launch, side) = lives.recv().await.expect("a process is started");
+        let actor = Actor { launch, side };
+        actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+        actor
+    };
+    let actor = life(&mut lives).await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    actor.exits(false).await;
+    talk.status(AgentState::Detached).await;
+    talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
+    let mut actor = life(&mut lives).await;
+    actor.asks("call_1").await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+
+    // It has heard the call, and nothing in the journal says so.
+    first.stop_speaking();
+    let second = Play::host(&journal, &runner).await;
+    actor.says(AgentEvent::Acknowledged { tool_call_id: ToolCallId::new("call_1").unwrap() }).await;
+    actor.ends_turn().await;
+    let mut talk = Talk::watch(&second, talk.session, Seq::START).await;
+    talk.completed().await;
+    let asks = talk.seen.iter().filter(|event| matches!(event.body, EventBody::InteractionRequest(_)));
+    assert_eq!(asks.count(), 1, "{:#?}", talk.seen);
+}
+
+/// A machine dials in, and stays until either is gone.
+async fn dials(runner: &Arc<Runner>, gateway: &Gateway) {
+    let (ours, theirs) = wires();
+    let (hosts, runner) = (gateway.clone(), Arc::clone(runner));
+    tokio::spawn(async move { hosts.host_runner(elsewhere(), theirs).await });
+    tokio::spawn(async move { runner.attend(uuid::Uuid::nil(), "http://gateway", ours, |_| {}).await });
+    let known = async || gateway.connected_runners(&owner("ada")).await.unwrap();
+    while !known().await.iter().any(|runner| runner.name == elsewhere().name) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_elsewhere_says_while_its_gateway_stops_is_written_once() {
+    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open("sqlite::memory:").await.unwrap());
+    let (driver, mut lives) = ActorDriver::new(Reasks::Any);
+    let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
+    let first = Play::host(&journal, &nobody_here()).await;
+    dials(&runner, &first).await;
+    let open = holdstead_protocol::api::OpenSession { runner: Some(elsewhere().name), ..opening("actor") };
+    let talk = Talk::open(&first, open).await;
+    talk.say("go").await;
+    let (launch, side) = lives.recv().await.expect("a process is started");
+    let mut actor = Actor { launch, side };
+    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+    assert_eq!(actor.hears().await, Outgoing::Message { text: "go".to_owned() });
+    let mut said = String::new();
+    for number in 0..60 {
+        let text = format!("{number} ");
+        said.push_str(&text);
+        actor.says(AgentEvent::Text { text, parents: Vec::new() }).await;
+        if number == 30 {
+            let going = first.clone();
+            tokio::spawn(async move { going.stop().await });
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    first.stop().await;
+    let second = Play::host(&journal, &nobody_here()).await;
+    dials(&runner, &second).await;
+    actor.ends_turn().await;
+    let mut talk = Talk::watch(&second, talk.session, Seq::START).await;
+    talk.completed().await;
+    let words = talk.seen.iter().filter_map(|event| match &event.body {
+        EventBody::TextDelta(delta) => Some(delta.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(words.collect::<String>(), said);
 }
