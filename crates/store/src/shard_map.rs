@@ -79,8 +79,10 @@ impl Display for DatabaseNumber {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     pub range: TagRange,
+    /// Where they are read.
     pub database: DatabaseNumber,
-    /// While it is being moved there, nothing is written to it.
+    /// While they are being moved there, nothing is written to them; also when they are read there already, until every node
+    /// does so.
     pub moving_to: Option<DatabaseNumber>,
 }
 
@@ -147,7 +149,15 @@ impl ShardMap {
 
     /// The same with what is in this range on its way to `to`; ranges are cut where it begins and ends.
     pub(crate) fn moving(&self, range: TagRange, to: DatabaseNumber) -> Vec<Placed> {
-        self.cut(range, |placed| Placed { moving_to: (placed.database != to).then_some(to), ..placed })
+        self.cut(range, |placed| {
+            let is_there = placed.database == to && placed.moving_to.is_none();
+            Placed { moving_to: (!is_there).then_some(to), ..placed }
+        })
+    }
+
+    /// The same with what is on its way in this range read where it goes.
+    pub(crate) fn copied(&self, range: TagRange) -> Vec<Placed> {
+        self.cut(range, |placed| Placed { database: placed.moving_to.unwrap_or(placed.database), ..placed })
     }
 
     /// The same with what is on its way in this range arrived. Neighbours in one database become one.
@@ -220,6 +230,12 @@ mod tests {
             let moving = map(map_before.moving(range, DatabaseNumber(to)));
             (shown(moving.placed()), map(moving.arrived(range)))
         };
+        let moving =
+            map(map(ShardMap::even(2)).moving("4000-9fff".parse().expect("a range"), DatabaseNumber(2)));
+        let copied = map(moving.copied("4000-9fff".parse().expect("a range")));
+        assert_eq!(shown(copied.placed()), ["0000-3fff:1", "4000-7fff:2>2", "8000-9fff:2", "a000-ffff:2"]);
+        let again = copied.moving("4000-9fff".parse().expect("a range"), DatabaseNumber(2));
+        assert_eq!(shown(&again), shown(copied.placed()), "whoever goes on finds it as it was");
         let (moving, moved) = map_of("4000-9fff", &map(ShardMap::even(2)), 2);
         assert_eq!(moving, ["0000-3fff:1", "4000-7fff:1>2", "8000-9fff:2", "a000-ffff:2"]);
         assert_eq!(shown(moved.placed()), ["0000-3fff:1", "4000-ffff:2"]);

@@ -1,7 +1,8 @@
 //! Moves the sessions of a range to another database. They can be read all the while, and written before and after.
 //!
 //! No node needs to be told in time: the database that they leave refuses to be written for them, by a constraint of its
-//! tables, from before the first is copied. So whatever was written is copied, and whoever comes too late is told so.
+//! tables, from before the first is copied. So whatever was written is copied, and whoever comes too late is told so. They are
+//! written again when every node reads them where they are then.
 
 use std::time::Duration;
 
@@ -101,7 +102,7 @@ impl Sharded {
         let moving: Vec<(TagRange, DatabaseNumber)> = map
             .placed()
             .iter()
-            .filter(|placed| placed.moving_to == Some(to))
+            .filter(|placed| placed.moving_to == Some(to) && placed.database != to)
             .map(|placed| (placed.range, placed.database))
             .collect();
         self.inner.follow(map.clone());
@@ -123,13 +124,15 @@ impl Sharded {
             moved.sessions += here.0;
             moved.events += here.1;
         }
-        let map = shard_table::change(self.control(), |map| Ok(map.arrived(range))).await?;
-        self.inner.follow(map.clone());
-        moved.read_only = if moving.is_empty() { Duration::ZERO } else { began.elapsed() };
-        // Whoever still looks for them where they were finds them there.
-        while shard_table::unconfirmed(self.control(), map.version, self.silent_after()).await? > 0 {
+        // Nothing is written there before every node reads there: one that looks where they were would not find it.
+        let copied = shard_table::change(self.control(), |map| Ok(map.copied(range))).await?;
+        self.inner.follow(copied.clone());
+        while shard_table::unconfirmed(self.control(), copied.version, self.silent_after()).await? > 0 {
             sleep(PAUSE).await;
         }
+        let map = shard_table::change(self.control(), |map| Ok(map.arrived(range))).await?;
+        self.inner.follow(map);
+        moved.read_only = if moving.is_empty() { Duration::ZERO } else { began.elapsed() };
         for shard in self.inner.data.iter().filter(|shard| shard.number != to) {
             drop_all(&shard.store()?.db, range).await?;
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{Event, OwnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    AppendError, AuditKey, DatabaseNumber, Heads, Journal, NewDatabases, NodeId, Notary, People, Sharded,
-    StoreError, TagRange, log_of, read_log, token_hash,
+    AppendError, AuditKey, DatabaseNumber, Heads, Journal, NewDatabases, NodeId, Notary, People, Placed,
+    Sharded, StoreError, TagRange, log_of, read_log, token_hash,
 };
 use tempfile::TempDir;
 
@@ -220,7 +220,11 @@ async fn nodes_confirm_before_anything_is_taken_away() {
         }
         // It has moved, and a node that may look for it where it was is there.
         assert_eq!(fixture.count_in(1, "SELECT count(*) FROM sessions").await, 1);
-        while node.shards().expect("several").map().placed().len() > 1 {
+        // Nothing is written where it would not find it.
+        let early = mover.append(session, message("now")).await;
+        assert!(matches!(early, Err(AppendError::Store(StoreError::Moving))), "{early:?}");
+        let is_there = |placed: &Placed| placed.database == DatabaseNumber(1);
+        while node.shards().expect("several").map().placed().iter().any(is_there) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         cluster.renew(member, 0).await.expect("renewed");
