@@ -186,10 +186,12 @@ async fn read(journal: &dyn Journal, session: SessionId) -> Result<Vec<Event>> {
 fn words_of(events: &[Event]) -> Vec<(Option<MessageId>, String)> {
     let mut words: Vec<(Option<MessageId>, String)> = Vec::new();
     for event in events {
-        let (message, text) = match &event.body {
-            EventBody::TextDelta(delta) => (Some(delta.message_id), &delta.text),
-            EventBody::UserMessage(message) => (None, &message.text),
-            _ => continue,
+        let (message, text) = if let EventBody::TextDelta(delta) = &event.body {
+            (Some(delta.message_id), &delta.text)
+        } else if let EventBody::UserMessage(message) = &event.body {
+            (None, &message.text)
+        } else {
+            continue;
         };
         match words.last_mut().filter(|(last, _)| message.is_some() && *last == message) {
             Some((_, said)) => said.push_str(text),

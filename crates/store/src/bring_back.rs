@@ -71,10 +71,10 @@ pub(crate) async fn bring_back(
     if let Some(row) = transaction.query(sql::STILL_AWAY, vec![id()]).await?.first() {
         return Err(BringBackError::Lacks { seq: decode::seq(row, "seq")? });
     }
-    let opened = match decode::body(EventType::SessionOpened, opened.as_bytes())? {
-        EventBody::SessionOpened(opened) => rows::bytes(&opened)?,
-        _ => return Err(BringBackError::Other { seq: Seq::START.next() }),
+    let EventBody::SessionOpened(opened) = decode::body(EventType::SessionOpened, opened.as_bytes())? else {
+        return Err(BringBackError::Other { seq: Seq::START.next() });
     };
+    let opened = rows::bytes(&opened)?;
     transaction.query(sql::BRING_BACK, vec![id(), Param::Bytes(opened)]).await?;
     let signed = match notary {
         Some(notary) => notary::sign_again(&mut *transaction, notary, session, now, None).await?,

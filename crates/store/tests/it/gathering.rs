@@ -52,14 +52,15 @@ async fn said(journal: &dyn Journal) -> SessionId {
 fn words(events: &[Event]) -> (BTreeMap<String, String>, Vec<Event>) {
     let (mut words, mut others) = (BTreeMap::<String, String>::new(), Vec::new());
     for event in events {
-        let (whose, text) = match &event.body {
-            EventBody::TextDelta(delta) => (format!("text {}", delta.message_id), &delta.text),
-            EventBody::ThinkingDelta(delta) => (format!("thinking {}", delta.message_id), &delta.text),
-            EventBody::ToolCallDelta(_) | EventBody::WordsGathered(_) => continue,
-            _ => {
+        let (whose, text) = if let EventBody::TextDelta(delta) = &event.body {
+            (format!("text {}", delta.message_id), &delta.text)
+        } else if let EventBody::ThinkingDelta(delta) = &event.body {
+            (format!("thinking {}", delta.message_id), &delta.text)
+        } else {
+            if !matches!(event.body, EventBody::ToolCallDelta(_) | EventBody::WordsGathered(_)) {
                 others.push(event.clone());
-                continue;
             }
+            continue;
         };
         words.entry(whose).or_default().push_str(text);
     }
