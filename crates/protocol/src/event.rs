@@ -309,6 +309,17 @@ pub struct ThinkingDelta {
 #[serde(rename_all = "camelCase")]
 pub struct WordsGathered {
     pub runs: Vec<GatheredRun>,
+    /// By whoever put them together, as what was signed before says something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedWords>,
+}
+
+/// A public key and its signature, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignedWords {
+    pub key: String,
+    pub signature: String,
 }
 
 /// Events that followed each other, of one stream. Only the last is left, and has the words of all.

@@ -76,14 +76,7 @@ pub(crate) async fn bring_back(
     };
     let opened = rows::bytes(&opened)?;
     transaction.query(sql::BRING_BACK, vec![id(), Param::Bytes(opened)]).await?;
-    let signed = match notary {
-        Some(notary) => notary::sign_again(&mut *transaction, notary, session, now, None).await?,
-        None => None,
-    };
-    transaction.commit().await?;
-    if let (Some(notary), Some(signed)) = (notary, signed) {
-        notary.log(vec![notary::Kept::Checkpoint(signed)]).await?;
-    }
+    notary::sign_and_commit(transaction, notary, session, now, None).await?;
     refold::refold(db, session).await?;
     Ok(BroughtBack { session, events })
 }

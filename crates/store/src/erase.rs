@@ -96,7 +96,7 @@ async fn mark(
         }
         let (at, by) = (Param::Int(erasure.at.micros()), Param::Text(erasure.by.clone()));
         transaction.query(sql::ERASE_FOR_GOOD, vec![Param::Id(session.uuid()), at, by]).await?;
-        sign_and_commit(transaction, notary, session, &erasure).await?;
+        notary::sign_and_commit(transaction, notary, session, erasure.at, Some(erasure.by.clone())).await?;
         return Ok((erasure, left));
     }
     if let Why::AgedOut { head, .. } = why
@@ -118,26 +118,8 @@ async fn mark(
     }
     transaction.query(sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]).await?;
     empty_head(&mut *transaction, &record, &erasure, why).await?;
-    sign_and_commit(transaction, notary, session, &erasure).await?;
+    notary::sign_and_commit(transaction, notary, session, erasure.at, Some(erasure.by.clone())).await?;
     Ok((erasure, Left::Something))
-}
-
-async fn sign_and_commit(
-    mut transaction: Box<dyn Snapshot>,
-    notary: Option<&Arc<Notary>>,
-    session: SessionId,
-    erasure: &Erasure,
-) -> Result<(), StoreError> {
-    let by = Some(erasure.by.clone());
-    let signed = match notary {
-        Some(notary) => notary::sign_again(&mut *transaction, notary, session, erasure.at, by).await?,
-        None => None,
-    };
-    transaction.commit().await?;
-    match (notary, signed) {
-        (Some(notary), Some(signed)) => notary.log(vec![notary::Kept::Checkpoint(signed)]).await,
-        (_, _) => Ok(()),
-    }
 }
 
 /// Takes away what is left, a little at a time: on SQLite, everybody else who writes waits for each of these steps.

@@ -1,6 +1,6 @@
 //! Words that streamed, put together: a message came as hundreds of events, and one with all its words is left of them.
 //!
-//! What will stand for what is written to the journal first, and signed. Only then the others go. Whoever checks the chain
+//! What will stand for what is written to the journal first, with a signature. Only then the others go. Whoever checks the chain
 //! reads there how it goes on where events are gone; whoever stops halfway leaves everything as it was.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::audit::Signed;
 use crate::chain::{self, Hash};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::notary::{self, Notary};
-use crate::{AppendError, Journal, StoreError, decode, sql};
+use crate::{AppendError, Journal, StoreError, decode, gathered, sql};
 
 /// How many events become one run at most, and about how many bytes of words.
 const MOST_EVENTS: usize = 10_000;
@@ -45,7 +45,7 @@ pub(crate) async fn gather(
     notary: Option<&Arc<Notary>>,
     session: SessionId,
 ) -> Result<Gathered, StoreError> {
-    let mut gathered = Gathered::default();
+    let mut done = Gathered::default();
     let mut reading = Reading::begin(db, session).await?;
     loop {
         let mut found = Vec::new();
@@ -56,30 +56,28 @@ pub(crate) async fn gather(
             found.push(run);
         }
         if found.is_empty() {
-            return Ok(gathered);
+            return Ok(done);
         }
         let new = found.iter().filter(|run| run.standing == Standing::New).map(|run| run.run.clone());
         let runs: Vec<_> = new.collect();
         if !runs.is_empty() {
-            match journal.append(session, Command::Gather(WordsGathered { runs })).await {
-                Ok(appended) => reading.announced_at = appended.head,
+            let signed = notary.map(|notary| gathered::sign(&notary.key, session, &runs));
+            match journal.append(session, Command::Gather(WordsGathered { runs, signed })).await {
+                Ok(_) => {}
                 // Erased meanwhile: there is nothing to gather any more.
-                Err(AppendError::Rejected(_)) => return Ok(gathered),
+                Err(AppendError::Rejected(_)) => return Ok(done),
                 Err(AppendError::Store(error)) => return Err(error),
                 Err(error @ (AppendError::Closed | AppendError::TooLarge { .. })) => {
                     return Err(StoreError::corrupt(error.to_string()));
                 }
             }
         }
-        if let Some(notary) = notary
-            && notary::sign_one(db, notary, session).await? < reading.announced_at
-        {
-            // Another node signed meanwhile, and less. It is announced, and goes on the next time.
-            return Ok(gathered);
+        if let Some(notary) = notary {
+            notary::sign_one(db, notary, session).await?;
         }
         for run in &found {
-            gathered.events += drop_others(db, session, run).await?;
-            gathered.kept += 1;
+            done.events += drop_others(db, session, run).await?;
+            done.kept += 1;
         }
     }
 }
@@ -121,8 +119,6 @@ struct Reading {
     session: SessionId,
     /// By the last event of each.
     announced: BTreeMap<Seq, GatheredRun>,
-    /// The last event that announces any.
-    announced_at: Seq,
     /// The events that a checkpoint is about: they stay in their places.
     signed: Vec<Seq>,
     after: Seq,
@@ -135,9 +131,8 @@ impl Reading {
     async fn begin(db: &dyn Db, session: SessionId) -> Result<Self, StoreError> {
         let mut snapshot = db.snapshot().await?;
         let rows = snapshot.query(sql::GATHERED, vec![Param::Id(session.uuid())]).await?;
-        let (mut announced, mut announced_at) = (BTreeMap::new(), Seq::START);
+        let mut announced = BTreeMap::new();
         for row in &rows {
-            announced_at = decode::seq(row, "seq")?;
             if let EventBody::WordsGathered(gathered) = decode::event(row)?.body {
                 announced.extend(gathered.runs.into_iter().map(|run| (run.last, run)));
             }
@@ -145,7 +140,7 @@ impl Reading {
         let signed = signed(&mut *snapshot, session).await?;
         let (after, hash, run) = (Seq::START, chain::START, Run::default());
         let rows = Vec::new().into_iter();
-        Ok(Self { session, announced, announced_at, signed, after, hash, rows, run })
+        Ok(Self { session, announced, signed, after, hash, rows, run })
     }
 
     /// `None`: there are no more.

@@ -29,6 +29,7 @@ mod fault;
 #[cfg(feature = "faults")]
 pub mod faulty;
 mod gather;
+mod gathered;
 mod guard;
 mod hex;
 mod journal;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
-use holdstead_protocol::{Seq, SessionId, Timestamp};
+use holdstead_protocol::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Item, Patience, WriteError, Written};
@@ -201,7 +201,7 @@ async fn sign_some(db: &dyn Db, notary: &Arc<Notary>, sessions: &[SessionId]) ->
 
 /// Signs where a journal stands once more: what was said in it goes, or came back. Whoever does that without the key is found
 /// out.
-pub(crate) async fn sign_again(
+async fn sign_again(
     transaction: &mut dyn Snapshot,
     notary: &Notary,
     session: SessionId,
@@ -219,15 +219,32 @@ pub(crate) async fn sign_again(
     }
 }
 
-/// Signs where one journal stands, now. Returns up to where it is signed.
+/// The same with what was written before, all together.
+pub(crate) async fn sign_and_commit(
+    mut transaction: Box<dyn Snapshot>,
+    notary: Option<&Arc<Notary>>,
+    session: SessionId,
+    at: Timestamp,
+    erased_by: Option<String>,
+) -> Result<(), StoreError> {
+    let signed = match notary {
+        Some(notary) => sign_again(&mut *transaction, notary, session, at, erased_by).await?,
+        None => None,
+    };
+    transaction.commit().await?;
+    match (notary, signed) {
+        (Some(notary), Some(signed)) => notary.log(vec![Kept::Checkpoint(signed)]).await,
+        (_, _) => Ok(()),
+    }
+}
+
+/// Signs where one journal stands, now.
 pub(crate) async fn sign_one(
     db: &dyn Db,
     notary: &Arc<Notary>,
     session: SessionId,
-) -> Result<Seq, StoreError> {
-    sign_some(db, notary, &[session]).await?;
-    let found = head_and_last(&mut *db.snapshot().await?, session).await?;
-    Ok(found.and_then(|(_, last)| last).map_or(Seq::START, |last| last.seq))
+) -> Result<(), StoreError> {
+    sign_some(db, notary, &[session]).await.map(drop)
 }
 
 /// Where a journal stands, and what was signed about it last.

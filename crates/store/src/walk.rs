@@ -3,7 +3,7 @@
 use holdstead_protocol::{Digest, EventType, GatheredRun, Seq, SessionId, Timestamp, WordsGathered};
 
 use crate::chain::{self, Hash};
-use crate::{ChainReport, Checkpoint, Fault, PublicKey};
+use crate::{ChainReport, Checkpoint, Fault, PublicKey, gathered};
 
 /// What stands behind an event's line.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +42,6 @@ pub(crate) struct Walk<'k> {
     previous: Hash,
     /// Places where events are gone or say something else. A later event has to say what stands for them.
     claims: Vec<Claim>,
-    /// The last event that says so.
-    gathered: Seq,
     /// The last event without data, and the last checkpoint that says so.
     hidden: Option<Seq>,
     pub(crate) erasure: Option<Checkpoint>,
@@ -61,7 +59,6 @@ impl<'k> Walk<'k> {
             signed: Seq::START,
             previous: chain::START,
             claims: Vec::new(),
-            gathered: Seq::START,
             hidden: None,
             erasure: None,
         }
@@ -104,7 +101,7 @@ impl<'k> Walk<'k> {
 
     /// The last event says what stands for others.
     pub(crate) fn gathered(&mut self, gathered: &WordsGathered) {
-        self.gathered = self.last;
+        let is_signed = self.keys.is_none_or(|keys| gathered::is_signed(self.session, gathered, keys));
         for GatheredRun { first, last, before, hash, digest } in &gathered.runs {
             let says = |claim: &Claim| {
                 (claim.first, claim.seq) == (*first, *last)
@@ -112,7 +109,12 @@ impl<'k> Walk<'k> {
                     && Digest::from_bytes(&claim.hash) == *hash
                     && Digest::from_bytes(&claim.digest) == *digest
             };
-            self.claims.retain(|claim| !says(claim));
+            if is_signed {
+                self.claims.retain(|claim| !says(claim));
+            }
+            for claim in self.claims.iter_mut().filter(|claim| says(claim)) {
+                claim.fault = Fault::Hidden { seq: claim.seq };
+            }
         }
     }
 
@@ -148,10 +150,6 @@ impl<'k> Walk<'k> {
         if let Some(claim) = self.claims.first() {
             (self.last, self.hash) = (Seq(claim.first.0.saturating_sub(1)), claim.before);
             return Err(claim.fault.clone());
-        }
-        // Whoever can write and has no key could put other words there.
-        if self.keys.is_some() && self.gathered > self.signed {
-            return Err(Fault::Hidden { seq: self.gathered });
         }
         let erased_to = self.erasure.as_ref().map_or(Seq::START, |erasure| erasure.seq);
         match (self.hidden, self.keys) {

@@ -175,6 +175,13 @@ impl Actor {
         talk.error().await;
     }
 
+    /// Returns when somebody has taken all that it said before, whatever becomes of it.
+    pub(crate) async fn is_listened_to(&self) {
+        while self.side.events.capacity() < self.side.events.max_capacity() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub(crate) async fn asks(&self, call: &str) {
         self.says(AgentEvent::Ask(Box::new(question(call)))).await;
     }

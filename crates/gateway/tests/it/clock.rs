@@ -266,9 +266,7 @@ async fn words_wait_a_moment_for_others() {
         actor.says(AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }).await;
     }
     // Nothing else makes it speak: the moment has to pass.
-    while actor.side.events.capacity() < actor.side.events.max_capacity() {
-        tokio::task::yield_now().await;
-    }
+    actor.is_listened_to().await;
     advance(Duration::from_millis(51)).await;
     let text = talk.until(|body| match body {
         EventBody::TextDelta(delta) => Some(delta.text.clone()),
@@ -283,9 +281,7 @@ async fn words_of_a_session_that_rests_are_put_together() {
     let (mut talk, actor) = stage.talk().await;
     for text in ["one ", "two ", "three"] {
         actor.says(AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }).await;
-        while actor.side.events.capacity() < actor.side.events.max_capacity() {
-            tokio::task::yield_now().await;
-        }
+        actor.is_listened_to().await;
         advance(Duration::from_millis(51)).await;
         talk.until(|body| matches!(body, EventBody::TextDelta(delta) if delta.text == text).then_some(()))
             .await;

@@ -166,8 +166,10 @@ pub(crate) async fn words_that_nobody_signed_for_are_found(fixture: &Fixture) {
     let office = Office::new(journal);
     let report = office.audit(fixture, session).await;
     assert!(matches!(report.fault, Some(Fault::Hidden { .. })), "{report:?}");
-    journal.checkpoint(Heads::All).await.expect("signed after all");
-    assert!(office.audit(fixture, session).await.is_sound());
+    // Nor does it help that the head is signed behind it.
+    journal.checkpoint(Heads::All).await.expect("signed");
+    let report = office.audit(fixture, session).await;
+    assert!(matches!(report.fault, Some(Fault::Hidden { .. })), "{report:?}");
 }
 
 pub(crate) async fn what_was_gathered_can_be_erased(fixture: &Fixture) {

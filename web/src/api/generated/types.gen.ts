@@ -2119,6 +2119,14 @@ export type ShortError = {
 };
 
 /**
+ * A public key and its signature, in hexadecimal digits.
+ */
+export type SignedWords = {
+    key: string;
+    signature: string;
+};
+
+/**
  * Put an ask out of sight for a while, on every screen.
  */
 export type SnoozeAsk = {
@@ -2377,6 +2385,7 @@ export type Winner = Decider & {
  */
 export type WordsGathered = {
     runs: Array<GatheredRun>;
+    signed?: SignedWords | null;
 };
 
 export type ShortApproveData = {
