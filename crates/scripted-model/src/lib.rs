@@ -1,5 +1,6 @@
-//! A model that plays scripts: real agents are tested with it, offline. It speaks the Anthropic Messages API and
-//! Gemini's on loopback and keeps what it was told, so that a test can assert what reached the *model*.
+//! A model that plays scripts: real agents are tested with it, offline. It speaks the Anthropic Messages API,
+//! Gemini's, chat completions and OpenAI's Responses API on loopback and keeps what it was told, so that a test can
+//! assert what reached the *model*.
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
@@ -19,9 +20,11 @@
 //! has ended, the model says `told: ` and, as a JSON array, everything that it was told since the script began. A
 //! subagent's first message is the prompt in its tool call, so it carries a script of its own in the same way.
 
+mod chat;
 mod gemini;
 mod messages;
 mod model;
+mod responses;
 mod script;
 mod server;
 mod stream;

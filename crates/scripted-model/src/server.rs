@@ -14,9 +14,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::chat;
 use crate::gemini;
 use crate::messages::conversation;
 use crate::model::Board;
+use crate::responses;
 use crate::script::{Part, say};
 use crate::stream::{Frame, frames, message};
 
@@ -25,6 +27,9 @@ pub(crate) async fn serve(listener: TcpListener, board: Arc<Board>) {
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(async || Json(json!({"input_tokens": 10}))))
         .route("/v1beta/models/{call}", post(generate))
+        .route("/v1/chat/completions", post(chat_completions))
+        .route("/v1/responses", post(respond))
+        .route("/v1/models", get(models))
         .route("/told", get(told))
         .route("/release", post(release))
         .fallback(async || failure(StatusCode::NOT_FOUND, "not_found_error", "there is nothing here"))
@@ -55,7 +60,37 @@ async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
     if request["stream"] != true {
         return Json(message(model, &parts)).into_response();
     }
-    let events = stream::iter(frames(model, &parts)).filter_map(move |frame| {
+    streamed(board, frames(model, &parts))
+}
+
+/// The Responses API, which is always streamed here.
+async fn respond(State(board): State<Arc<Board>>, body: Bytes) -> Response {
+    let request: Value = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => return invalid(&error.to_string()),
+    };
+    board.received(&request);
+    let parts = match conversation(&responses::as_messages(&request)) {
+        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
+            Ok(parts) => parts,
+            Err(error) => return invalid(&error),
+        },
+        None => vec![say("ok")],
+    };
+    if let Some(Part::Fail(status)) = parts.first() {
+        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return failure(status, "api_error", "the script fails here");
+    }
+    streamed(board, responses::frames(&request, &parts))
+}
+
+async fn models() -> Response {
+    let model = json!({"id": "scripted", "object": "model", "created": 0, "owned_by": "nobody"});
+    Json(json!({"object": "list", "data": [model], "models": []})).into_response()
+}
+
+fn streamed(board: Arc<Board>, frames: Vec<Frame>) -> Response {
+    let events = stream::iter(frames).filter_map(move |frame| {
         let board = board.clone();
         async move {
             match frame {
@@ -100,6 +135,38 @@ async fn generate(State(board): State<Arc<Board>>, Path(call): Path<String>, bod
             .into_response();
     }
     Json(reply).into_response()
+}
+
+async fn chat_completions(State(board): State<Arc<Board>>, body: Bytes) -> Response {
+    let request: Value = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => return invalid(&error.to_string()),
+    };
+    board.received(&request);
+    let parts = match conversation(&chat::as_messages(&request)) {
+        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
+            Ok(parts) => parts,
+            Err(error) => return invalid(&error),
+        },
+        None => vec![say("ok")],
+    };
+    if let Some(Part::Fail(status)) = parts.first() {
+        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return failure(status, "api_error", "the script fails here");
+    }
+    if request["stream"] != true {
+        return Json(chat::completion(&request["model"], &parts)).into_response();
+    }
+    let chunks = stream::iter(chat::chunks(&request["model"], &parts)).filter_map(move |chunk| {
+        let board = board.clone();
+        async move {
+            if let chat::Chunk::Hold(gate) = &chunk {
+                board.pass(gate).await;
+            }
+            chunk.text().map(Ok::<_, Infallible>)
+        }
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(chunks)).into_response()
 }
 
 #[derive(Deserialize)]

@@ -101,7 +101,7 @@ fn streamed(block: &Value) -> (Value, Vec<Value>) {
     (empty, deltas)
 }
 
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(PIECE).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()
 }

@@ -161,7 +161,7 @@ async fn requests_beside_the_conversation_get_a_harmless_word_and_move_nothing()
 
     let count = reqwest::Client::new().post(format!("{}/v1/messages/count_tokens", model.base_url()));
     assert_eq!(count.json(&json!({})).send().await.unwrap().status(), 200);
-    let elsewhere = reqwest::get(format!("{}/v1/models", model.base_url())).await.unwrap();
+    let elsewhere = reqwest::get(format!("{}/v1/elsewhere", model.base_url())).await.unwrap();
     assert_eq!(elsewhere.status(), 404);
     assert_eq!(elsewhere.json::<Value>().await.unwrap()["error"]["type"], "not_found_error");
 }
@@ -265,4 +265,161 @@ async fn the_same_scripts_play_over_the_gemini_api() {
     assert_eq!(second["functionCall"]["args"], json!({"interaction_id": "int_07"}));
     let told = told_result("ask_1", "{\"status\":\"pending\",\"interaction_id\":\"int_07\"}", false);
     assert_eq!(model.told("g"), [told]);
+}
+
+/// Puts the pieces of a streamed chat completion together again, as an agent does.
+fn completed(text: &str) -> Value {
+    let (data, done) = text.split_at(text.find("data: [DONE]").expect("it says that it is done"));
+    assert_eq!(done, "data: [DONE]\n\n");
+    let (mut said, mut thought, mut calls, mut finish) = (String::new(), String::new(), vec![], Value::Null);
+    for event in events(data) {
+        let Some(choice) = event["choices"].get(0) else { continue };
+        let delta = &choice["delta"];
+        said.push_str(delta["content"].as_str().unwrap_or_default());
+        thought.push_str(delta["reasoning_content"].as_str().unwrap_or_default());
+        for piece in delta["tool_calls"].as_array().into_iter().flatten() {
+            let index =
+                piece["index"].as_u64().and_then(|at| usize::try_from(at).ok()).expect("a call has a place");
+            let more = piece["function"]["arguments"].as_str().expect("arguments are text");
+            if index == calls.len() {
+                let text = |value: &Value| value.as_str().expect("it is text").to_owned();
+                calls.push((text(&piece["id"]), text(&piece["function"]["name"]), more.to_owned()));
+            } else {
+                calls[index].2.push_str(more);
+            }
+        }
+        if !choice["finish_reason"].is_null() {
+            finish = choice["finish_reason"].clone();
+        }
+    }
+    json!({"said": said, "thought": thought, "calls": calls, "finish": finish})
+}
+
+#[tokio::test]
+async fn the_same_scripts_play_over_chat_completions() {
+    let model = Model::start().await.unwrap();
+    let command = json!({"command": "echo 'a command that is longer than one piece'"});
+    let two = [think("Hm."), say("In more than one piece, I hope."), call("bash", command.clone())];
+    model.script("c", Script::new().reply(two.into_iter().chain([call("bash", json!({}))])));
+    let complete = async |messages: &[Value], stream: bool| {
+        let url = format!("{}/v1/chat/completions", model.base_url());
+        let tools = json!([{"type": "function", "function": {"name": "bash"}}]);
+        let body = json!({"model": "m", "stream": stream, "tools": tools, "messages": messages});
+        reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap()
+    };
+    let system = json!({"role": "system", "content": "be nice\nscript: not one"});
+    let prompt = json!({"role": "user", "content": [{"type": "text", "text": "go\nscript: c"}]});
+    let mut messages = vec![system, prompt];
+
+    let first = completed(&complete(&messages, true).await);
+    assert_eq!(
+        (&first["said"], &first["thought"]),
+        (&json!("In more than one piece, I hope."), &json!("Hm."))
+    );
+    assert_eq!(first["finish"], "tool_calls");
+    let arguments: Value = serde_json::from_str(first["calls"][0][2].as_str().unwrap()).unwrap();
+    assert_eq!(arguments, command);
+    assert_ne!(first["calls"][0][0], first["calls"][1][0]);
+
+    let made = json!({"role": "assistant", "content": null, "tool_calls": []});
+    let result = json!({"role": "tool", "tool_call_id": "call_a", "content": "(no output)"});
+    messages.extend([made, result]);
+    let last = completed(&complete(&messages, true).await);
+    assert_eq!((&last["said"], &last["finish"]), (&json!("told: [\"(no output)\"]"), &json!("stop")));
+    let whole: Value = serde_json::from_str(&complete(&messages, false).await).unwrap();
+    assert_eq!(whole["choices"][0]["message"]["content"], "told: [\"(no output)\"]");
+    assert_eq!(model.told("c"), [told_result("call_a", "(no output)", false)]);
+}
+
+#[tokio::test]
+async fn the_same_scripts_play_over_the_responses_api() {
+    let model = Model::start().await.unwrap();
+    let patch = "*** Begin Patch\n*** End Patch\n";
+    model.script(
+        "r",
+        Script::new()
+            .reply([
+                think("Hm."),
+                say("Let me do that, in more than one piece."),
+                call("exec_command", json!({"cmd": "ls"})),
+                call("mcp__files__find", json!({"name": "a"})),
+            ])
+            .reply([call("apply_patch", json!(patch))]),
+    );
+    let tools = json!([
+        {"type": "function", "name": "exec_command"},
+        {"type": "namespace", "name": "mcp__files", "tools": [{"type": "function", "name": "find"}]},
+    ]);
+    let respond = async |input: &[Value], tools: &Value| {
+        let url = format!("{}/v1/responses", model.base_url());
+        let body = json!({"model": "m", "stream": true, "input": input, "tools": tools});
+        let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap();
+        let events = events(&reply);
+        assert_eq!(events[0]["type"], "response.created");
+        assert_eq!(events[events.len() - 1]["type"], "response.completed");
+        let of =
+            |kind: &str| events.iter().filter(|event| event["type"] == kind).cloned().collect::<Vec<_>>();
+        let words: String =
+            of("response.output_text.delta").iter().map(|event| event["delta"].as_str().unwrap()).collect();
+        let items = of("response.output_item.done").into_iter().map(|mut event| event["item"].take());
+        (words, items.collect::<Vec<_>>())
+    };
+    let message = |role: &str, words: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": words}]});
+    let output = |kind: &str, item: &Value, output: Value| json!({"type": format!("{kind}_call_output"), "call_id": item["call_id"], "output": output});
+    let mut input = vec![message("developer", "be nice"), message("user", "go\nscript: r")];
+    assert_eq!(respond(&input, &json!([])).await.0, "ok", "without tools it is beside the conversation");
+
+    let (words, first) = respond(&input, &tools).await;
+    assert_eq!(words, "Let me do that, in more than one piece.");
+    assert_eq!(first[0]["summary"][0]["text"], "Hm.");
+    assert_eq!(
+        (&first[2]["name"], &first[2]["arguments"]),
+        (&json!("exec_command"), &json!("{\"cmd\":\"ls\"}"))
+    );
+    assert_eq!((&first[3]["namespace"], &first[3]["name"]), (&json!("mcp__files"), &json!("find")));
+    input.extend(first.clone());
+    input.push(output("function", &first[2], json!("a.txt")));
+    input.push(output("function", &first[3], json!([{"type": "input_text", "text": "found"}])));
+
+    let (_, second) = respond(&input, &tools).await;
+    assert_eq!((&second[0]["type"], &second[0]["input"]), (&json!("custom_tool_call"), &json!(patch)));
+    input.extend(second.clone());
+    input.extend([output("custom_tool", &second[0], json!("done")), message("developer", "be brief")]);
+
+    let (words, _) = respond(&input, &tools).await;
+    assert_eq!(words, "told: [\"a.txt\",\"found\",\"done\"]");
+    let id = |item: &Value| item["call_id"].as_str().unwrap().to_owned();
+    let told = [
+        told_result(&id(&first[2]), "a.txt", false),
+        told_result(&id(&first[3]), "found", false),
+        told_result(&id(&second[0]), "done", false),
+        Told::Reminder { text: "be brief".into() },
+    ];
+    assert_eq!(model.told("r"), told);
+    let models: Value =
+        reqwest::get(format!("{}/v1/models", model.base_url())).await.unwrap().json().await.unwrap();
+    assert_eq!(models["data"][0]["id"], "scripted");
+}
+
+#[tokio::test]
+async fn a_chat_completion_stands_still_at_a_gate_too() {
+    let model = Model::start().await.unwrap();
+    model.script("held", Script::new().reply([say("before"), Part::Hold("gate".into()), say("after")]));
+    let url = format!("{}/v1/chat/completions", model.base_url());
+    let prompt = json!({"role": "user", "content": "script: held"});
+    let body = json!({"model": "m", "stream": true, "tools": [{}], "messages": [prompt]});
+    let response = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
+    model.held("gate").await;
+    let mut stream = response.bytes_stream();
+    let mut seen = String::new();
+    while !seen.contains("before") {
+        seen.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+    }
+    let more = tokio::time::timeout(Duration::from_millis(50), stream.next()).await;
+    assert!(more.is_err(), "it went on: {more:?}");
+    model.release("gate");
+    while let Some(bytes) = stream.next().await {
+        seen.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+    }
+    assert_eq!(completed(&seen)["said"], "beforeafter");
 }
