@@ -143,7 +143,12 @@ fn end_alike(status: ExitStatus) {
 
 /// Whether the process of this life still runs.
 pub fn is_alive(pid: u32, life: &str) -> bool {
-    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_else(|_| ask_ps(pid));
+    let words = match std::fs::read(format!("/proc/{pid}/cmdline")) {
+        Ok(words) => words,
+        // It is gone. A `ps` for each would cost more than all the rest of taking over a machine's sessions.
+        Err(_) if Path::new("/proc/self").exists() => return false,
+        Err(_) => ask_ps(pid),
+    };
     // The words are separated by NUL there, by spaces in what `ps` says.
     words.split(|byte| *byte == 0 || byte.is_ascii_whitespace()).any(|word| word == life.as_bytes())
 }
