@@ -220,6 +220,14 @@ show-claude-recovery *args: _shows
 show-runner seconds="120": _shows
     {{ proof }} runner "$(scripts/agents claude)" {{ seconds }}
 
+# The real Claude Code, Codex and opencode in their own terminals: the terminal first, the card first, both at once so many times, kills in between.
+show-connect races="100": _shows
+    {{ proof }} connect "$(scripts/agents claude)" "$(scripts/agents codex)" "$(scripts/agents opencode)" {{ races }}
+
+# What a connected program pays for each step, with the gateway there, gone, and silent.
+show-hook-cost: _shows
+    {{ proof }} hook-cost
+
 # Three nodes, two machines with agents, and everything that can break breaks for so many seconds: nothing lost, doubled or invented.
 show-faults seconds="960" *seed: _shows
     scripts/postgres with {{ proof }} faults {{ seconds }} {{ seed }}
@@ -349,4 +357,5 @@ short-shows:
 show-ci:
     for show in $(just short-shows); do just profile=debug "$show" || exit 1; done
     just profile=debug show-bypass 30
+    just profile=debug show-connect 5
     just profile=debug show-runner 8

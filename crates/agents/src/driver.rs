@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::Program;
+use crate::{Introduced, Program, Terminal};
 
 /// How far an agent may run ahead of who listens to it.
 const EVENT_BUFFER: usize = 256;
@@ -44,13 +44,36 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Where its process comes from.
+    fn started_by(&self) -> StartedBy {
+        StartedBy::Us
+    }
+
     /// Whether this folder is the gateway's own, or in it: no agent works there.
     fn is_private(&self, _cwd: &Path) -> bool {
         false
     }
 
+    /// What the program says about itself with something that it says in a terminal.
+    fn introduced(&self, _said: &str) -> Option<Introduced> {
+        None
+    }
+
+    /// How this program is listened to where a person started it in a terminal of their own. Nothing, if it cannot be.
+    fn terminal(&self, _launch: &Launch, _in_turn: bool) -> Option<Box<dyn Terminal>> {
+        None
+    }
+
     /// Starts a process. It has said nothing yet when this returns.
     async fn start(&self, launch: Launch) -> Result<Agent, StartError>;
+}
+
+/// Who starts an agent's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartedBy {
+    Us,
+    /// Only people do, in terminals of their own.
+    People,
 }
 
 /// What this agent's wire can carry.
@@ -97,6 +120,9 @@ pub struct Launch {
     /// In place of the configured one.
     pub program: Option<String>,
     pub resume: Option<ResumePoint>,
+    /// It runs already, in a person's own terminal, and this is its own name for the conversation.
+    #[serde(default)]
+    pub terminal: Option<String>,
     /// The name of this incarnation, for its process to carry.
     pub life: String,
 }
@@ -219,7 +245,23 @@ impl Sent {
     }
 }
 
+impl DriverCapabilities {
+    /// Of a program in a person's own terminal.
+    #[must_use]
+    pub const fn in_terminal(self) -> Self {
+        Self { ask: self.ask, parks: false, reasks: Reasks::Any, ends: TurnEnds::Told }
+    }
+}
+
 impl Agent {
+    /// One that somebody else started, who speaks for it through the other side.
+    pub fn elsewhere(pid: u32) -> (Self, AgentSide) {
+        let (mut agent, side) = Self::in_process();
+        agent.pid = pid;
+        agent.boxed = AgentBox::None { why: "it runs in a person's own terminal".to_owned() };
+        (agent, side)
+    }
+
     /// An agent without a process: tests speak for it through the other side.
     pub fn in_process() -> (Self, AgentSide) {
         let (events, said) = mpsc::channel(EVENT_BUFFER);
@@ -251,6 +293,10 @@ pub enum StartError {
         "the folder `{}` is one of the gateway's own, which no agent may read: open the session in another one", cwd.display()
     )]
     Inside { cwd: PathBuf },
+    #[error(
+        "{program} is not started from here: start it in a terminal of your own, where it is listened to"
+    )]
+    OnlyInTerminal { program: &'static str },
     #[error("`{program}` could not be started: {source}")]
     Io { program: String, source: std::io::Error },
 }

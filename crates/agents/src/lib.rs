@@ -5,21 +5,27 @@
 
 mod boxes;
 pub mod claude_code;
+pub mod codex;
 mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod host;
+mod in_terminals;
 mod lines;
 mod meaning;
+pub mod opencode;
 mod private;
 mod process;
 mod program;
 pub mod scripted;
+mod terminal;
 
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
     Agent, AgentInput, AgentSide, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks,
-    ResumeAt, ResumePoint, Sent, StartError, ToolServer, TurnEnds, WriteError,
+    ResumeAt, ResumePoint, Sent, StartError, StartedBy, ToolServer, TurnEnds, WriteError,
 };
 pub use holdstead_protocol::runner::{AgentEvent, AgentExit, Ask, Outgoing, Resolution, TurnEnd};
+pub use in_terminals::terminal_table;
 pub use program::{Program, find_program};
+pub use terminal::{Appeared, Introduced, Terminal, TerminalEffect};

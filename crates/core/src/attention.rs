@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdstead_protocol::{
-    AgentState, AskChange, AskState, Closing, EventBody, HoldThen, InteractionId, Origin, Timestamp, TurnId,
+    AgentState, AskChange, AskState, Closing, EventBody, HoldThen, InteractionId, Timestamp, TurnId,
 };
 
 use crate::{Ask, Head, Session};
@@ -14,7 +14,7 @@ const HANDLER_GRACE: Duration = Duration::from_secs(60);
 
 /// Whether whoever hosts the session's agent has something to do about it.
 pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
-    let of_agent = |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin == Origin::Agent);
+    let of_agent = |id: &InteractionId| session.asks.get(id).is_some_and(|ask| ask.origin.is_agent());
     match body {
         EventBody::UserMessage(_) | EventBody::LateAnswer(_) | EventBody::Done(_) => true,
         EventBody::InteractionResponse(response) => of_agent(&response.interaction_id),

@@ -24,6 +24,8 @@ pub(crate) mod message;
 pub(crate) mod not_run;
 pub(crate) mod open;
 pub(crate) mod outcome;
+pub(crate) mod overhear;
+pub(crate) mod overtake;
 pub(crate) mod park;
 pub(crate) mod queue;
 pub(crate) mod ran_other;
@@ -40,18 +42,18 @@ pub(crate) mod stay;
 pub(crate) mod trust;
 
 use holdstead_protocol::{
-    AgentSeq, AgentState, EventBody, Grant, GrantId, Incarnation, InteractionId, InteractionRequest,
-    InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Origin, SessionArchived, SessionOpened,
-    SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage, VariablesSet,
-    WordsGathered,
+    AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
+    InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, SessionArchived,
+    SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage,
+    VariablesSet, WordsGathered,
 };
 use serde_json::Value;
 
 use fenced::Passed;
 
 use crate::{
-    Allow, Ask, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, RanOther, Rejection, Request,
-    Respond, Resume, Retell, Start, Verdict,
+    Allow, Ask, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, Overhear, RanOther, Rejection,
+    Request, Respond, Resume, Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
 
@@ -74,6 +76,8 @@ pub enum Command {
     Unsnooze(InteractionUnsnoozed),
     /// The agent is given the next message. With its first one the session is initialised.
     Begin { turn_id: TurnId, start: Start },
+    /// A person wrote something where the agent runs, and its turn has begun with it.
+    Overhear(Box<Overhear>),
     /// A rule keeps the agent from ending its turn.
     BlockEnd(Box<TurnEndBlocked>),
     /// The agent said something.
@@ -114,6 +118,8 @@ pub enum Command {
     Delivered { interaction_id: InteractionId, incarnation: Incarnation },
     /// The asker showed that it has it.
     Acknowledge { interaction_id: InteractionId },
+    /// It was answered in the agent's own terminal.
+    Overtake { interaction_id: InteractionId, how: InTerminal },
     /// What was approved reached the agent, and the call did not run.
     NotRun { interaction_id: InteractionId, because: NotRun },
     /// A call ran with another input than the one that was approved.
@@ -186,6 +192,7 @@ impl Command {
                 Said::Words(exit.message.as_mut().into_iter().chain(end).collect())
             }
             Self::Finish(finish) => Said::Words(finish.words.as_mut().into_iter().collect()),
+            Self::Overhear(heard) => Said::Words(vec![&mut heard.message.text]),
             Self::Resume(resume) => resume.left_out.as_mut().map_or(Said::Nothing, Said::LeftOut),
             Self::Open(_)
             | Self::Message(_)
@@ -209,6 +216,7 @@ impl Command {
             | Self::Delivering { .. }
             | Self::Delivered { .. }
             | Self::Acknowledge { .. }
+            | Self::Overtake { .. }
             | Self::NotRun { .. }
             | Self::Grant(_)
             | Self::Revoke { .. }
@@ -232,6 +240,7 @@ impl Command {
             | Self::Archive(_)
             | Self::Unarchive(_)
             | Self::Begin { .. }
+            | Self::Overhear(_)
             | Self::BlockEnd(_)
             | Self::Stay { .. }
             | Self::Start { .. }
@@ -261,6 +270,7 @@ impl Command {
             | Self::Delivering { interaction_id, .. }
             | Self::Delivered { interaction_id, .. }
             | Self::Acknowledge { interaction_id }
+            | Self::Overtake { interaction_id, .. }
             | Self::NotRun { interaction_id, .. }
             | Self::Cancel(Cancel::Ask(interaction_id)) => vec![*interaction_id],
             Self::RanOther(ran) => vec![ran.interaction_id],
@@ -273,15 +283,17 @@ impl Command {
             Self::Fenced(fenced) => fenced.command.needs(),
             // It may be the repeat of a call whose approval never arrived.
             Self::Request(request)
-                if request.request.body.is_approval() && request.request.origin == Origin::Agent =>
+                if request.request.body.is_approval() && request.request.origin.is_agent() =>
             {
                 Needs::Undelivered
             }
             // One of them may have an answer that the agent has to hear first.
             Self::Park { .. } | Self::Exit(_) => Needs::Undelivered,
-            Self::Cancel(Cancel::Turn { .. }) | Self::Finish(_) | Self::Retire { .. } | Self::End { .. } => {
-                Needs::NotOver
-            }
+            Self::Cancel(Cancel::Turn { .. })
+            | Self::Finish(_)
+            | Self::Overhear(_)
+            | Self::Retire { .. }
+            | Self::End { .. } => Needs::NotOver,
             Self::Open(_)
             | Self::Message(_)
             | Self::SetVariables(_)
@@ -312,6 +324,7 @@ impl Command {
             | Self::Delivering { .. }
             | Self::Delivered { .. }
             | Self::Acknowledge { .. }
+            | Self::Overtake { .. }
             | Self::NotRun { .. }
             | Self::RanOther(_)
             | Self::Cancel(Cancel::Ask(_)) => Needs::NoOthers,
@@ -356,6 +369,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Snooze(snooze) => snooze::decide(session, snooze, now),
         Command::Unsnooze(unsnooze) => snooze::undo(session, unsnooze),
         Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
+        Command::Overhear(heard) => overhear::decide(session, heard),
         Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
         Command::Record(outputs) => record::decide(&session.head, outputs),
         Command::Request(request) => request::decide(session, request, now),
@@ -382,6 +396,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
             delivered::decide(session, *interaction_id, *incarnation)
         }
         Command::Acknowledge { interaction_id } => acknowledge::decide(session, *interaction_id),
+        Command::Overtake { interaction_id, how } => overtake::decide(session, *interaction_id, *how),
         Command::NotRun { interaction_id, because } => not_run::decide(session, *interaction_id, *because),
         Command::RanOther(ran) => ran_other::decide(session, ran),
         Command::Retell(retell) => retell::decide(session, retell),

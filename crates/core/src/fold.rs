@@ -74,6 +74,7 @@ pub fn fold(state: &mut State, event: &Event) {
             ask.state = AskState::Closed { closing: closed.closing };
             ask.decided_at = Some(at);
             ask.closed_by.clone_from(&closed.by);
+            ask.in_terminal = closed.in_terminal;
         }),
         EventBody::InteractionSnoozed(snoozed) => session.change(snoozed.interaction_id, seq, |ask| {
             ask.snoozed = Some(Snoozed { until: snoozed.until, by: snoozed.by.clone() });
@@ -233,6 +234,7 @@ impl Folding<'_> {
                 late: None,
                 decided_at: None,
                 closed_by: None,
+                in_terminal: None,
                 snoozed: None,
             },
         );
@@ -455,7 +457,7 @@ impl Folding<'_> {
         let Some(ask) = self.asks.get_mut(&id) else { return };
         let on_its_way = ask.delivery.as_ref().is_some_and(|delivery| !delivery.is_final());
         let again = ask.needs_delivery() && self.head.agent != AgentState::Ended;
-        ask.undelivered = ask.origin == Origin::Agent && (on_its_way || again);
+        ask.undelivered = ask.origin.is_agent() && (on_its_way || again);
         let after = Counts::of(ask);
         let head = &mut *self.head;
         head.live = (head.live + after.live).saturating_sub(before.live);

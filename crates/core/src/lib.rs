@@ -40,6 +40,7 @@ pub use command::fenced::{Fence, Fenced};
 pub use command::finish::Finish;
 pub use command::late_answer::told_after_loss;
 pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};
+pub use command::overhear::Overhear;
 pub use command::ran_other::RanOther;
 pub use command::record::Output;
 pub use command::request::Request;
@@ -52,7 +53,7 @@ pub use fold::{CALLER, fold};
 pub use lives::{AfterStartError, EndedBy, Gone, HeardEnd, after_start_error, exit};
 pub use manage::{Manages, RoleStays, may_change_role, may_manage};
 pub use next_step::{
-    FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, next_step,
+    FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, Terminal, next_step,
 };
 pub use passkey::{
     BadPasskey, MadePasskey, PasskeyAnswer, PasskeyChallengeBytes, PasskeyQuestion, check_new_passkey,

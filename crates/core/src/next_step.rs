@@ -32,6 +32,17 @@ pub enum Hosted {
     ReasksAll,
     /// When it comes back it makes only the call again that it was parked at. It must be told of others in words.
     ReasksParked,
+    /// It runs in a person's own terminal. Nobody starts it: it shows itself.
+    InTerminal(Terminal),
+}
+
+/// The terminal of an agent that nobody here starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Terminal {
+    /// It is there, and can be listened to.
+    There,
+    /// It is closed, or has not shown itself since the gateway or its runner was started.
+    Away,
 }
 
 /// The process that this host has.
@@ -156,6 +167,12 @@ fn without_process(head: &Head, host: &Hosting<'_>) -> Step {
     }
     if head.agent == AgentState::Ended {
         return Step::Nothing;
+    }
+    if let Hosted::InTerminal(terminal) = host.agent {
+        return match terminal {
+            Terminal::There => Step::Start(StartAt::OpenAsks),
+            Terminal::Away => Step::Nothing,
+        };
     }
     let Some(turn_id) = head.turn else {
         return match head.pending.first() {

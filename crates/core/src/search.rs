@@ -64,7 +64,7 @@ pub fn findable(session: &Session, event: &Event) -> Option<Findable> {
                 let text = Text::of(&request.tool_name, VALUE).and(&asked_text(request), TEXT);
                 of(FoundKind::Call, Some(request.interaction_id), text)
             }
-            Origin::Agent | Origin::Tool => None,
+            Origin::Agent | Origin::Attached | Origin::Tool => None,
         },
         EventBody::InteractionResponse(response) => {
             decided(response.interaction_id, Some(&response.response))

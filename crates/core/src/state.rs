@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use holdstead_protocol::{
     AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
-    Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft, RunnerId, Seq,
-    Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft,
+    RunnerId, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -229,6 +229,9 @@ pub struct Ask {
     pub decided_at: Option<Timestamp>,
     /// The person who stopped its turn or ended its session.
     pub closed_by: Option<String>,
+    /// It was answered in the agent's own terminal, and closed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_terminal: Option<InTerminal>,
     /// Only while a person can answer it.
     pub snoozed: Option<Snoozed>,
 }
@@ -321,13 +324,13 @@ impl Ask {
             AskState::Open | AskState::Submitted { .. } => true,
             AskState::Queued | AskState::Settled { .. } | AskState::Closed { .. } => false,
         };
-        undecided && self.origin == Origin::Agent
+        undecided && self.origin.is_agent()
     }
 
     /// What was decided is still to be told to a hosted agent: nobody told it yet, or it may not have heard. An
     /// approval that may have arrived is never told again.
     pub fn needs_delivery(&self) -> bool {
-        if self.origin != Origin::Agent {
+        if !self.origin.is_agent() {
             return false;
         }
         match &self.delivery {

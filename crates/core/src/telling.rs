@@ -30,7 +30,7 @@ pub(crate) fn cancelled(id: InteractionId, ask: &Ask, by: Option<&str>) -> Event
     EventBody::InteractionClosed(InteractionClosed { by: by.map(str::to_owned), ..cancellation(id, ask) })
 }
 
-fn cancellation(id: InteractionId, ask: &Ask) -> InteractionClosed {
+pub(crate) fn cancellation(id: InteractionId, ask: &Ask) -> InteractionClosed {
     InteractionClosed {
         interaction_id: id,
         prompt_id: ask.prompt_id,
@@ -39,5 +39,6 @@ fn cancellation(id: InteractionId, ask: &Ask) -> InteractionClosed {
         closing: Closing::Cancelled,
         by: None,
         message: None,
+        in_terminal: None,
     }
 }

@@ -132,7 +132,7 @@ impl Gateway {
         match interaction.request.origin {
             Origin::Caller if unfetched => {}
             // Nothing to fetch, or only the agent or the tool itself can show that it has it.
-            Origin::Caller | Origin::Agent | Origin::Tool => return Ok(interaction),
+            Origin::Caller | Origin::Agent | Origin::Attached | Origin::Tool => return Ok(interaction),
         }
         let acknowledge = Command::Acknowledge { interaction_id: interaction.request.interaction_id };
         let response = interaction.response.as_mut();

@@ -19,6 +19,10 @@ pub enum GatewayError {
         "there is no tool called `{name}` here: it was registered with the gateway that asked, and must be with this one"
     )]
     NoTool { name: String },
+    #[error("the program in this session's terminal cannot be reached now: write there, or start it again")]
+    TerminalAway,
+    #[error("this agent runs in a person's own terminal: stop it there, with Esc")]
+    InTerminal,
     #[error("the folder `{cwd}` does not exist: name one that does")]
     NoFolder { cwd: String },
     #[error(
@@ -131,6 +135,8 @@ impl GatewayError {
             | Self::NoSuchRunner { .. }
             | Self::MayNotRetire
             | Self::NoTool { .. }
+            | Self::TerminalAway
+            | Self::InTerminal
             | Self::NoFolder { .. }
             | Self::OwnFolder { .. }
             | Self::FilesChanged { .. }

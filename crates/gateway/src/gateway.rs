@@ -271,6 +271,7 @@ impl Gateway {
             variables: open.variables,
             opened_by: Some(Box::new(person.confirmed_by(passkey_id).opener())),
             runner: machine.id(),
+            terminal: None,
         };
         self.append(id, Command::Open(Box::new(opened))).await?;
         self.session(&person.owner, id).await
@@ -316,6 +317,7 @@ impl Gateway {
         let record = self.record(&person.owner, session).await?;
         // Without an agent it would wait for ever.
         self.driver(&record.opened.agent)?;
+        self.may_be_told(&record)?;
         let message_id = message.message_id.unwrap_or_else(MessageId::generate);
         let said = UserMessage {
             turn_id: TurnId::generate(),
@@ -365,7 +367,11 @@ impl Gateway {
 
     /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.
     pub async fn interrupt(&self, person: &Person, session: SessionId) -> Result<Interrupted, GatewayError> {
-        self.record(&person.owner, session).await?;
+        let record = self.record(&person.owner, session).await?;
+        // While its program is there, nobody here can end its turn.
+        if record.opened.terminal.is_some() && record.state.alive.is_some() {
+            return Err(GatewayError::InTerminal);
+        }
         let (gateway, by) = (self.clone(), person.name.clone());
         // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
         let stopped = self

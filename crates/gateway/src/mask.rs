@@ -127,7 +127,7 @@ impl Needles {
             return Err(Rejection::SecretInName { what: "id of a question or field" });
         }
         // The key of a call over MCP is a model's choice. A hosted agent's calls are numbered by its program.
-        let named = request.tool_call_id.as_ref().filter(|_| request.origin != Origin::Agent);
+        let named = request.tool_call_id.as_ref().filter(|_| !request.origin.is_agent());
         if named.is_some_and(|call| self.found_in(call.as_str())) {
             return Err(Rejection::SecretInName { what: "key of this call" });
         }

@@ -38,9 +38,10 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::RunnerElsewhere { .. }
             | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
             GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
-            GatewayError::FilesChanged { .. } | GatewayError::JournalLacks { .. } => {
-                Self::new(Code::Conflict, words)
-            }
+            GatewayError::FilesChanged { .. }
+            | GatewayError::TerminalAway
+            | GatewayError::InTerminal
+            | GatewayError::JournalLacks { .. } => Self::new(Code::Conflict, words),
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
             GatewayError::Runner(Unable::StillAlive { .. }) | GatewayError::SecretGone => {

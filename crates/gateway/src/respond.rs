@@ -6,8 +6,8 @@ use holdstead_protocol::api::{
     RespondMany,
 };
 use holdstead_protocol::{
-    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Origin, Refusal, ResponseDraft, Scope,
-    Seq, SessionId, Timestamp, TurnId,
+    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
+    SessionId, Timestamp, TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
@@ -65,7 +65,7 @@ impl Gateway {
     /// What follows an answer to an agent that we write to: it shares the answer's commit, so that the agent does not wait
     /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
     async fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
-        let asked_in = record.ask.asked_in.filter(|_| record.ask.origin == Origin::Agent)?;
+        let asked_in = record.ask.asked_in.filter(|_| record.ask.origin.is_agent())?;
         let can_be_told =
             self.listening(record.session) == Some(asked_in) || self.is_told_elsewhere(record.session).await;
         can_be_told.then_some(Command::Delivering { interaction_id: record.id, incarnation: asked_in })

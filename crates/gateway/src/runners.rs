@@ -171,7 +171,9 @@ impl Gateway {
             }
         });
         let serves = self.serving_token();
+        let terminals = Arc::clone(&place.attached);
         let ended = tokio::select! {
+            () = self.take_up_terminals_of(&terminals, &dialled.owner) => Ended::LetGo,
             ended = arrived.attend(&dialled.name, silent) => ended,
             // It dials another one.
             () = serves.cancelled() => Ended::LetGo,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use holdstead_core::Ask;
 use holdstead_protocol::{
-    AskChange, Closing, Decider, Delivery, Event, EventBody, InteractionId, Origin, Response, Timestamp,
+    AskChange, Closing, Decider, Delivery, Event, EventBody, InteractionId, Response, Timestamp,
 };
 use holdstead_store::Appended;
 use tokio::sync::mpsc;
@@ -91,7 +91,7 @@ fn spans(id: InteractionId, ask: &Ask, event: &Event, took: Duration, waited: Du
             vec![part("ask.deliver", decided, at, Vec::new()), whole(at, "delivered")]
         }
         // Whoever asked is no agent of ours, and fetched it.
-        Delivery::Acknowledged if ask.origin != Origin::Agent => {
+        Delivery::Acknowledged if !ask.origin.is_agent() => {
             vec![part("ask.deliver", decided, at, Vec::new()), whole(at, "fetched")]
         }
         Delivery::Unknown { .. } => vec![whole(at, "unknown")],

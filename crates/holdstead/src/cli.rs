@@ -48,6 +48,10 @@ pub(crate) enum Command {
         /// The session, by its id or the end of it
         session: String,
     },
+    /// Let a program in your own terminals ask on every screen, too
+    Connect(ConnectFlags),
+    /// Undo that
+    Disconnect(ConnectFlags),
     /// Run the gateway
     Serve(ServeFlags),
     /// Run agents on this machine for a gateway elsewhere
@@ -142,6 +146,9 @@ pub(crate) enum Command {
     Doctor,
     /// Print the settings in force
     Config,
+    /// What a connected program runs at each step
+    #[command(hide = true)]
+    Hook(HookFlags),
     /// The process that an agent runs under
     #[command(hide = true, disable_help_flag = true)]
     AgentHost {
@@ -154,6 +161,47 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConnectFlags {
+    /// Which
+    #[arg(value_enum)]
+    pub(crate) program: Program,
+    /// Without asking you first
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// A program that people run in their own terminals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Program {
+    /// Claude Code
+    Claude,
+    Codex,
+    Opencode,
+}
+
+impl Program {
+    pub(crate) const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
+
+    /// As it is named on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookFlags {
+    /// Whose hook it is, as sessions name the agent
+    pub(crate) agent: String,
+    /// Wait for a message to wake the program with
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
 #[derive(Debug, Args)]

@@ -36,6 +36,7 @@ const OVERVIEW: &str = "\
 Agents stop here and wait for you.
   demo            try it: no keys, no account
   run claude      talk with Claude Code in this folder; Ctrl-C leaves it running
+  connect claude  or stay in your own terminal: what it asks is on every screen, too
   attach <id>     come back to a session
   inbox           what waits for you; --watch: on the whole screen
   answer <id>     approve, deny or reply
@@ -59,6 +60,9 @@ fn main() -> ExitCode {
     }
     if let Command::AgentHost { args } = command {
         return holdstead_agents::host::run(args);
+    }
+    if let Command::Hook(flags) = &command {
+        return commands::hook::run(&cli.common, flags);
     }
     let json = cli.common.json;
     match run(cli.common, command) {

@@ -99,6 +99,38 @@ impl Places {
         self.data.join("runner-launches")
     }
 
+    /// Where hooks of programs in people's own terminals come.
+    pub(crate) fn hooks_socket(&self) -> PathBuf {
+        self.data.join("hooks.sock")
+    }
+
+    /// What Claude Code is connected by.
+    pub(crate) fn claude_plugin(&self) -> PathBuf {
+        self.data.join("claude-plugin")
+    }
+
+    /// That Codex is connected, and where its daemon listens.
+    pub(crate) fn codex_connected(&self) -> PathBuf {
+        self.data.join("codex.connected")
+    }
+
+    /// Claude Code's settings as they were before that.
+    pub(crate) fn claude_settings_before(&self) -> PathBuf {
+        self.data.join("claude-settings.before")
+    }
+
+    pub(crate) fn write_claude_settings_before(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.claude_settings_before();
+        let written =
+            owners_alone().create(true).truncate(true).open(&path).and_then(|mut file| file.write_all(bytes));
+        written.map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+    }
+
+    /// The folder that somebody named for everything.
+    pub(crate) fn in_one_folder(&self) -> Option<&Path> {
+        (self.config == self.data).then_some(&self.data)
+    }
+
     /// Where sessions go that ended long ago.
     pub(crate) fn aged(&self) -> PathBuf {
         self.data.join("aged")

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdstead_protocol::api::{Interaction, Receipt};
 use holdstead_protocol::{
     AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Origin,
-    Risk, Rule, Settlement, Surface, Timestamp, Winner,
+    Risk, Rule, Settlement, Surface, TerminalAnswer, Timestamp, Winner,
 };
 use serde_json::Value;
 
@@ -96,6 +96,13 @@ pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
             "sent, not confirmed"
         }
         Some(Delivery::Unknown { .. }) => "the agent died meanwhile: it may or may not have it",
+        Some(Delivery::Undeliverable { in_terminal: Some(how), .. }) => match how.answer {
+            TerminalAnswer::Allowed => "too late: it was allowed in the terminal and ran",
+            TerminalAnswer::Refused => "too late: it was refused in the terminal",
+            TerminalAnswer::Answered => "too late: it was answered in the terminal",
+            TerminalAnswer::NotByAPerson => "too late: it was decided by the program's own settings",
+            TerminalAnswer::NotSaid => "too late: it is not asked in the terminal any more",
+        },
         Some(Delivery::Undeliverable { .. }) => "it could not reach the agent any more",
         Some(Delivery::NotRun { because: NotRun::Blocked }) => {
             "blocked by a hook or a rule of the agent: it did not run"
@@ -112,7 +119,7 @@ pub(crate) fn receipt(receipt: &Receipt, origin: Origin) -> String {
     if receipt.late {
         return match origin {
             Origin::Caller => "Too late to settle it: your answer is kept for the program that asked.",
-            Origin::Agent | Origin::Tool => {
+            Origin::Agent | Origin::Attached | Origin::Tool => {
                 "Too late to settle it: your answer goes to the agent as a message."
             }
         }

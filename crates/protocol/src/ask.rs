@@ -99,10 +99,23 @@ pub struct Asker {
 pub enum Origin {
     /// An agent that we host: the settlement is written to its process.
     Agent,
+    /// An agent in a person's own terminal, where the same is asked: whoever answers first wins, and what is written to it
+    /// may come too late.
+    Attached,
     /// A tool registered with the gateway.
     Tool,
     /// A program that asked over the network and fetches the settlement.
     Caller,
+}
+
+impl Origin {
+    /// An agent waits for it, which is told.
+    pub const fn is_agent(self) -> bool {
+        match self {
+            Self::Agent | Self::Attached => true,
+            Self::Tool | Self::Caller => false,
+        }
+    }
 }
 
 /// What kind of ask it is, with what only that kind has.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Actor, AgentBox, AgentSeq, AgentState, CallDecision, Closing, Decider, Delivery, Digest, EventId, Grant,
-    GrantId, Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId,
+    GrantId, InTerminal, Incarnation, InteractionId, InteractionRequest, Layer, LeftOut, MessageId, OwnerId,
     PermissionMode, PromptId, Response, RuleText, RunnerId, Seq, Settlement, Surface, Timestamp, ToolCallId,
     Trust, TrustId, TurnId, VariableValue, Variables,
 };
@@ -222,6 +222,9 @@ pub struct SessionOpened {
     /// the gateway itself runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<RunnerId>,
+    /// The agent runs in a person's own terminal, and this is its own name for the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<String>,
 }
 
 /// Who opened a session.
@@ -251,6 +254,7 @@ impl SessionOpened {
             variables: Variables::new(),
             opened_by: None,
             runner: None,
+            terminal: None,
         }
     }
 }
@@ -468,6 +472,9 @@ pub struct InteractionClosed {
     /// The words the agent is given, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// It was answered where the agent runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_terminal: Option<InTerminal>,
 }
 
 /// A person wants to see the ask later.

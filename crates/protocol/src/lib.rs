@@ -51,7 +51,10 @@ pub use policy::{
 };
 pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
-pub use state::{AgentState, AskState, Closing, Delivery, NotRun, PermissionMode, Settlement};
+pub use state::{
+    AgentState, AskState, Closing, Delivery, InTerminal, KnownBy, NotRun, PermissionMode, Settlement,
+    TerminalAnswer,
+};
 pub use time::{Timestamp, TimestampError};
 pub use trust::{LeftOut, Trust};
 pub use variable::{VariableValue, Variables};

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AskBody, Capabilities, Hold, MayAllow, NotRun, Response, Settlement, StopReason, ToolCallId, Usage,
+    AskBody, Capabilities, Hold, InTerminal, MayAllow, MessageId, NotRun, Response, Settlement, StopReason,
+    ToolCallId, TurnId, Usage,
 };
 
 /// What we say to an agent.
@@ -64,6 +65,12 @@ pub enum AgentEvent {
     Ready {
         agent_ref: String,
     },
+    /// A person wrote this where the agent runs, and a turn begins with it.
+    TurnBegun {
+        turn_id: TurnId,
+        message_id: MessageId,
+        text: String,
+    },
     Text {
         text: String,
         parents: Vec<String>,
@@ -96,6 +103,11 @@ pub enum AgentEvent {
     /// It withdrew an ask.
     AskWithdrawn {
         tool_call_id: ToolCallId,
+    },
+    /// What it asked was answered where it runs, before what was decided here could count.
+    AnsweredInTerminal {
+        tool_call_id: ToolCallId,
+        how: InTerminal,
     },
     /// It showed that a resolution reached it.
     Acknowledged {

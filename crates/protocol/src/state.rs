@@ -103,11 +103,51 @@ pub enum Delivery {
         /// The identical repeat that was answered in its place.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         moved_to: Option<InteractionId>,
+        /// The person at the agent's own terminal was faster.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_terminal: Option<InTerminal>,
     },
     /// The agent has the approval, and the call did not run.
     NotRun {
         because: NotRun,
     },
+}
+
+/// What was answered in an agent's own terminal, as far as its program lets us know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InTerminal {
+    pub answer: TerminalAnswer,
+    pub known_by: KnownBy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalAnswer {
+    Allowed,
+    Refused,
+    /// A question got its answer.
+    Answered,
+    /// Something there decided: its own settings, or another program's hook.
+    NotByAPerson,
+    /// It is not asked any more, and nothing says why.
+    NotSaid,
+}
+
+/// How we know what was answered in a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// The program's own record names who decided.
+    Record,
+    /// The program tells its clients when a question is over.
+    Program,
+    /// The program took its question back.
+    Withdrawn,
+    /// The terminal is closed.
+    Closed,
+    /// It was not answered here in time, so the program asks in the terminal alone.
+    LeftToTerminal,
 }
 
 /// Why an approved call did not run.
@@ -121,6 +161,9 @@ pub enum NotRun {
 }
 
 impl Delivery {
+    /// It reaches nobody, and nothing took its place.
+    pub const NOWHERE: Self = Self::Undeliverable { moved_to: None, in_terminal: None };
+
     /// Nothing more will happen to it.
     pub const fn is_final(&self) -> bool {
         match self {

@@ -144,6 +144,7 @@ pub async fn arrive(mut wire: Wire) -> Result<Arrived, Ended> {
             FromRunner::Hello { .. }
             | FromRunner::Said { .. }
             | FromRunner::Written { .. }
+            | FromRunner::Appeared(_)
             | FromRunner::Answer { .. } => {
                 return Err(Ended::Confused("it spoke before it was ready".to_owned()));
             }
@@ -231,6 +232,7 @@ impl Arrived {
                     drop(waits.send(answer));
                 }
             }
+            FromRunner::Appeared(appeared) => self.runner.terminals().pass_on(appeared),
             FromRunner::Alive => {}
             FromRunner::Hello { .. } | FromRunner::Ready => {
                 return Err(Ended::Confused("it says hello again".to_owned()));

@@ -32,6 +32,7 @@ impl Runner {
             show(snapshot, &frames);
         }
         drop(frames.send(FromRunner::Ready));
+        self.terminals().show_again();
         let mut beat = interval(HEARTBEAT);
         let mut heard = Instant::now();
         loop {
@@ -55,6 +56,7 @@ impl Runner {
                         lives.spawn(pass_on(running, shown.session, shown.last(), frames.clone()));
                     }
                 }
+                appeared = self.appears() => drop(frames.send(FromRunner::Appeared(appeared))),
                 // One that ended has nothing more to pass on.
                 Some(_) = lives.join_next() => {}
                 text = wire.receive.recv() => {

@@ -10,6 +10,7 @@ mod places;
 mod runner;
 mod running;
 mod said;
+mod terminals;
 mod wire;
 
 pub use afar::{Arrived, Ended, arrive};
@@ -17,4 +18,5 @@ pub use facts::{FolderIs, Ground, MAX_RULES, RULES_FILE, RulesFile, find_rules, 
 pub use runner::{Life, Reserved, Runner, Unable};
 pub use running::{Loss, Running, Started, Tell};
 pub use said::Said;
+pub use terminals::{Door, Envelope, ReplyLine};
 pub use wire::{VERSION, Wire, life};

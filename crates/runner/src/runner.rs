@@ -3,19 +3,22 @@
 //! A session's task comes and goes; the process stays. Whoever speaks for the session next is given what was said behind
 //! the last number in the journal, and calls that have no reply yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdstead_agents::{Driver, FoundFiles, Launch, host};
+use holdstead_agents::{Agent, Appeared, Driver, DriverCapabilities, FoundFiles, Launch, StartedBy, host};
+use holdstead_core::Terminal;
 use holdstead_core::policy::{Asked, Place};
 use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{Incarnation, SessionId};
+use tokio::sync::mpsc;
 
 use crate::afar::Afar;
 use crate::facts::{self, FolderIs, Ground};
 use crate::places;
 use crate::running::{Running, Snapshot, Started, Tell};
+use crate::terminals::Terminals;
 use crate::wire::{Answer, Question, ToStart, life};
 
 /// Every agent of a machine: this one, or another that is connected.
@@ -23,6 +26,11 @@ use crate::wire::{Answer, Question, ToStart, life};
 pub struct Runner {
     machine: Machine,
     lives: Mutex<HashMap<SessionId, Life>>,
+    terminals: Terminals,
+    /// Told of each terminal that shows itself.
+    appears: tokio::sync::Mutex<mpsc::UnboundedReceiver<Appeared>>,
+    /// Sessions whose terminal showed itself, and which nobody has begun to listen to.
+    shown: Mutex<HashSet<SessionId>>,
 }
 
 #[derive(Debug)]
@@ -52,11 +60,48 @@ pub enum Unable {
 impl Runner {
     /// This machine.
     pub fn new(drivers: Vec<Arc<dyn Driver>>) -> Self {
-        Self { machine: Machine::Here(drivers), lives: Mutex::default() }
+        Self::on(Machine::Here(drivers))
     }
 
     pub(crate) fn afar(afar: Afar) -> Self {
-        Self { machine: Machine::Afar(afar), lives: Mutex::default() }
+        Self::on(Machine::Afar(afar))
+    }
+
+    fn on(machine: Machine) -> Self {
+        let (appeared, appears) = mpsc::unbounded_channel();
+        Self {
+            machine,
+            lives: Mutex::default(),
+            terminals: Terminals::new(appeared),
+            appears: tokio::sync::Mutex::new(appears),
+            shown: Mutex::default(),
+        }
+    }
+
+    pub(crate) const fn terminals(&self) -> &Terminals {
+        &self.terminals
+    }
+
+    /// The next terminal that shows itself there.
+    pub async fn appears(&self) -> Appeared {
+        match self.appears.lock().await.recv().await {
+            Some(appeared) => appeared,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, HashSet<SessionId>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The terminal of this session showed itself.
+    pub fn shows(&self, session: SessionId) {
+        self.shown().insert(session);
+    }
+
+    /// Whether the terminal of this session can be listened to.
+    pub fn terminal(&self, session: SessionId) -> Terminal {
+        if self.shown().contains(&session) { Terminal::There } else { Terminal::Away }
     }
 
     /// The kinds of agents of this machine.
@@ -75,7 +120,10 @@ impl Runner {
     /// The agents that it can run, and what each needs there.
     pub fn agents(&self) -> Vec<HostedAgent> {
         match &self.machine {
-            Machine::Here(drivers) => drivers.iter().map(|driver| hosted(driver.as_ref())).collect(),
+            Machine::Here(drivers) => {
+                let ours = drivers.iter().filter(|driver| driver.started_by() == StartedBy::Us);
+                ours.map(|driver| hosted(driver.as_ref())).collect()
+            }
             Machine::Afar(afar) => afar.agents().to_vec(),
         }
     }
@@ -331,6 +379,8 @@ impl Reserved {
         started: Started,
     ) -> Result<(), Unable> {
         let start = ToStart { session: self.session, incarnation, agent: agent.to_owned(), launch, started };
+        // If it comes to nothing, it has to show itself again.
+        self.runner.shown().remove(&self.session);
         let afar = match &self.runner.machine {
             Machine::Here(_) => return self.fill(start).await.map_err(Unable::NotStarted),
             Machine::Afar(afar) => afar,
@@ -347,6 +397,13 @@ impl Reserved {
         let Some(driver) = self.runner.driver(&start.agent) else {
             return Err(format!("there is no agent called `{}` on this machine", start.agent));
         };
+        if start.launch.terminal.is_some() {
+            let in_turn = start.started.turn.is_some();
+            let taken = self.runner.terminals.take(driver.as_ref(), &start.launch, in_turn).await;
+            let agent = taken.ok_or_else(|| "its terminal is closed".to_owned())?;
+            self.is_running(driver.capabilities().in_terminal(), agent, start.incarnation, start.started);
+            return Ok(());
+        }
         let cwd = start.launch.cwd.clone();
         match folder(Some(Arc::clone(&driver)), cwd.clone()).await {
             FolderIs::There => {}
@@ -360,9 +417,19 @@ impl Reserved {
             }
         }
         let agent = driver.start(start.launch).await.map_err(|error| error.to_string())?;
-        let running = Running::new(start.incarnation, driver.capabilities(), agent, start.started);
-        self.runner.lives().insert(self.session, Life::Running(Arc::new(running)));
+        self.is_running(driver.capabilities(), agent, start.incarnation, start.started);
         Ok(())
+    }
+
+    fn is_running(
+        &self,
+        capabilities: DriverCapabilities,
+        agent: Agent,
+        incarnation: Incarnation,
+        started: Started,
+    ) {
+        let running = Running::new(incarnation, capabilities, agent, started);
+        self.runner.lives().insert(self.session, Life::Running(Arc::new(running)));
     }
 }
 

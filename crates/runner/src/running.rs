@@ -73,8 +73,6 @@ struct Word {
 /// What it was told.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Told {
-    /// The last turn whose beginning it knows.
-    turn: Option<TurnId>,
     stopped: Option<TurnId>,
     parking: Option<InteractionId>,
     /// Asks of this turn whose settlement it was told, or is being told.
@@ -157,7 +155,7 @@ impl Running {
         let (queue, words) = mpsc::unbounded_channel();
         let (hand, written) = mpsc::unbounded_channel();
         tokio::spawn(hand_over(agent.input.clone(), words, hand));
-        let told = Told { turn: started.turn, loss: started.loss, ..Told::default() };
+        let told = Told { loss: started.loss, ..Told::default() };
         Self {
             incarnation,
             pid: agent.pid,
@@ -239,7 +237,7 @@ impl Running {
 
     /// The last turn whose beginning it knows.
     pub fn turn(&self) -> Option<TurnId> {
-        self.told().turn
+        self.said.begun()
     }
 
     pub fn loss(&self) -> Option<Loss> {
@@ -287,11 +285,11 @@ impl Running {
         let word = |outgoing| Some(Word { outgoing, settlements: Vec::new() });
         match tell {
             Tell::Begin { turn, message } => {
-                if told.turn.replace(turn) == Some(turn) {
-                    return None;
+                if self.said.begins(turn) {
+                    word(message)
+                } else {
+                    None
                 }
-                self.said.begins(turn);
-                word(message)
             }
             Tell::Stop { turn } => {
                 if told.stopped.replace(turn) == Some(turn) {

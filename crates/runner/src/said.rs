@@ -44,6 +44,21 @@ enum KeptUntil {
     Both,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Begun {
+    turn: TurnId,
+    by: BegunBy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BegunBy {
+    /// It was told to.
+    Told,
+    /// By somebody where it runs.
+    Itself,
+}
+
 #[derive(Debug)]
 pub struct SaidByAgent {
     source: tokio::sync::Mutex<Source>,
@@ -79,6 +94,9 @@ pub(crate) struct Kept {
     /// The calls of this turn that it asked about in this life.
     asked: HashSet<ToolCallId>,
     turn: Option<TurnId>,
+    /// The last turn that began, and who began it.
+    #[serde(default)]
+    begun: Option<Begun>,
     message: MessageId,
     made_by: HashMap<ToolCallId, (MessageId, String)>,
 }
@@ -95,6 +113,7 @@ impl SaidByAgent {
             unreplied: BTreeMap::new(),
             asked: HashSet::new(),
             turn,
+            begun: turn.map(|turn| Begun { turn, by: BegunBy::Told }),
             message: MessageId::generate(),
             made_by: HashMap::new(),
         };
@@ -209,10 +228,24 @@ impl SaidByAgent {
         self.kept().asked.contains(call)
     }
 
-    pub(crate) fn begins(&self, turn: TurnId) {
+    /// The last turn that began.
+    pub(crate) fn begun(&self) -> Option<TurnId> {
+        self.kept().begun.map(|begun| begun.turn)
+    }
+
+    /// It is told to begin this turn. Says whether it has to be: not if it has begun it.
+    pub(crate) fn begins(&self, turn: TurnId) -> bool {
         let mut kept = self.kept();
-        kept.turn = Some(turn);
-        kept.message = MessageId::generate();
+        if kept.begun.is_some_and(|begun| begun.turn == turn) {
+            return false;
+        }
+        // One that it began by itself goes on, with what it is told.
+        if kept.turn.is_none() || kept.begun.is_none_or(|begun| begun.by == BegunBy::Told) {
+            kept.turn = Some(turn);
+            kept.begun = Some(Begun { turn, by: BegunBy::Told });
+            kept.message = MessageId::generate();
+        }
+        true
     }
 
     pub(crate) fn turn_done(&self, number: AgentSeq) {
@@ -282,6 +315,11 @@ impl Kept {
                 waits = true;
             }
             AgentEvent::TurnEnding => waits = true,
+            AgentEvent::TurnBegun { turn_id, .. } => {
+                self.turn = Some(*turn_id);
+                self.begun = Some(Begun { turn: *turn_id, by: BegunBy::Itself });
+                self.message = MessageId::generate();
+            }
             AgentEvent::TurnDone { .. } => {
                 self.made_by.clear();
                 self.turn_done = said.number;
@@ -295,6 +333,7 @@ impl Kept {
             | AgentEvent::ToolCallDelta { .. }
             | AgentEvent::ToolResult { .. }
             | AgentEvent::AskWithdrawn { .. }
+            | AgentEvent::AnsweredInTerminal { .. }
             | AgentEvent::Acknowledged { .. }
             | AgentEvent::NotRun { .. }
             | AgentEvent::RanOther { .. }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use holdstead_agents::{FoundFiles, Launch};
+use holdstead_agents::{Appeared, FoundFiles, Launch};
 use holdstead_core::policy::{Asked, Place};
 use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{Incarnation, InteractionId, SessionId};
@@ -18,7 +18,7 @@ use crate::running::{Snapshot, Started, Tell};
 use crate::said::{KeptWord, Said};
 
 /// Both sides must speak the same one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// So often each side shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The other side is gone when nothing came for so long.
@@ -59,6 +59,8 @@ pub(crate) enum FromRunner {
         id: u64,
         answer: Answer,
     },
+    /// A program in a person's own terminal there, which nobody listens to.
+    Appeared(Appeared),
     Alive,
 }
 

@@ -378,7 +378,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-fn signal(name: &str, pid: u32) -> Result<()> {
+pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {
     let status = std::process::Command::new("kill").arg(name).arg(pid.to_string()).status()?;
     ensure!(status.success(), "kill {name} {pid} failed");
     Ok(())

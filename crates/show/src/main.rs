@@ -15,6 +15,7 @@ mod claude_park;
 mod claude_recovery;
 mod client;
 mod closed;
+mod connect;
 mod database;
 mod demo;
 mod dice;
@@ -26,6 +27,7 @@ mod flood;
 mod gateway_process;
 mod grants;
 mod growth;
+mod hook_cost;
 mod kill;
 mod latency;
 mod lifecycle;
@@ -103,6 +105,8 @@ async fn main() -> ExitCode {
         "answer-latency" => answer_latency::show().await,
         "nodes" => nodes::show().await,
         "stalls" => stalls::show().await,
+        "connect" => connect::show().await,
+        "hook-cost" => hook_cost::show().await,
         "terminal" => terminal::show().await,
         "throughput" => throughput::show().await,
         "throughput-on-slow-disk" => throughput::show_on_slow_disk().await,

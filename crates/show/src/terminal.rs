@@ -1,7 +1,7 @@
 //! The real Claude Code at a real terminal: tmux types what a person would, and what they would not mean.
 
 mod scenes;
-mod tmux;
+pub(crate) mod tmux;
 
 use std::path::PathBuf;
 use std::time::Instant;

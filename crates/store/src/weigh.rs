@@ -51,6 +51,9 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Begin { start, .. } => {
             none.add(json(&start.defaults) + json(&start.context) + json(&start.not_kept))
         }
+        Command::Overhear(heard) => {
+            none.add(json(&heard.message) + json(&heard.start.defaults) + json(&heard.start.not_kept))
+        }
         Command::BlockEnd(blocked) => none.add(json(blocked)),
         Command::Gather(gathered) => none.add(json(gathered)),
         Command::Archive(_)
@@ -66,6 +69,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Delivering { .. }
         | Command::Delivered { .. }
         | Command::Acknowledge { .. }
+        | Command::Overtake { .. }
         | Command::NotRun { .. }
         | Command::Revoke { .. }
         | Command::Distrust { .. }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../api/generated";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 import { session } from "../test/desk";
-import { boxMeans, ending, fileName, headline, namesApart, origin, receipt, tone } from "./words";
+import { boxMeans, ending, fileName, headline, holdWords, namesApart, origin, receipt, tone, waiting } from "./words";
 
 describe("sessions of one name", () => {
   it("are told apart by the ends of their ids, and others keep their names", () => {
@@ -54,6 +54,34 @@ describe("an ask that was taken back", () => {
   it("names who stopped it", () => {
     const closed = { ...ask(approvalRequest({}), { state: "closed", closing: "cancelled" } as never), closedBy: "Ana" };
     expect(receipt(closed)).toBe("Cancelled: Ana stopped it, not run");
+  });
+});
+
+describe("an ask that stands in a terminal, too", () => {
+  const request = approvalRequest({ origin: "attached" });
+  const inTerminal = (answer: string, knownBy = "record") => ({ answer, knownBy }) as never;
+
+  it("says where it can be answered", () => {
+    expect(waiting(ask(request), "3 s")).toBe("Waiting for you, 3 s: here or in its terminal");
+    expect(holdWords(ask(request), 0)).toBe("It waits here and in its terminal: the first answer counts.");
+  });
+
+  it("says who was faster, and how that is known", () => {
+    const closed = { ...ask(request, { state: "closed", closing: "cancelled" } as never) };
+    expect(receipt({ ...closed, inTerminal: inTerminal("allowed") })).toBe(
+      "Allowed in the terminal: its own record says so",
+    );
+    expect(receipt({ ...closed, inTerminal: inTerminal("refused", "withdrawn") })).toBe(
+      "Refused in the terminal: the program took its question back",
+    );
+  });
+
+  it("tells an answer that came too late what happened", () => {
+    const late = (answer: string) => ({ delivery: { delivery: "undeliverable", inTerminal: inTerminal(answer) } });
+    const denied = ask(request, settled("denied", { action: "deny" }, late("allowed")));
+    expect(receipt(denied)).toMatch(/too late: it was allowed in the terminal and ran$/);
+    const approved = ask(request, settled("approved", { action: "approve", scope: "once" }, late("refused")));
+    expect(receipt(approved)).toMatch(/too late: it was refused in the terminal, not run$/);
   });
 });
 

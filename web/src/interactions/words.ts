@@ -7,8 +7,10 @@ import type {
   CallDecision,
   Decider,
   Effect,
+  InTerminal,
   InteractionRequest,
   InteractionResponse,
+  KnownBy,
   Layer,
   Question,
   Risk,
@@ -16,6 +18,7 @@ import type {
   Scope,
   Session,
   Surface,
+  TerminalAnswer,
   Winner,
 } from "../api/generated";
 import type { Ask } from "../session/ask";
@@ -237,7 +240,33 @@ export function boxMeans(box: AgentBox | null | undefined): string | undefined {
 export function waiting(ask: Ask, age: string): string {
   if (ask.state === "submitted") return "Sent, the tool is looking at it";
   if (ask.state === "queued") return `Agent went on without it, ${age}: you can still answer`;
+  if (ask.request.origin === "attached") return `Waiting for you, ${age}: here or in its terminal`;
   return ask.parked ? `Parked, ${age}: your answer starts it again` : `Waiting for you, ${age}`;
+}
+
+/** What was answered in the agent's own terminal. */
+export const IN_TERMINAL: Record<TerminalAnswer, string> = {
+  allowed: "allowed in the terminal",
+  refused: "refused in the terminal",
+  answered: "answered in the terminal",
+  not_by_a_person: "decided by the program's own settings, or by another hook",
+  not_said: "not asked in the terminal any more",
+};
+
+/** How we know. */
+const KNOWN_BY: Record<KnownBy, string> = {
+  record: "its own record says so",
+  program: "the program says so",
+  withdrawn: "the program took its question back",
+  closed: "the terminal was closed",
+  left_to_terminal: "nobody answered here in time, so it asks there alone",
+};
+
+/** An answer that the terminal was faster than. */
+function tooLate(ask: Ask, { answer }: InTerminal): string {
+  if (answer === "allowed") return "too late: it was allowed in the terminal and ran";
+  const nothing = answer === "refused" && ask.request.kind === "approval" ? ", not run" : "";
+  return `too late: it was ${IN_TERMINAL[answer]}${nothing}`;
 }
 
 export const SURFACE: Record<Surface, string> = {
@@ -274,12 +303,13 @@ export function delivery(ask: Ask): string | null {
       return ask.parked ? "saved, the agent is being started" : "saved, not sent yet";
     case "delivering":
     case "delivered":
-      return "sent, not confirmed";
+      return ask.request.origin === "attached" ? "sent: the terminal may have been faster" : "sent, not confirmed";
     case "acknowledged":
       return "agent has it";
     case "unknown":
       return "agent died before confirming: it may or may not have acted";
     case "undeliverable":
+      if (way?.inTerminal) return tooLate(ask, way.inTerminal);
       return way?.movedTo ? "given to the same ask, asked again" : "could not reach the agent";
     case "not_run":
       return way?.because === "asked_anew"
@@ -411,6 +441,11 @@ function closed(ask: Ask): string {
     case "answered_late":
       return "Answered late, sent to the agent as a message";
     case "cancelled":
+      if (ask.inTerminal) {
+        const { answer, knownBy } = ask.inTerminal;
+        const words = IN_TERMINAL[answer];
+        return `${words[0]?.toUpperCase()}${words.slice(1)}: ${KNOWN_BY[knownBy]}`;
+      }
       return ask.closedBy
         ? `Cancelled: ${visible(ask.closedBy)} stopped it${nothing}`
         : `Cancelled: its turn was stopped, or the agent took it back${nothing}`;
@@ -433,6 +468,7 @@ export function holdWords(ask: Ask, now: number): string {
   const left = (end: number) => (end - now > 1000 ? `in ${span(end - now)}` : "any moment");
   const closes = deadline ? ` Closes ${left(Date.parse(deadline))}.` : "";
   if (ask.parked || ask.state === "queued") return `It waits for your answer. ${safe}${closes}`;
+  if (ask.request.origin === "attached") return `It waits here and in its terminal: the first answer counts.${closes}`;
   const at = left(Date.parse(ask.openedAt) + hold.afterMs);
   switch (hold.then) {
     case "deny":

@@ -64,7 +64,8 @@ export function about(session: Session, name: string): string {
   const last = session.cwd?.split("/").filter(Boolean).pop();
   const isNamedSo = last !== undefined && name === last;
   const failed = session.state === "idle" && session.lastStop === "failed" && "its last turn failed";
-  return [isNamedSo ? null : last, hosted(session.agent), session.state === "parked" && "parked", failed]
+  const where = session.inTerminal && "in a terminal";
+  return [isNamedSo ? null : last, hosted(session.agent), where, session.state === "parked" && "parked", failed]
     .filter(Boolean)
     .join(", ");
 }

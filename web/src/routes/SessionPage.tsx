@@ -63,7 +63,7 @@ export function SessionPage() {
               Not connected. Trying again…
             </p>
           )}
-          {goesOn && !program && !QUIET.includes(agent) && <StopTurn sessionId={sessionId} />}
+          {goesOn && !program && !session.inTerminal && !QUIET.includes(agent) && <StopTurn sessionId={sessionId} />}
           {session && <SessionMenu session={session} goesOn={goesOn} mayArchive={mayAnswer(me)} facts={facts} />}
         </header>
         {transcript.leftOut && session && (
@@ -99,7 +99,8 @@ export function SessionPage() {
 function Below({ session, agent, failed }: { session: Session; agent: AgentState; failed: boolean }) {
   const now = useNow();
   const program = isProgram(session.agent);
-  const where = hosted(session.agent) + (session.cwd ? ` in ${visible(folder(session.cwd))}` : "");
+  const terminal = session.inTerminal ? " in a terminal" : "";
+  const where = hosted(session.agent) + terminal + (session.cwd ? ` in ${visible(folder(session.cwd))}` : "");
   const waits = session.openAsks > 0;
   const state = waits ? "waits for you" : failed && agent === "idle" ? "its last turn failed" : AGENT[agent];
   const look = waits ? "font-medium text-pending" : failed ? "font-medium text-denied" : "";

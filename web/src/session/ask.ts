@@ -1,4 +1,4 @@
-import type { AskState, Delivery, InteractionRequest, InteractionResponse } from "../api/generated";
+import type { AskState, Delivery, InTerminal, InteractionRequest, InteractionResponse } from "../api/generated";
 
 /** An ask as a screen shows it. An `Interaction` of the API is one, and so is what a session's events tell. */
 export type Ask = AskState & {
@@ -16,6 +16,8 @@ export type Ask = AskState & {
   failure?: string | null;
   /** Who stopped its turn or ended its session, where that closed it. */
   closedBy?: string | null;
+  /** It was answered in the agent's own terminal, where that closed it. */
+  inTerminal?: InTerminal | null;
   response?: InteractionResponse | null;
   respondedAt?: string | null;
 };

@@ -1,6 +1,6 @@
 // A tool call as one line: what it is, what became of it, how long it took, who let it. Pure.
 
-import { commandOf, fileOf, headline, planOf } from "../interactions/words";
+import { commandOf, fileOf, headline, IN_TERMINAL, planOf } from "../interactions/words";
 import { type DiffLine, readDiff, replaceDiff } from "../text/diff";
 import { folder, span, took } from "../text/time";
 import { brief, visible } from "../text/visible";
@@ -111,6 +111,7 @@ function settled(ask: Ask): Said {
   if (ask.state === "closed") {
     if (ask.closing === "expired") return { tone: "plain", text: "no answer" };
     if (ask.closing === "answered_late") return { tone: "plain", text: "answered late" };
+    if (ask.inTerminal) return { tone: "plain", text: IN_TERMINAL[ask.inTerminal.answer] };
     return { tone: "plain", text: ask.closedBy ? `stopped by ${visible(ask.closedBy)}` : "cancelled" };
   }
   if (ask.state !== "settled") return { tone: "waits", text: ask.state === "submitted" ? "sent" : "waits for you" };

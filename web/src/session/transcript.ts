@@ -183,8 +183,14 @@ function apply(draft: Draft, event: Event): void {
       break;
     }
     case "interaction_closed": {
-      const { closing, by } = event.data;
-      onAsk(draft, event.data.interactionId, seq, (ask) => ({ ...ask, state: "closed", closing, closedBy: by }));
+      const { closing, by, inTerminal } = event.data;
+      onAsk(draft, event.data.interactionId, seq, (ask) => ({
+        ...ask,
+        state: "closed",
+        closing,
+        closedBy: by,
+        inTerminal,
+      }));
       break;
     }
     // The same words in fewer events.

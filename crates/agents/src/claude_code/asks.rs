@@ -10,6 +10,7 @@ use super::policy::{Verdict, verdict};
 use super::preview::preview;
 use super::questions;
 use super::ran::Confirmed;
+use super::terms::Terms;
 use super::wire::{self, HookInput, PermissionRequest};
 use crate::process::Effect;
 use crate::{AgentEvent, Ask, ProjectFiles};
@@ -48,7 +49,7 @@ impl Conversation {
         }
         let id = hook.tool_use_id.unwrap_or_default();
         let Ok(tool_call_id) = ToolCallId::new(id.as_str()) else { return refuse(NO_ID) };
-        let (body, may_allow) = match self.ask_body(&found, &hook.tool_name, &hook.tool_input) {
+        let (body, may_allow) = match ask_body(&self.terms, &found, &hook.tool_name, &hook.tool_input) {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
@@ -78,35 +79,6 @@ impl Conversation {
             host_limit_ms: Some((HOOK_TIMEOUT - HOOK_MARGIN) * 1000),
         });
         begun.into_iter().chain([asked]).collect()
-    }
-
-    /// What a person is shown, and what may decide in their place; or why there is nothing to show.
-    fn ask_body(
-        &self,
-        found: &Verdict,
-        tool: &str,
-        input: &Value,
-    ) -> Result<(AskBody, MayAllow), &'static str> {
-        match found {
-            Verdict::Question => {
-                let questions = questions::questions(input);
-                if questions.is_empty() {
-                    Err(NO_QUESTION)
-                } else {
-                    Ok((AskBody::Question { questions }, MayAllow::PersonOnly))
-                }
-            }
-            Verdict::Plan => {
-                let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
-                if plan.trim().is_empty() {
-                    return Err(NO_PLAN);
-                }
-                let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: true };
-                Ok((body, MayAllow::PersonOnly))
-            }
-            Verdict::Forbidden => Err(FORBIDDEN),
-            Verdict::Approval(may_allow) => Ok((approval(preview(tool, input, self.terms.read)), *may_allow)),
-        }
     }
 
     /// Remembers a request until it is answered. In a subagent, it may come before the line with the call.
@@ -148,7 +120,7 @@ impl Conversation {
             Confirmed::Undecided => None,
         };
         let found = verdict(&request.tool_name, &request.input, "", &self.terms);
-        let (body, may_allow) = match self.ask_body(&found, &request.tool_name, &request.input) {
+        let (body, may_allow) = match ask_body(&self.terms, &found, &request.tool_name, &request.input) {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
@@ -279,6 +251,35 @@ impl Conversation {
     }
 }
 
+/// What a person is shown, and what may decide in their place; or why there is nothing to show.
+pub(super) fn ask_body(
+    terms: &Terms,
+    found: &Verdict,
+    tool: &str,
+    input: &Value,
+) -> Result<(AskBody, MayAllow), &'static str> {
+    match found {
+        Verdict::Question => {
+            let questions = questions::questions(input);
+            if questions.is_empty() {
+                Err(NO_QUESTION)
+            } else {
+                Ok((AskBody::Question { questions }, MayAllow::PersonOnly))
+            }
+        }
+        Verdict::Plan => {
+            let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
+            if plan.trim().is_empty() {
+                return Err(NO_PLAN);
+            }
+            let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: true };
+            Ok((body, MayAllow::PersonOnly))
+        }
+        Verdict::Forbidden => Err(FORBIDDEN),
+        Verdict::Approval(may_allow) => Ok((approval(preview(tool, input, terms.read)), *may_allow)),
+    }
+}
+
 /// What a person alone decides, they decide once, and as it is.
 pub(super) const ONCE_AS_IT_IS: Capabilities =
     Capabilities { reason: true, edit_input: false, scopes: false };
@@ -288,7 +289,7 @@ pub(super) const fn approval(preview: Option<String>) -> AskBody {
 }
 
 /// The model's own words about a call.
-fn words(input: &Value, tool: &str) -> Option<String> {
+pub(super) fn words(input: &Value, tool: &str) -> Option<String> {
     let described = tool == "Bash";
     input.get("description").and_then(Value::as_str).filter(|_| described).map(str::to_owned)
 }

@@ -10,6 +10,7 @@ use super::conversation::Conversation;
 use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
 use super::policy;
 use super::project;
+use super::terminal::{self, ClaudeTerminal};
 use super::terms::Terms;
 use crate::boxes::Needs;
 use crate::host::Host;
@@ -17,8 +18,8 @@ use crate::meaning;
 use crate::private::{Private, real};
 use crate::process::{self, Spawn};
 use crate::{
-    Agent, Driver, DriverCapabilities, FoundFiles, Launch, Program, ProjectFiles, Reasks, ResumeAt,
-    StartError, ToolServer, TurnEnds,
+    Agent, Driver, DriverCapabilities, FoundFiles, Introduced, Launch, Program, ProjectFiles, Reasks,
+    ResumeAt, StartError, Terminal, ToolServer, TurnEnds,
 };
 
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
@@ -41,6 +42,8 @@ const NEEDED: [&str; 12] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
     "XDG_CONFIG_HOME",
 ];
+/// Set for agents that we host.
+pub const HOSTED: &str = "HOLDSTEAD_HOSTED";
 const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
 
 #[derive(Debug, Clone)]
@@ -84,7 +87,7 @@ fn shell() -> Shell {
 }
 
 /// Where the program keeps what is its user's.
-pub(super) fn user_folder() -> Option<PathBuf> {
+pub fn user_folder() -> Option<PathBuf> {
     let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty());
     set.map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude")))
 }
@@ -122,6 +125,14 @@ impl Driver for ClaudeCodeDriver {
 
     fn project_files(&self, cwd: &Path) -> Option<FoundFiles> {
         project::found(cwd)
+    }
+
+    fn introduced(&self, said: &str) -> Option<Introduced> {
+        terminal::introduced(said)
+    }
+
+    fn terminal(&self, launch: &Launch, in_turn: bool) -> Option<Box<dyn Terminal>> {
+        Some(Box::new(ClaudeTerminal::new(self.terms(launch), in_turn)))
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
@@ -195,7 +206,9 @@ fn environment(server: Option<&ToolServer>) -> Vec<(String, String)> {
     let needed =
         |name: &str| NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let token = server.map(|server| (TOKEN_VARIABLE.to_owned(), server.token.clone()));
-    std::env::vars().filter(|(name, _)| needed(name)).chain(token).collect()
+    // A person's own connection of their terminals must not take it for one.
+    let hosted = (HOSTED.to_owned(), "1".to_owned());
+    std::env::vars().filter(|(name, _)| needed(name)).chain(token).chain([hosted]).collect()
 }
 
 /// The host starts it, and could only say that it failed: so it is looked for here.

@@ -15,10 +15,12 @@ mod preview;
 mod project;
 mod questions;
 mod ran;
+mod terminal;
 mod terms;
 mod wire;
 
-pub use driver::ClaudeCodeDriver;
+pub use driver::{ClaudeCodeDriver, HOSTED, user_folder};
+pub use terminal::{MARKET, PLUGIN, plugin_files};
 
 /// For `fuzz/`: the language alone, without a process.
 pub(crate) fn wire_alone(project_files: crate::ProjectFiles) -> impl crate::process::Wire {

@@ -45,6 +45,7 @@ fn launch(cwd: &Path) -> Launch {
         project_files: holdstead_agents::ProjectFiles::Closed,
         program: None,
         resume: None,
+        terminal: None,
         life: "ses/1".to_owned(),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn decide(session: &Session, interaction_id: InteractionId) -> Result
         // A tool or a caller fetches what was decided: there is nothing to write to it.
         Some(Delivery::Accepted) => match ask.origin {
             Origin::Tool | Origin::Caller => Ok(acknowledged()),
-            Origin::Agent => Err(Rejection::NotDeliverable),
+            Origin::Agent | Origin::Attached => Err(Rejection::NotDeliverable),
         },
         Some(Delivery::Acknowledged | Delivery::NotRun { .. }) => Ok(Vec::new()),
         None | Some(Delivery::Unknown { .. } | Delivery::Undeliverable { .. }) => {

@@ -84,6 +84,6 @@ fn all(session: &Session, by: &str) -> Vec<EventBody> {
     let live = session.asks.iter().filter(|(_, ask)| ask.is_live());
     let closed = live.map(|(id, ask)| cancelled(*id, ask, Some(by)));
     let untold = session.undelivered().filter(|(_, ask)| ask.delivery == Some(Delivery::Accepted));
-    let dropped = untold.map(|(id, ask)| delivery(id, ask, Delivery::Undeliverable { moved_to: None }));
+    let dropped = untold.map(|(id, ask)| delivery(id, ask, Delivery::NOWHERE));
     closed.chain(dropped).collect()
 }

@@ -1,8 +1,7 @@
 //! A process is gone. What was being written to it when it died is unknown from now on.
 
 use holdstead_protocol::{
-    AgentState, Delivery, EventBody, Incarnation, Origin, ProcessChange, SessionError, SessionStatus,
-    StopReason,
+    AgentState, Delivery, EventBody, Incarnation, ProcessChange, SessionError, SessionStatus, StopReason,
 };
 
 use super::cancel::{done, unknown};
@@ -56,7 +55,7 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
 fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
     let (Some(turn_id), Some(end)) = (session.head.turn, &command.turn_end) else { return Vec::new() };
     let answered = session.undelivered().any(|(_, ask)| {
-        ask.origin == Origin::Agent && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
+        ask.origin.is_agent() && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
     });
     // What it was parked at closed meanwhile: it comes back to be told.
     let resumes_at_call = agent == AgentState::Parked && end.reason == StopReason::Failed;

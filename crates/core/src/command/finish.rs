@@ -1,6 +1,6 @@
 //! The turn is over. Asks of its agent that are still open have nobody waiting for them any more.
 
-use holdstead_protocol::{AskState, Delivery, EventBody, Origin, SessionError, StopReason, TurnId, Usage};
+use holdstead_protocol::{AskState, Delivery, EventBody, SessionError, StopReason, TurnId, Usage};
 
 use super::cancel::done;
 use super::still_open;
@@ -21,14 +21,12 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
     if session.head.turn != Some(command.turn_id) {
         return Err(Rejection::NoSuchTurn);
     }
-    let asks = session.asks.iter().filter(|(_, ask)| ask.origin == Origin::Agent);
+    let asks = session.asks.iter().filter(|(_, ask)| ask.origin.is_agent());
     let left = asks.filter_map(|(id, ask)| match (&ask.state, ask.delivery.as_ref()) {
         (AskState::Open | AskState::Submitted { .. }, _) => {
             Some(cancelled(*id, ask, session.head.stopped_by.as_deref()))
         }
-        (AskState::Settled { .. }, Some(Delivery::Accepted)) => {
-            Some(delivery(*id, ask, Delivery::Undeliverable { moved_to: None }))
-        }
+        (AskState::Settled { .. }, Some(Delivery::Accepted)) => Some(delivery(*id, ask, Delivery::NOWHERE)),
         // It never showed that it has it, and now it never will.
         (
             AskState::Settled { .. },

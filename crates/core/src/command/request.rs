@@ -2,8 +2,8 @@
 
 use holdstead_protocol::{
     AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId, InteractionRequest,
-    InteractionResponse, MessageId, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp, ToolCallId,
-    TurnId,
+    InteractionResponse, MessageId, Origin, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp,
+    ToolCallId, TurnId,
 };
 
 use super::still_open;
@@ -55,7 +55,8 @@ pub(crate) fn decide(
         };
         if let Some((earlier, ask)) = identical(session, &request) {
             let settled = settled_by(Decider::Earlier { interaction_id: earlier });
-            let moved = delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id) });
+            let moved =
+                delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id), in_terminal: None });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
         }
         let grants = &session.head.grants;
@@ -109,6 +110,8 @@ fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(
             && ask.asked_in != session.head.alive
             && !ask.edited
             && ask.origin == request.origin
+            // Somebody may have refused it in the terminal since.
+            && ask.origin == Origin::Agent
             && ask.tool_name == request.tool_name
             && ask.input_digest == request.input_digest
     })

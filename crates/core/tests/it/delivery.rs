@@ -23,7 +23,7 @@ fn acknowledge(n: u8) -> Command {
     Command::Acknowledge { interaction_id: ask_id(n) }
 }
 
-fn exit(life: u32, parked: bool) -> Command {
+pub(crate) fn exit(life: u32, parked: bool) -> Command {
     Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None, turn_end: None })
 }
 
@@ -175,7 +175,7 @@ fn a_stopped_turn_drops_answers_that_were_not_written() {
     world.ok(ask(approval(1, 1)));
     world.ok(respond(1, 1, "k", approve()));
     world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
-    assert_eq!(world.ask(1).delivery, Some(Delivery::Undeliverable { moved_to: None }));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::NOWHERE));
     assert_eq!(world.rejected(delivering(1, 1)), Rejection::NotDeliverable);
 }
 
@@ -371,7 +371,7 @@ fn a_retired_machine_leaves_nothing_that_waits_for_it() {
     world.ok(respond(2, 1, "k", approve()));
     world.ok(delivering(2, 1));
     world.ok(retire());
-    assert_eq!(world.ask(1).delivery, Some(Delivery::Undeliverable { moved_to: None }));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::NOWHERE));
     assert_eq!(world.ask(2).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
     assert!(!world.ask(3).is_live());
     let head = &world.session().head;

@@ -11,5 +11,6 @@ mod properties;
 mod put_aside;
 mod rules;
 mod secrets;
+mod terminals;
 mod two_speakers;
 mod world;

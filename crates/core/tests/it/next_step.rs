@@ -9,7 +9,7 @@ use holdstead_protocol::{Incarnation, InteractionRequest, Origin, Seq, StopReaso
 use crate::world::*;
 
 /// The host of this world's session, which has no process and did not try to start one.
-fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
+pub(crate) fn host<'a>(agent: Hosted, untold: &'a [Ask]) -> Hosting<'a> {
     let (process, forgotten, first_message) = (ProcessHere::None, false, false);
     Hosting { agent, process, forgotten, fruitless_starts: 0, first_message, untold }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use holdstead_core::policy::{Judgement, MayAllow};
 use holdstead_core::{Allow, Command};
-use holdstead_protocol::{AskState, CallDecision, DecidedBy, Origin, OwnerId, SessionId, Told};
+use holdstead_protocol::{AskState, CallDecision, DecidedBy, OwnerId, SessionId, Told};
 use holdstead_store::{AskFilter, AskQuery, AskRecord};
 
 use super::CallToJudge;
@@ -55,7 +55,7 @@ impl Gateway {
         // What is marked, or a person's alone to decide, stays theirs.
         let open = ask.ask.state == AskState::Open && request.body.is_approval();
         if !open
-            || request.origin != Origin::Agent
+            || !request.origin.is_agent()
             || !request.capabilities.scopes
             || !request.marks.is_empty()
             || request.may_have_run

@@ -128,7 +128,7 @@ impl SessionTask {
             ..asking(
                 ask_of(self.session, &ask.tool_call_id, 1),
                 PromptId::generate(),
-                Origin::Agent,
+                if self.terminal().is_some() { Origin::Attached } else { Origin::Agent },
                 ask.tool_name,
                 ask.input,
                 body,

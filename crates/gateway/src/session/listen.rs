@@ -1,19 +1,22 @@
 //! What the agent says goes into the journal.
 
 use holdstead_agents::{AgentEvent, Outgoing, TurnEnd};
-use holdstead_core::{Cancel, Command, Finish, Head, Output, PendingTurn, RanOther, Rejection};
+use holdstead_core::{Cancel, Command, Finish, Head, Output, Overhear, PendingTurn, RanOther, Rejection};
 use holdstead_protocol::{
-    AgentSeq, ContextSaid, EventBody, InteractionId, Seq, SessionError, TextDelta, ThinkingDelta,
-    ToolCallDelta, ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId,
+    AgentSeq, ContextSaid, EventBody, InTerminal, InteractionId, MessageId, Seq, SessionError, TextDelta,
+    ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId, ToolCallStart, ToolResult, TurnId, UserMessage,
 };
 use holdstead_runner::{Said, Tell};
 
 use super::SessionTask;
-use super::journal::Beginning;
+use super::journal::{Beginning, ask_of};
 use super::left::Over;
 use super::lifecycle::words_of;
 use crate::GatewayError;
+use crate::terminals::TYPED_BY;
 
+/// A turn that began with something else than words: a picture, say.
+const NO_WORDS: &str = "(no words)";
 /// A call that rules allowed.
 const RAN_OTHER: &str =
     "A call ran with another input than the one that rules allowed: see its result in the transcript.";
@@ -25,6 +28,12 @@ impl SessionTask {
             (AgentEvent::Exited(exit), _) => self.exited(exit).await,
             (AgentEvent::Ready { agent_ref }, _) => self.identified(agent_ref).await,
             (AgentEvent::Forgotten, _) => self.forgot().await,
+            (AgentEvent::TurnBegun { turn_id, message_id, text }, _) => {
+                self.overheard(*turn_id, *message_id, text).await
+            }
+            (AgentEvent::AnsweredInTerminal { tool_call_id, how }, _) => {
+                self.answered_in_terminal(tool_call_id, *how).await
+            }
             (AgentEvent::Error { message }, turn_id) => {
                 self.now(said.number, Output::Error(SessionError { turn_id, message: message.clone() }));
                 Ok(())
@@ -128,6 +137,8 @@ impl SessionTask {
                 self.handle.wake();
             }
             AgentEvent::Ready { .. }
+            | AgentEvent::TurnBegun { .. }
+            | AgentEvent::AnsweredInTerminal { .. }
             | AgentEvent::Forgotten
             | AgentEvent::Error { .. }
             | AgentEvent::Exited(_) => {}
@@ -182,6 +193,47 @@ impl SessionTask {
         if let Some(process) = self.process.as_mut() {
             process.asked.remove(tool_call_id);
             process.running.tell(Tell::NoReply { number: asked.made });
+        }
+        Ok(())
+    }
+
+    /// A person wrote where the agent runs, and its turn has begun.
+    async fn overheard(
+        &mut self,
+        turn_id: TurnId,
+        message_id: MessageId,
+        text: &str,
+    ) -> Result<(), GatewayError> {
+        let start = self.start_step().await?;
+        let text = if text.trim().is_empty() { NO_WORDS } else { text }.to_owned();
+        let message = UserMessage { turn_id, message_id, text, from: TYPED_BY.to_owned(), actor: None };
+        self.take(Command::Overhear(Box::new(Overhear { message, start }))).await?;
+        if let Some(process) = self.process.as_mut() {
+            process.begins(turn_id);
+        }
+        self.handle.wake();
+        Ok(())
+    }
+
+    /// Whoever sits at the terminal was faster.
+    async fn answered_in_terminal(
+        &mut self,
+        tool_call_id: &ToolCallId,
+        how: InTerminal,
+    ) -> Result<(), GatewayError> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let asked = process.asked.get(tool_call_id).copied();
+        let known = asked.map(|asked| asked.ask).or_else(|| process.written.get(tool_call_id).copied());
+        // It may have been asked in an earlier life.
+        let interaction_id = known.unwrap_or_else(|| ask_of(self.session, tool_call_id, 1));
+        self.take(Command::Overtake { interaction_id, how }).await?;
+        self.holds.forget(interaction_id);
+        if let Some(process) = self.process.as_mut() {
+            process.asked.remove(tool_call_id);
+            process.written.remove(tool_call_id);
+            if let Some(asked) = asked {
+                process.running.tell(Tell::NoReply { number: asked.made });
+            }
         }
         Ok(())
     }

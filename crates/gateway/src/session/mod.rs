@@ -277,15 +277,22 @@ impl SessionTask {
             Some(process) if process.is_idle() => ProcessHere::Idle,
             Some(_) => ProcessHere::Free,
         };
+        let terminal = record.opened.terminal.is_some();
         let agent = match self.gateway.driver(&record.opened.agent).map(|driver| driver.capabilities().reasks)
         {
             _ if record.opened.agent == CALLER => Hosted::Nobody,
+            _ if terminal => Hosted::InTerminal(self.runner.terminal(self.session)),
             Ok(Reasks::Parked) => Hosted::ReasksParked,
             // One that this gateway does not know fails to start, and says so.
             Ok(Reasks::Any) | Err(_) => Hosted::ReasksAll,
         };
         let (forgotten, fruitless_starts) = (record.state.forgotten, self.fruitless_starts);
         Hosting { agent, process, forgotten, fruitless_starts, first_message, untold }
+    }
+
+    /// The agent's own name for its conversation, if that is in a person's own terminal.
+    fn terminal(&self) -> Option<&str> {
+        self.known.as_ref().and_then(|known| known.opened.terminal.as_deref())
     }
 
     /// Ends the process. What it managed to say, and then its end, are heard as usual.

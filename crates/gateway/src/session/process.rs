@@ -199,6 +199,13 @@ impl Process {
         self.turn = Some(turn);
     }
 
+    /// It has begun this turn by itself.
+    pub(super) fn begins(&mut self, turn: TurnId) {
+        self.turn = Some(turn);
+        self.asked.clear();
+        self.written.clear();
+    }
+
     /// Its turn is to end now.
     pub(super) fn stop_turn(&mut self) {
         self.stop_by.get_or_insert_with(|| Instant::now() + STOPPING);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holdstead_agents::{AgentExit, Launch, ResumeAt, ResumePoint};
+use holdstead_agents::{AgentExit, Launch, ProjectFiles, ResumeAt, ResumePoint};
 use holdstead_core::{
     AfterStartError, Ask, Command, EndedBy, FailedTurn, Fence, Finish, Gone, Head, HeardEnd, Rejection,
     Resume, StartAt, after_start_error, exit,
@@ -175,12 +175,20 @@ impl SessionTask {
         loss: Option<Loss>,
     ) -> Result<(), GatewayError> {
         let cwd = PathBuf::from(record.opened.cwd.as_deref().unwrap_or("."));
-        let (project_files, left_out) =
-            self.gateway.project_files(&record.owner, &self.runner, &record.opened.agent, &cwd).await?;
+        let (project_files, left_out) = match &record.opened.terminal {
+            None => {
+                self.gateway.project_files(&record.owner, &self.runner, &record.opened.agent, &cwd).await?
+            }
+            // It runs already, as the person started it.
+            Some(_) => (ProjectFiles::Trusted, None),
+        };
         let turn = record.state.turn;
         let started = self.gateway.append(self.session, Command::Start { incarnation, turn }).await?;
         self.knows(&started.session.head);
-        let tool_server = self.gateway.tool_server(&record, incarnation).await?;
+        let tool_server = match &record.opened.terminal {
+            None => self.gateway.tool_server(&record, incarnation).await?,
+            Some(_) => None,
+        };
         let opened = record.opened;
         let launch = Launch {
             cwd,
@@ -192,6 +200,7 @@ impl SessionTask {
             tool_server,
             project_files,
             program: opened.program,
+            terminal: opened.terminal,
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
@@ -233,7 +242,12 @@ impl SessionTask {
         self.leave_tool_asks(Over::Life(incarnation)).await?;
         let record = self.gateway.inner.journal.session(self.session).await?;
         let forgotten = record.is_some_and(|record| record.state.forgotten);
-        let exit = Command::Exit(exit(incarnation, gone, forgotten));
+        let mut exit = exit(incarnation, gone, forgotten);
+        if self.terminal().is_some() {
+            // Only that nobody listens to it is known: its turn goes on there.
+            exit.turn_end = None;
+        }
+        let exit = Command::Exit(exit);
         let appended = match gone {
             // It said so itself, behind all that it said before.
             Gone::Heard(_) => self.take(exit).await?,

@@ -111,7 +111,7 @@ impl Gateway {
         let ask = self.open_ask_of_call(owner, session, tool_call_id).await?;
         match ask.request.origin {
             Origin::Tool => {}
-            Origin::Agent | Origin::Caller => return Err(GatewayError::NoAsk),
+            Origin::Agent | Origin::Attached | Origin::Caller => return Err(GatewayError::NoAsk),
         }
         let cancel = Cancel::Ask(ask.request.interaction_id);
         self.append(session, Command::Cancel(cancel)).await.map(drop)

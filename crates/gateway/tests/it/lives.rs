@@ -100,7 +100,7 @@ async fn an_agent_that_never_comes_up_again_is_given_up_with_words() {
     assert!(talk.error().await.starts_with("The agent could not be started again"));
     assert_eq!(talk.done().await.reason, StopReason::Failed);
     assert_eq!(driver.lives.load(std::sync::atomic::Ordering::SeqCst), 1 + 3);
-    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Undeliverable { moved_to: None }));
+    assert_eq!(talk.delivery(&ask).await, Some(Delivery::NOWHERE));
 }
 
 /// There is no box for it, whenever it is tried.

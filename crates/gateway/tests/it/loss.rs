@@ -88,7 +88,7 @@ async fn a_lost_approval_is_good_for_the_very_same_call_once() {
     let repeat = talk.ask().await;
     assert_eq!(
         talk.delivery(&ask).await,
-        Some(Delivery::Undeliverable { moved_to: Some(repeat.interaction_id) })
+        Some(Delivery::Undeliverable { moved_to: Some(repeat.interaction_id), in_terminal: None })
     );
     // Once is once, and another call is another ask.
     actor.says(AgentEvent::Acknowledged { tool_call_id: ToolCallId::new("call_2").unwrap() }).await;

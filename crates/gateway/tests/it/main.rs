@@ -39,6 +39,7 @@ mod secrets;
 mod shards;
 mod stop;
 mod streams;
+mod terminals;
 mod tools;
 mod trusts;
 mod world;

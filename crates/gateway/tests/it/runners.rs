@@ -265,7 +265,7 @@ async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_und
     assert_eq!(retired.sessions, 1);
     let ended = talk.status(AgentState::Ended).await;
     assert_eq!(ended.message.as_deref(), Some("Its machine `laptop` was retired."));
-    assert_eq!(talk.delivery(&request).await, Some(Delivery::Undeliverable { moved_to: None }));
+    assert_eq!(talk.delivery(&request).await, Some(Delivery::NOWHERE));
     let unfinished = journal.unfinished(None, 10).await.unwrap();
     assert!(unfinished.is_empty(), "nothing waits for a machine that never comes back: {unfinished:?}");
     let again = world.gateway.retire_runner(&ada(), "laptop").await.unwrap();

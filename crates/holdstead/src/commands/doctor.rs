@@ -4,14 +4,15 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use holdstead_agents::Boxes;
+use holdstead_agents::{Boxes, StartedBy};
 use holdstead_protocol::AgentBox;
 use holdstead_store::{Journal, SessionQuery, SessionsOnly};
 use serde::Serialize;
 
+use super::own_terminals::{Connection, connection};
 use super::print_json;
 use super::serve::{boxes, drivers};
-use crate::cli::Common;
+use crate::cli::{Common, Program};
 use crate::config::Config;
 use crate::connect::connect;
 use crate::failure::Failure;
@@ -46,6 +47,7 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
     let boxes = boxes(&places, &config);
     checks.push(agent_box(&boxes));
     checks.extend(agents(&places, &config, boxes).await?);
+    checks.extend(Program::ALL.map(|program| terminals(&places, program)));
     if common.json {
         print_json(&checks)?;
     } else {
@@ -149,10 +151,30 @@ fn agent_box(boxes: &Boxes) -> Check {
     Check { what: "box", health, words }
 }
 
+/// A program in people's own terminals.
+fn terminals(places: &Places, program: Program) -> Check {
+    let name = program.name();
+    let listens = || std::os::unix::net::UnixStream::connect(places.hooks_socket()).is_ok();
+    let (health, words) = match connection(places, program) {
+        Connection::Not => (Health::Good, format!("not connected. If you use it: holdstead connect {name}")),
+        Connection::Broken => {
+            let how = "connected, and not to this Holdstead as it is now";
+            (Health::Bad, format!("{how}: holdstead connect {name}"))
+        }
+        Connection::Made if listens() => (Health::Good, "connected".to_owned()),
+        Connection::Made => {
+            let alone = "connected; no gateway runs here, so it asks in its terminal alone";
+            (Health::Note, alone.to_owned())
+        }
+    };
+    Check { what: "terminal", health, words: format!("{name}: {words}") }
+}
+
 /// Each agent with its program and version, or how to get it.
 async fn agents(places: &Places, config: &Config, boxes: Boxes) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    for driver in drivers(places, config, boxes, places.launches())? {
+    let all = drivers(places, config, boxes, places.launches())?;
+    for driver in all.into_iter().filter(|driver| driver.started_by() == StartedBy::Us) {
         let (health, words) = match driver.program() {
             None => (Health::Good, format!("{}: part of Holdstead", driver.name())),
             Some(program) => match program.find() {

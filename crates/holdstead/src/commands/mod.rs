@@ -12,11 +12,13 @@ mod demo;
 mod desk;
 mod doctor;
 mod explain;
+pub(crate) mod hook;
 mod import;
 mod list;
 mod login;
 mod mcp;
 mod open;
+mod own_terminals;
 mod pair;
 mod people;
 mod rehearse;
@@ -93,7 +95,9 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Doctor => doctor::run(common).await,
         Command::Config => print_config(common),
         // They run before there is a runtime.
-        Command::ScriptedAgent { .. } | Command::AgentHost { .. } => Ok(()),
+        Command::ScriptedAgent { .. } | Command::AgentHost { .. } | Command::Hook(_) => Ok(()),
+        Command::Connect(flags) => own_terminals::run(common, &flags),
+        Command::Disconnect(flags) => own_terminals::undo(common, &flags),
     }
 }
 

@@ -8,8 +8,9 @@ use holdstead_client::dial_runner;
 use holdstead_core::EndedBy;
 use holdstead_gateway::{Ended, Runner, Wire};
 
+use super::own_terminals::codex;
 use super::print_json;
-use super::serve::{boxes, drivers, take_all_files, wait_for_signal};
+use super::serve::{boxes, drivers, open_door, take_all_files, wait_for_signal};
 use crate::cli::{Common, RunnerFlags};
 use crate::config::Config;
 use crate::connect::{VARIABLE, connect};
@@ -37,12 +38,15 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     drop(std::fs::remove_dir_all(&launches));
     let drivers = drivers(&places, &config, boxes(&places, &config), launches)?;
     let runner = Arc::new(Runner::new(drivers));
+    let _door = open_door(&runner, &places);
+    let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));
     let gateway = flags.gateway.trim_end_matches('/');
     println!("This machine runs agents for {gateway}. Ctrl-C ends it, and them.");
     let ended = tokio::select! {
         ended = dial_for_ever(&runner, &places, gateway, &token) => Err(ended),
         () = wait_for_signal() => Ok(()),
     };
+    codex.abort();
     runner.kill_all(EndedBy::GatewayStopping);
     drop(tokio::time::timeout(GOING, runner.all_gone()).await);
     ended

@@ -8,15 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_agents::claude_code::ClaudeCodeDriver;
+use holdstead_agents::codex::CodexDriver;
 use holdstead_agents::host::Host;
+use holdstead_agents::opencode::OpencodeDriver;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{Boxes, Driver};
-use holdstead_gateway::{Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig};
+use holdstead_gateway::{Door, Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Runner};
 use holdstead_protocol::AgentBox;
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
 use serde_json::json;
 
+use super::own_terminals::codex;
 use crate::checkpoints;
 use crate::cli::{Common, ServeFlags};
 use crate::config::Config;
@@ -103,7 +106,14 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         Err(why) => tracing::warn!(why, "no agent is started"),
     }
     let drivers = drivers(&places, &config, boxes, places.launches())?;
-    let gateway = Gateway::start(Arc::clone(&journal), drivers, gateway_config).await?;
+    let runner = Arc::new(Runner::new(drivers));
+    let gateway = Gateway::start_with(Arc::clone(&journal), Arc::clone(&runner), gateway_config).await?;
+    let door = open_door(&runner, &places);
+    let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));
+    let terminals = tokio::spawn({
+        let (gateway, owner) = (gateway.clone(), config.owner.clone());
+        async move { gateway.take_up_terminals(&owner).await }
+    });
     let tracing_to = config.traces_to()?;
     let traced = tracing_to.map(|to| tokio::spawn(traces::send(gateway.clone(), to, node.to_string())));
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
@@ -127,6 +137,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
             println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
         }
     }
+    drop(door);
+    codex.abort();
+    terminals.abort();
     in_time("agents and what they said last", gateway.stop()).await;
     in_time("requests under way", server).await;
     in_time("signatures", signing).await;
@@ -218,6 +231,18 @@ async fn lock(places: &Places) -> Result<File, Failure> {
     Err(Failure::Usage(format!("A gateway runs here already{at}. Open it: holdstead open")))
 }
 
+/// Where programs in people's own terminals come in.
+pub(super) fn open_door(runner: &Arc<Runner>, places: &Places) -> Option<Door> {
+    let path = places.hooks_socket();
+    match runner.open_door(&path) {
+        Ok(door) => Some(door),
+        Err(error) => {
+            tracing::warn!(%error, path = %path.display(), "terminals that are connected are not seen");
+            None
+        }
+    }
+}
+
 /// What keeps agents from what is the gateway's own.
 pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
     let aged = config.age_out(places).ok().flatten().map(|age_out| age_out.to);
@@ -237,7 +262,9 @@ pub(super) fn drivers(
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
     let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), launches);
-    Ok(vec![Arc::new(claude), Arc::new(ScriptedDriver::new(host, command, state))])
+    let opencode = OpencodeDriver::new(host.clone());
+    let scripted = ScriptedDriver::new(host, command, state);
+    Ok(vec![Arc::new(claude), Arc::new(scripted), Arc::new(CodexDriver), Arc::new(opencode)])
 }
 
 /// A thread of its own waits for it: it must not keep us from ending.

@@ -1,9 +1,7 @@
 //! An ask as rows: all of it, as it would run.
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{
-    AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Origin, Question,
-};
+use holdstead_protocol::{AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Question};
 use serde_json::Value;
 
 use super::row::{Ink, Row};
@@ -99,7 +97,7 @@ fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) 
     if let Some(preview) = preview {
         rows.extend(preview.lines().map(diff_line));
         // Our own drivers make a diff of the input; what a calling program sends as one may be anything.
-        if request.origin == Origin::Agent {
+        if request.origin.is_agent() {
             shown.extend(IN_DIFF);
         }
     }
@@ -242,7 +240,7 @@ mod tests {
         let AskBody::Approval { preview, .. } = &mut ask.request.body else { panic!("an approval") };
         *preview = Some("@@ -1 +1 @@\n-one\n+two\n".to_owned());
         assert!(!text(&ask).contains("NEW"), "{}", text(&ask));
-        ask.request.origin = Origin::Caller;
+        ask.request.origin = holdstead_protocol::Origin::Caller;
         assert!(text(&ask).contains("NEW"), "{}", text(&ask));
     }
 }

@@ -50,6 +50,7 @@ fn interaction(key: &str, input: Value, body: AskBody) -> Interaction {
         opened_at: Timestamp::from_micros(1_000_000),
         state: AskState::Open,
         closed_by: None,
+        in_terminal: None,
         delivery: None,
         ran_other_than_approved: false,
         parked: false,

@@ -109,6 +109,9 @@ impl Speech {
             }
             EventBody::InteractionClosed(closed) => {
                 let how = match closed.closing {
+                    Closing::Cancelled if closed.in_terminal.is_some() => {
+                        "It was answered in the agent's own terminal."
+                    }
                     Closing::Expired => "Its time ran out: it was not answered, and nothing runs.",
                     Closing::Cancelled => "It is not asked any more.",
                     Closing::AnsweredLate => "It was answered late.",

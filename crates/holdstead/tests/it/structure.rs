@@ -226,3 +226,12 @@ fn an_empty_name_is_found() {
     }
     assert!(!has_empty_name(Path::new("crates/core/src/common_prefix.rs")));
 }
+
+/// One table says what each program lets us do in terminals; people read it in the guide.
+#[test]
+fn the_guide_to_terminals_has_the_table_of_the_code() {
+    let guide = read(&root().join("docs/guides/terminals.md")).unwrap();
+    let (_, table) = guide.split_once("in_terminals.rs` -->\n").unwrap();
+    let (table, _) = table.split_once("<!-- end -->").unwrap();
+    assert_eq!(table, holdstead_agents::terminal_table(), "copy the table from the right into the guide");
+}

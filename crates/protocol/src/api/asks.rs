@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    Actor, AskState, CompletedView, Delivery, Field, FieldErrors, Form, InteractionId, InteractionRequest,
-    InteractionResponse, Presentation, PromptId, Refusal, Response, ResponseDraft, Scope, Seq, SessionId,
-    Surface, Timestamp,
+    Actor, AskState, CompletedView, Delivery, Field, FieldErrors, Form, InTerminal, InteractionId,
+    InteractionRequest, InteractionResponse, Presentation, PromptId, Refusal, Response, ResponseDraft, Scope,
+    Seq, SessionId, Surface, Timestamp,
 };
 
 /// An ask with all that is known of it now.
@@ -26,6 +26,9 @@ pub struct Interaction {
     /// The person who stopped its turn or ended its session, where that closed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<String>,
+    /// It was answered in the agent's own terminal, where that closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_terminal: Option<InTerminal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// Its call ran, and not with the input that was approved; the journal has the input that ran.

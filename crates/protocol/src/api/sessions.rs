@@ -86,6 +86,9 @@ pub struct Session {
     /// How its last turn ended. Left out before the first one and while one is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_stop: Option<StopReason>,
+    /// It runs in a person's own terminal, which asks the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_terminal: bool,
     /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
     #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
     pub boxed: Option<AgentBox>,

@@ -16,13 +16,13 @@ const REST: Duration = Duration::from_millis(600);
 
 /// A server of its own, which ends with the show.
 #[derive(Debug)]
-pub(super) struct Tmux {
+pub(crate) struct Tmux {
     socket: PathBuf,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Tmux {
-    pub(super) fn start(home: &Path, variables: Vec<(&'static str, String)>) -> Result<Self> {
+    pub(crate) fn start(home: &Path, variables: Vec<(&'static str, String)>) -> Result<Self> {
         let tmux = Self { socket: home.join("tmux.socket"), variables };
         // Something has to be open for the options to be kept.
         tmux.run(&["new-session", "-d", "-s", "keep", "-x", "110", "-y", "40", "cat"])?;
@@ -32,57 +32,57 @@ impl Tmux {
     }
 
     /// A program at a terminal of this name.
-    pub(super) fn open(&self, name: &str, folder: &Path, program: &[&str]) -> Result<()> {
+    pub(crate) fn open(&self, name: &str, folder: &Path, program: &[&str]) -> Result<()> {
         let folder = folder.display().to_string();
         let size = ["-x", "110", "-y", "40", "-c", &folder];
         self.run(&[&["new-session", "-d", "-s", name], &size[..], &["--"], program].concat())?;
         Ok(())
     }
 
-    pub(super) fn close(&self, name: &str) -> Result<()> {
+    pub(crate) fn close(&self, name: &str) -> Result<()> {
         self.run(&["kill-session", "-t", name]).map(drop)
     }
 
     /// Letters, as they are.
-    pub(super) fn letters(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn letters(&self, name: &str, text: &str) -> Result<()> {
         self.run(&["send-keys", "-t", name, "-l", text]).map(drop)
     }
 
     /// A key by its name: `Enter`, `Escape`, `C-c`.
-    pub(super) fn key(&self, name: &str, key: &str) -> Result<()> {
+    pub(crate) fn key(&self, name: &str, key: &str) -> Result<()> {
         self.run(&["send-keys", "-t", name, key]).map(drop)
     }
 
     /// Letters and Enter, once what is on the screen could be read.
-    pub(super) async fn line(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) async fn line(&self, name: &str, text: &str) -> Result<()> {
         sleep(REST).await;
         self.letters(name, text)?;
         self.key(name, "Enter")
     }
 
     /// The same without Enter.
-    pub(super) async fn press(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) async fn press(&self, name: &str, text: &str) -> Result<()> {
         sleep(REST).await;
         self.letters(name, text)
     }
 
-    pub(super) fn paste(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn paste(&self, name: &str, text: &str) -> Result<()> {
         self.run(&["set-buffer", "-b", "pasted", text])?;
         self.run(&["paste-buffer", "-p", "-b", "pasted", "-t", name]).map(drop)
     }
 
     /// All that is and was on the screen.
-    pub(super) fn text(&self, name: &str) -> Result<String> {
+    pub(crate) fn text(&self, name: &str) -> Result<String> {
         self.capture(name, &["-S", "-", "-J"])
     }
 
     /// What is on the screen now.
-    pub(super) fn screen(&self, name: &str) -> Result<String> {
+    pub(crate) fn screen(&self, name: &str) -> Result<String> {
         self.capture(name, &[])
     }
 
     /// The same with its colours.
-    pub(super) fn coloured(&self, name: &str) -> Result<String> {
+    pub(crate) fn coloured(&self, name: &str) -> Result<String> {
         self.capture(name, &["-e", "-S", "-"])
     }
 
@@ -92,12 +92,12 @@ impl Tmux {
     }
 
     /// Waits until these words are or were on the screen, and returns all of it.
-    pub(super) async fn sees(&self, name: &str, words: &str) -> Result<String> {
+    pub(crate) async fn sees(&self, name: &str, words: &str) -> Result<String> {
         self.sees_times(name, words, 1).await
     }
 
     /// Waits until they were there so many times.
-    pub(super) async fn sees_times(&self, name: &str, words: &str, times: usize) -> Result<String> {
+    pub(crate) async fn sees_times(&self, name: &str, words: &str, times: usize) -> Result<String> {
         for _ in 0..LOOKS {
             let text = self.text(name)?;
             if text.matches(words).count() >= times {
@@ -109,7 +109,7 @@ impl Tmux {
     }
 
     /// Waits until these words are on the screen now.
-    pub(super) async fn shows(&self, name: &str, words: &str) -> Result<String> {
+    pub(crate) async fn shows(&self, name: &str, words: &str) -> Result<String> {
         for _ in 0..LOOKS {
             let screen = self.screen(name)?;
             if screen.contains(words) {
@@ -118,6 +118,12 @@ impl Tmux {
             sleep(PAUSE).await;
         }
         Err(format!("`{words}` is not on the screen:\n{}", self.screen(name)?.trim_end()).into())
+    }
+
+    /// Everything in it ends.
+    pub(crate) fn end(&self) {
+        // It may be gone.
+        drop(self.run(&["kill-server"]));
     }
 
     fn run(&self, args: &[&str]) -> Result<Output> {

@@ -14,10 +14,11 @@ GrantId = str
 HoldThen = Literal["park", "wait", "deny", "defer"]
 Incarnation = int
 InteractionId = str
+KnownBy = Literal["record", "program", "withdrawn", "closed", "left_to_terminal"]
 Layer = Literal["built_in", "organisation", "person", "project", "session"]
 MessageId = str
 NotRun = Literal["blocked", "asked_anew"]
-Origin = Literal["agent", "tool", "caller"]
+Origin = Literal["agent", "attached", "tool", "caller"]
 PasskeyId = str
 PersonId = str
 Presentation = Literal["tool", "questionnaire"]
@@ -29,6 +30,7 @@ Seq = int
 SessionId = str
 Settlement = Literal["approved", "denied", "answered", "declined", "failed"]
 Surface = Literal["web", "terminal", "push", "chat", "agent_terminal", "api"]
+TerminalAnswer = Literal["allowed", "refused", "answered", "not_by_a_person", "not_said"]
 TextFormat = Literal["email", "uri", "date-time"]
 Timestamp = str
 ToolCallId = str
@@ -178,6 +180,7 @@ class _Delivery(TypedDict):
 
 class Delivery(_Delivery, total=False):
     because: NotRun
+    inTerminal: InTerminal | None
     incarnation: Incarnation
     movedTo: InteractionId | None
 
@@ -243,6 +246,11 @@ class Hold(TypedDict):
     then: HoldThen
 
 
+class InTerminal(TypedDict):
+    answer: TerminalAnswer
+    knownBy: KnownBy
+
+
 class _Interaction(TypedDict):
     agent: str
     openedAt: Timestamp
@@ -259,6 +267,7 @@ class Interaction(_Interaction, total=False):
     cut: Cut | None
     delivery: Delivery | None
     failure: str | None
+    inTerminal: InTerminal | None
     late: LateResponse | None
     ranOtherThanApproved: bool
     respondedAt: Timestamp | None

@@ -528,6 +528,7 @@ export type Delivery = {
     incarnation: Incarnation;
 } | {
     delivery: 'undeliverable';
+    inTerminal?: InTerminal | null;
     movedTo?: InteractionId | null;
 } | {
     because: NotRun;
@@ -907,6 +908,14 @@ export type HostedAgent = {
 };
 
 /**
+ * What was answered in an agent's own terminal, as far as its program lets us know.
+ */
+export type InTerminal = {
+    answer: TerminalAnswer;
+    knownBy: KnownBy;
+};
+
+/**
  * Which asks a client wants to see.
  */
 export type InboxQuery = {
@@ -949,6 +958,7 @@ export type Interaction = AskState & {
      * Why its tool failed, where it is settled as `failed`. Not in lists.
      */
     failure?: string | null;
+    inTerminal?: InTerminal | null;
     late?: LateResponse | null;
     openedAt: Timestamp;
     /**
@@ -978,6 +988,7 @@ export type InteractionClosed = {
      */
     by?: string | null;
     closing: Closing;
+    inTerminal?: InTerminal | null;
     interactionId: InteractionId;
     /**
      * The words the agent is given, if any.
@@ -1143,6 +1154,11 @@ export type Interrupted = {
      */
     cancelled: Array<InteractionId>;
 };
+
+/**
+ * How we know what was answered in a terminal.
+ */
+export type KnownBy = 'record' | 'program' | 'withdrawn' | 'closed' | 'left_to_terminal';
 
 /**
  * An answer that came after its ask was queued or expired. It settles nothing: it goes to the agent as a message, or is
@@ -1414,7 +1430,7 @@ export type Opener = {
 /**
  * Who waits for the settlement.
  */
-export type Origin = 'agent' | 'tool' | 'caller';
+export type Origin = 'agent' | 'attached' | 'tool' | 'caller';
 
 /**
  * Whose sessions, asks and grants these are: a person on a laptop, a team on a platform.
@@ -1907,6 +1923,10 @@ export type Session = {
     enabledClients: number;
     erased?: Erased | null;
     /**
+     * It runs in a person's own terminal, which asks the same.
+     */
+    inTerminal?: boolean;
+    /**
      * How many clients watch it now that can show asks, with a token that may answer.
      */
     interactiveClients: number;
@@ -1997,6 +2017,10 @@ export type SessionOpened = {
     program?: string | null;
     runner?: RunnerId | null;
     systemPrompt?: string | null;
+    /**
+     * The agent runs in a person's own terminal, and this is its own name for the conversation.
+     */
+    terminal?: string | null;
     title?: string | null;
     /**
      * What rules like `when $phase release` ask about.
@@ -2174,6 +2198,8 @@ export type SuggestionPage = {
  * Where a person answered.
  */
 export type Surface = 'web' | 'terminal' | 'push' | 'chat' | 'agent_terminal' | 'api';
+
+export type TerminalAnswer = 'allowed' | 'refused' | 'answered' | 'not_by_a_person' | 'not_said';
 
 export type TextDelta = {
     messageId: MessageId;

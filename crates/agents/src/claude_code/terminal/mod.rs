@@ -1,0 +1,299 @@
+//! Claude Code in a person's own terminal, seen through its hooks and its transcript.
+//!
+//! Its dialog stands in the terminal while our hook is held. A reply is no delivery: whoever was faster wins, and only the
+//! transcript says who that was.
+
+mod asks;
+mod hooks;
+mod plugin;
+mod transcript;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use holdstead_protocol::{
+    InTerminal, KnownBy, MessageId, StopReason, TerminalAnswer, ToolCallId, TurnId, json,
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::terms::Terms;
+use crate::terminal::{Terminal, TerminalEffect};
+use crate::{AgentEvent, AgentExit, Introduced, Outgoing};
+use asks::Call;
+use hooks::{Hook, HookEvent};
+pub use plugin::{MARKET, PLUGIN, plugin_files};
+
+/// The last words of a turn may be written after the program said that it is over.
+const LAST_WORDS: Duration = Duration::from_millis(700);
+/// Whole files may be pasted there.
+const MOST_WORDS: usize = 100_000;
+const BUSY: &str =
+    "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
+const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
+                         send it again when its turn is over.";
+/// How the program tells its model what nobody typed.
+const NOTIFICATION: &str = "<task-notification>";
+const REPORTED: &str = "(a task in the background reported back)";
+const BEFORE: &str = "(written before Holdstead was connected)";
+
+#[derive(Debug)]
+pub(super) struct ClaudeTerminal {
+    terms: Terms,
+    turn: TurnHere,
+    /// What was said in the turn stands in the transcript a moment later.
+    ending: Option<Ending>,
+    calls: HashMap<String, Call>,
+    /// Requests that no call was found for yet.
+    unmatched: Vec<asks::Unmatched>,
+    /// Subagents, and what each is called.
+    subagents: HashMap<String, String>,
+    /// Those that are at work.
+    at_work: HashSet<String>,
+    /// Whoever waits to wake the program with a message.
+    waiter: Option<u64>,
+    /// The message whose blocks come now.
+    message: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TurnHere {
+    None,
+    /// A person began it in the terminal.
+    Own,
+    /// It began with a message from elsewhere, or goes on from an earlier life.
+    Given,
+}
+
+#[derive(Debug)]
+struct Ending {
+    last_words: Option<String>,
+    since: Instant,
+}
+
+impl ClaudeTerminal {
+    /// `in_turn`: the journal has a turn that goes on.
+    pub(super) fn new(terms: Terms, in_turn: bool) -> Self {
+        Self {
+            terms,
+            turn: if in_turn { TurnHere::Given } else { TurnHere::None },
+            ending: None,
+            calls: HashMap::new(),
+            unmatched: Vec::new(),
+            subagents: HashMap::new(),
+            at_work: HashSet::new(),
+            waiter: None,
+            message: None,
+        }
+    }
+
+    fn begin(&mut self, mut text: String) -> Vec<TerminalEffect> {
+        if text.len() > MOST_WORDS {
+            text.truncate(text.floor_char_boundary(MOST_WORDS));
+            text.push_str(" … (the rest is in the terminal)");
+        }
+        let over = self.end_turn(StopReason::Interrupted);
+        self.turn = TurnHere::Own;
+        let begun =
+            AgentEvent::TurnBegun { turn_id: TurnId::generate(), message_id: MessageId::generate(), text };
+        over.into_iter().chain([event(begun)]).collect()
+    }
+
+    /// Something of a turn whose beginning nobody here saw.
+    fn in_turn(&mut self) -> Vec<TerminalEffect> {
+        match self.turn {
+            TurnHere::None => self.begin(BEFORE.to_owned()),
+            TurnHere::Own | TurnHere::Given => Vec::new(),
+        }
+    }
+
+    /// Who called a call, for people.
+    fn parents(&self, agent: Option<&str>) -> Vec<String> {
+        let name = |id: &str| self.subagents.get(id).cloned().unwrap_or_else(|| id.to_owned());
+        agent.map(name).into_iter().collect()
+    }
+
+    fn end_turn(&mut self, reason: StopReason) -> Vec<TerminalEffect> {
+        self.ending = None;
+        self.message = None;
+        if self.turn == TurnHere::None {
+            return Vec::new();
+        }
+        let not_said = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
+        let mut effects = self.give_up_all(not_said);
+        self.turn = TurnHere::None;
+        self.calls.clear();
+        self.at_work.clear();
+        effects.push(event(AgentEvent::TurnDone { reason, usage: None }));
+        effects
+    }
+
+    fn hook(&mut self, hook: Hook, waits: Option<u64>, now: Instant) -> Vec<TerminalEffect> {
+        match hook.event {
+            HookEvent::SessionStart => vec![event(AgentEvent::Ready { agent_ref: hook.session_id })],
+            HookEvent::UserPromptSubmit { prompt } if prompt.trim_start().starts_with(NOTIFICATION) => {
+                // What was said from elsewhere arrives so, and so does what a task in the background came to.
+                match self.turn {
+                    TurnHere::None => self.begin(REPORTED.to_owned()),
+                    TurnHere::Own | TurnHere::Given => Vec::new(),
+                }
+            }
+            HookEvent::UserPromptSubmit { prompt } => self.begin(prompt),
+            HookEvent::PreToolUse { tool_use_id, tool_name, tool_input } => {
+                let begun = self.in_turn();
+                let called = self.called(tool_use_id, tool_name, tool_input, hook.agent_id);
+                let matched = self.match_requests();
+                begun.into_iter().chain(called).chain(matched).collect()
+            }
+            HookEvent::PermissionRequest { tool_name, tool_input } => {
+                let Some(waits) = waits else { return Vec::new() };
+                let begun = self.in_turn();
+                self.unmatched.push(asks::Unmatched {
+                    waits,
+                    tool_name,
+                    tool_input,
+                    agent_id: hook.agent_id,
+                    cwd: hook.cwd,
+                    since: now,
+                });
+                begun.into_iter().chain(self.match_requests()).collect()
+            }
+            HookEvent::Stop { last_assistant_message } => {
+                if self.turn != TurnHere::None && self.at_work.is_empty() {
+                    self.ending = Some(Ending { last_words: last_assistant_message, since: now });
+                }
+                Vec::new()
+            }
+            HookEvent::StopFailure => {
+                let words = "The model could not be reached: see the terminal.".to_owned();
+                let failed =
+                    (self.turn != TurnHere::None).then(|| event(AgentEvent::Error { message: words }));
+                failed.into_iter().chain(self.end_turn(StopReason::Failed)).collect()
+            }
+            HookEvent::SubagentStart => {
+                let Some(id) = hook.agent_id else { return Vec::new() };
+                let record = hook.transcript_path.and_then(|path| record_of(&path, &id));
+                self.at_work.insert(id.clone());
+                self.subagents.insert(id, hook.agent_type.unwrap_or_else(|| "subagent".to_owned()));
+                record.map(TerminalEffect::AlsoRecorded).into_iter().collect()
+            }
+            HookEvent::SubagentStop => {
+                self.at_work.retain(|id| Some(id) != hook.agent_id.as_ref());
+                Vec::new()
+            }
+            HookEvent::Waiter => {
+                let before = self.waiter.take();
+                self.waiter = waits;
+                let gone = before.filter(|before| Some(*before) != waits);
+                not_here(gone)
+            }
+            HookEvent::SessionEnd => self.closed(),
+            HookEvent::Other => not_here(waits),
+        }
+    }
+
+    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
+        let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
+        if self.turn != TurnHere::None {
+            return vec![failed(BUSY)];
+        }
+        let Some(waits) = self.waiter.take() else {
+            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
+            return vec![failed(NO_WAITER), event(over)];
+        };
+        self.turn = TurnHere::Given;
+        vec![TerminalEffect::Say { waits, words }]
+    }
+}
+
+impl Terminal for ClaudeTerminal {
+    fn heard(&mut self, said: &str, waits: Option<u64>, now: Instant) -> Vec<TerminalEffect> {
+        match json::read_flawed(said.as_bytes()) {
+            Ok((said, flaw)) => match Hook::read(said) {
+                // What cannot be shown as it is is not decided here.
+                Some(hook) if flaw.is_none() || waits.is_none() => self.hook(hook, waits, now),
+                Some(_) | None => not_here(waits),
+            },
+            Err(_) => not_here(waits),
+        }
+    }
+
+    fn recorded(&mut self, line: &str) -> Vec<TerminalEffect> {
+        self.line(line)
+    }
+
+    fn missed(&mut self, line: &str) -> Vec<TerminalEffect> {
+        self.missed_line(line)
+    }
+
+    fn told(&mut self, outgoing: Outgoing, _now: Instant) -> Vec<TerminalEffect> {
+        match outgoing {
+            Outgoing::Message { text } => self.say(text),
+            Outgoing::MessageWithContext { context, text } => self.say(format!("{context}\n\n{text}")),
+            Outgoing::Resolve { tool_call_id, resolution } => self.resolve(&tool_call_id, &resolution),
+            // Nothing of this is asked of an agent in a terminal.
+            Outgoing::TurnEnd(_) | Outgoing::Park { .. } | Outgoing::Interrupt => Vec::new(),
+        }
+    }
+
+    fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {
+        self.waiter.take_if(|waiter| *waiter == waits);
+        self.withdrawn(waits)
+    }
+
+    fn passed(&mut self, now: Instant) -> Vec<TerminalEffect> {
+        let mut effects = self.overdue(now);
+        if self.ending.as_ref().is_some_and(|ending| now.duration_since(ending.since) >= LAST_WORDS) {
+            effects.extend(self.end_turn(StopReason::Completed));
+        }
+        effects
+    }
+
+    fn closed(&mut self) -> Vec<TerminalEffect> {
+        let mut effects =
+            self.give_up_all(InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Closed });
+        effects.extend(self.end_turn(StopReason::Interrupted));
+        effects.extend(self.waiter.take().map(|waits| TerminalEffect::Answer { waits, answer: None }));
+        let exit = AgentExit { parked: false, code: Some(0), stderr: "its terminal is closed".to_owned() };
+        effects.push(event(AgentEvent::Exited(exit)));
+        effects
+    }
+}
+
+pub(super) fn introduced(said: &str) -> Option<Introduced> {
+    let (said, _) = json::read_flawed(said.as_bytes()).ok()?;
+    let text = |key: &str| said.get(key).and_then(Value::as_str).map(str::to_owned);
+    let agent_ref = text("session_id").filter(|id| !id.is_empty() && id.len() <= 100)?;
+    let record = text("transcript_path").map(PathBuf::from);
+    // Of this conversation, and not any file that somebody names.
+    let record = record.filter(|path| {
+        path.is_absolute()
+            && path.file_name().is_some_and(|name| name == format!("{agent_ref}.jsonl").as_str())
+    });
+    Some(Introduced { agent_ref, cwd: text("cwd")?, record })
+}
+
+/// Where the program keeps what a subagent says.
+fn record_of(transcript: &str, agent: &str) -> Option<PathBuf> {
+    // A name of its own, and no way to another folder.
+    let is_name = !agent.is_empty() && agent.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let folder = transcript.strip_suffix(".jsonl").filter(|_| is_name)?;
+    Some(PathBuf::from(folder).join("subagents").join(format!("agent-{agent}.jsonl")))
+}
+
+/// Whoever waits goes on as if nobody had been asked here.
+fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
+    waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
+}
+
+fn event(event: AgentEvent) -> TerminalEffect {
+    TerminalEffect::Event(event)
+}
+
+fn call_id(id: &str) -> Option<ToolCallId> {
+    ToolCallId::new(id).ok()
+}
+
+#[cfg(test)]
+mod tests;

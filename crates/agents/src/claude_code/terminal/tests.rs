@@ -1,0 +1,179 @@
+//! What the real program's hooks and transcripts mean, from recordings of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use holdstead_protocol::{Response, Scope, Settlement, json};
+use serde_json::json;
+
+use super::*;
+use crate::private::Private;
+use crate::{ProjectFiles, Resolution};
+
+fn terminal() -> ClaudeTerminal {
+    let terms = Terms {
+        own_tools: Vec::new(),
+        project_files: ProjectFiles::Trusted,
+        private: Private::default(),
+        plans: None,
+        read: |_| None,
+    };
+    ClaudeTerminal::new(terms, false)
+}
+
+/// Plays a recording of the program, and answers each ask by a card.
+fn played(recording: &str, card: Option<Resolution>) -> Vec<TerminalEffect> {
+    let mut terminal = terminal();
+    let mut effects = Vec::new();
+    let begin = Instant::now();
+    for line in recording.lines() {
+        let (line, _) = json::read_flawed(line.as_bytes()).unwrap();
+        let now = begin + Duration::from_secs_f64(line["t"].as_f64().unwrap_or_default());
+        effects.extend(terminal.passed(now));
+        let number = line["n"].as_u64();
+        let told = match line["src"].as_str().unwrap_or_default() {
+            "hook>" => {
+                let waits = number.filter(|_| line["event"] == "PermissionRequest");
+                terminal.heard(&line["body"].to_string(), waits, now)
+            }
+            "hook!" => terminal.left(number.unwrap_or_default()),
+            "transcript" => terminal.recorded(&line["line"].to_string()),
+            _ => Vec::new(),
+        };
+        for effect in &told {
+            if let (TerminalEffect::Event(AgentEvent::Ask(ask)), Some(card)) = (effect, &card) {
+                let tool_call_id = ask.tool_call_id.clone();
+                let resolve = Outgoing::Resolve { tool_call_id, resolution: card.clone() };
+                effects.extend(terminal.told(resolve, now));
+            }
+        }
+        effects.extend(told);
+    }
+    effects
+}
+
+fn approved() -> Resolution {
+    let response = Response::Approve { scope: Scope::Once, lines: Vec::new(), edited_input: None };
+    Resolution::Settled { settlement: Settlement::Approved, response, input: json!({ "command": "touch x" }) }
+}
+
+fn count(effects: &[TerminalEffect], find: impl Fn(&AgentEvent) -> bool) -> usize {
+    effects.iter().filter(|effect| matches!(effect, TerminalEffect::Event(event) if find(event))).count()
+}
+
+#[test]
+fn a_conversation_with_approvals_by_cards_is_heard_once_and_in_order() {
+    let recording = include_str!("../../../tests/fixtures/claude-code/terminal/transcript.jsonl");
+    let effects = played(recording, Some(approved()));
+    let asks = count(&effects, |event| matches!(event, AgentEvent::Ask(_)));
+    let begun = recording.matches("\"event\":\"PermissionRequest\",\"method\"").count();
+    assert!(begun > 3);
+    assert_eq!(asks, begun, "each is asked once");
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::Acknowledged { .. })), begun);
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::ToolCallStart { .. })), begun);
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::TurnBegun { .. })), 1);
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::AnsweredInTerminal { .. })), 0);
+    let place = |find: &dyn Fn(&AgentEvent) -> bool| {
+        effects
+            .iter()
+            .position(|effect| matches!(effect, TerminalEffect::Event(event) if find(event)))
+            .unwrap()
+    };
+    let words = place(&|event| matches!(event, AgentEvent::Text { text, .. } if text == "Step 0."));
+    assert!(words < place(&|event| matches!(event, AgentEvent::Ask(_))), "its words stand before its ask");
+}
+
+#[test]
+fn a_yes_in_the_terminal_is_known_when_the_command_has_ended() {
+    let recording = include_str!("../../../tests/fixtures/claude-code/terminal/yes-in-terminal.jsonl");
+    let effects = played(recording, None);
+    let how = InTerminal { answer: TerminalAnswer::Allowed, known_by: KnownBy::Record };
+    assert_eq!(
+        count(
+            &effects,
+            |event| matches!(event, AgentEvent::AnsweredInTerminal { how: said, .. } if *said == how)
+        ),
+        1
+    );
+    let released =
+        effects.iter().filter(|effect| matches!(effect, TerminalEffect::Answer { answer: None, .. }));
+    assert_eq!(released.count(), 1, "nobody waits any more");
+    // The same with an answer that came while it ran.
+    let effects = played(recording, Some(approved()));
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::AnsweredInTerminal { .. })), 1);
+    assert_eq!(
+        count(&effects, |event| matches!(event, AgentEvent::Acknowledged { .. })),
+        0,
+        "the terminal was faster"
+    );
+}
+
+#[test]
+fn a_no_in_the_terminal_closes_the_request() {
+    let recording = include_str!("../../../tests/fixtures/claude-code/terminal/no-in-terminal.jsonl");
+    let effects = played(recording, None);
+    let how = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Withdrawn };
+    assert_eq!(
+        count(
+            &effects,
+            |event| matches!(event, AgentEvent::AnsweredInTerminal { how: said, .. } if *said == how)
+        ),
+        1
+    );
+}
+
+#[test]
+fn in_a_subagent_nobody_is_kept_from_the_dialog_for_long() {
+    let recording = include_str!("../../../tests/fixtures/claude-code/terminal/subagents.jsonl");
+    let mut terminal = terminal();
+    let begin = Instant::now();
+    let mut asked = 0;
+    for line in recording.lines().filter(|line| line.contains("\"src\":\"hook>\"")) {
+        let (line, _) = json::read_flawed(line.as_bytes()).unwrap();
+        let waits = line["n"].as_u64().filter(|_| line["event"] == "PermissionRequest");
+        asked += usize::from(waits.is_some());
+        terminal.heard(&line["body"].to_string(), waits, begin);
+        // The main turn stops meanwhile: it is not over.
+        if line["event"] == "Stop" {
+            break;
+        }
+    }
+    assert!(asked > 0);
+    let effects = terminal.passed(begin + Duration::from_secs(1));
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::Ask(_))), asked);
+    assert_eq!(terminal.passed(begin + Duration::from_secs(19)), Vec::new());
+    let effects = terminal.passed(begin + Duration::from_secs(21));
+    let released =
+        effects.iter().filter(|effect| matches!(effect, TerminalEffect::Answer { answer: None, .. }));
+    assert_eq!(released.count(), asked);
+    let left = |event: &AgentEvent| matches!(event, AgentEvent::AnsweredInTerminal { how, .. } if how.known_by == KnownBy::LeftToTerminal);
+    assert_eq!(count(&effects, left), asked);
+}
+
+#[test]
+fn a_request_whose_call_never_shows_itself_is_left_to_the_terminal() {
+    let mut terminal = terminal();
+    let begin = Instant::now();
+    let asked = json!({ "session_id": "s", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+        "tool_input": { "command": "ls" } });
+    terminal.heard(&asked.to_string(), Some(7), begin);
+    let effects = terminal.passed(begin + Duration::from_secs(3));
+    assert_eq!(effects, [TerminalEffect::Answer { waits: 7, answer: None }]);
+}
+
+#[test]
+fn nobody_names_any_file_as_a_record() {
+    let said =
+        |path: &str| json!({ "session_id": "abc", "cwd": "/src", "transcript_path": path }).to_string();
+    let record = |path: &str| introduced(&said(path)).unwrap().record;
+    assert_eq!(
+        record("/agent-home/.claude/projects/x/abc.jsonl"),
+        Some(PathBuf::from("/agent-home/.claude/projects/x/abc.jsonl"))
+    );
+    for other in ["/etc/passwd", "abc.jsonl", "/agent-home/other.jsonl", ""] {
+        assert_eq!(record(other), None, "{other}");
+    }
+    assert_eq!(record_of("/agent-home/x/abc.jsonl", "../../etc"), None);
+    assert_eq!(introduced("{}"), None);
+    assert_eq!(introduced("nonsense"), None);
+}

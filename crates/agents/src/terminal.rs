@@ -1,0 +1,76 @@
+//! Agents that run in a person's own terminal. Nobody here starts them: they show themselves, and what they ask is asked
+//! there, too.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{AgentEvent, Outgoing};
+
+/// One program in its terminal: what it says of itself, and how it is told something. Pure, but for the files that its asks
+/// name.
+pub trait Terminal: Send + std::fmt::Debug {
+    /// What its hook or plugin said. With the number of whoever waits for what is answered.
+    fn heard(&mut self, said: &str, waits: Option<u64>, now: Instant) -> Vec<TerminalEffect>;
+
+    /// A line of the program's own record.
+    fn recorded(&mut self, line: &str) -> Vec<TerminalEffect>;
+
+    /// The same, of a line that was written while nobody listened.
+    fn missed(&mut self, line: &str) -> Vec<TerminalEffect>;
+
+    /// What was decided, or said to it.
+    fn told(&mut self, outgoing: Outgoing, now: Instant) -> Vec<TerminalEffect>;
+
+    /// Whoever waited is gone.
+    fn left(&mut self, waits: u64) -> Vec<TerminalEffect>;
+
+    /// Time has passed.
+    fn passed(&mut self, now: Instant) -> Vec<TerminalEffect>;
+
+    /// The terminal is closed.
+    fn closed(&mut self) -> Vec<TerminalEffect>;
+}
+
+/// What follows from something that a program in a terminal said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TerminalEffect {
+    Event(AgentEvent),
+    /// Whoever waits with this number gets this. Nothing: the program goes on as if nobody had been asked here.
+    Answer {
+        waits: u64,
+        answer: Option<Value>,
+    },
+    /// A part of the conversation has a record of its own.
+    AlsoRecorded(PathBuf),
+    /// Words of a person for the program, by way of whoever waits for them.
+    Say {
+        waits: u64,
+        words: String,
+    },
+}
+
+/// So long a program is kept waiting that shows nobody its question meanwhile.
+pub(crate) const UNSEEN: Duration = Duration::from_secs(20);
+
+/// What the first words of a program in a terminal say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Introduced {
+    pub agent_ref: String,
+    pub cwd: String,
+    /// Where it keeps its own record of the conversation.
+    pub record: Option<PathBuf>,
+}
+
+/// A terminal that showed itself.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Appeared {
+    /// Whose program it is, as sessions name it.
+    pub agent: String,
+    /// The program's own name for the conversation.
+    pub agent_ref: String,
+    pub cwd: String,
+}

@@ -1,0 +1,117 @@
+//! What a program in a person's terminal runs at each step: it tells the runner of this machine, and waits only where a
+//! person may answer. Whatever goes wrong, the program goes on as if we were not there, and nothing is printed.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use holdstead_agents::claude_code::HOSTED;
+use holdstead_gateway::{Envelope, ReplyLine};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use serde_json::Value;
+
+use crate::cli::{Common, HookFlags};
+use crate::places::Places;
+
+/// The longest that a program says at one step.
+const LONGEST: u64 = 15 * 1024 * 1024;
+/// How long the runner may take to take it.
+const TAKING: Duration = Duration::from_millis(200);
+/// How often one that waits comes again when its runner went away.
+const AGAIN: Duration = Duration::from_secs(1);
+/// And for how long.
+const NO_LONGER: Duration = Duration::from_secs(10 * 60);
+/// In a subagent the program shows no dialog while we wait.
+const UNSEEN: Duration = Duration::from_secs(22);
+/// The program reads our standard error as words of a person.
+const SAYS: u8 = 2;
+
+pub(crate) fn run(common: &Common, flags: &HookFlags) -> ExitCode {
+    // An agent that is hosted has its own way to ask.
+    if std::env::var_os(HOSTED).is_some() {
+        return ExitCode::SUCCESS;
+    }
+    let Ok(places) = Places::new(common.dir.as_deref()) else { return ExitCode::SUCCESS };
+    let mut said = String::new();
+    if std::io::stdin().take(LONGEST).read_to_string(&mut said).is_err() {
+        return ExitCode::SUCCESS;
+    }
+    tell(&places.hooks_socket(), flags, said).unwrap_or(ExitCode::SUCCESS)
+}
+
+fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
+    let mut body: Value = serde_json::from_str(&said).ok()?;
+    let asks = body["hook_event_name"] == "PermissionRequest";
+    let mut said = said;
+    if flags.wait {
+        body["hook_event_name"] = "Waiter".into();
+        said = body.to_string();
+    }
+    let until = (body.get("agent_id").is_some() && asks).then(|| Instant::now() + UNSEEN);
+    let waits = flags.wait || asks;
+    let pid = std::env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
+    let mut line = serde_json::to_vec(&Envelope { agent: flags.agent.clone(), pid, waits, said }).ok()?;
+    line.push(b'\n');
+    let mut gone_since = None;
+    loop {
+        if let Some(stream) = reach(socket, &line) {
+            if !waits {
+                return None;
+            }
+            gone_since = None;
+            match reply(stream, until) {
+                Some(ReplyLine::Answer(answer)) => {
+                    if let Some(answer) = answer {
+                        println!("{answer}");
+                    }
+                    return None;
+                }
+                Some(ReplyLine::Say(words)) => {
+                    eprintln!("{words}");
+                    return Some(ExitCode::from(SAYS));
+                }
+                None => {}
+            }
+        } else if !flags.wait && gone_since.is_none() {
+            // Nobody is there: it is asked in the terminal alone.
+            return None;
+        }
+        let gone = *gone_since.get_or_insert_with(Instant::now);
+        let enough = !flags.wait && gone.elapsed() > NO_LONGER;
+        if !waits || enough || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid) {
+            return None;
+        }
+        std::thread::sleep(AGAIN);
+    }
+}
+
+/// Not kept by a runner that does not take it.
+fn reach(socket: &Path, line: &[u8]) -> Option<UnixStream> {
+    let address = SocketAddrUnix::new(socket).ok()?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&fd, &address).ok()?;
+    let mut stream = UnixStream::from(fd);
+    stream.set_nonblocking(false).ok()?;
+    stream.set_write_timeout(Some(TAKING)).ok()?;
+    stream.write_all(line).ok()?;
+    Some(stream)
+}
+
+fn reply(stream: UnixStream, until: Option<Instant>) -> Option<ReplyLine> {
+    if let Some(until) = until {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left)).ok()?;
+    }
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// Without its program nobody waits.
+fn is_alive(pid: Option<u32>) -> bool {
+    let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_ok())
+}

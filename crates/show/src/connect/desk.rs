@@ -1,0 +1,291 @@
+//! A person's home with Claude Code in a terminal, connected to a gateway.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use holdstead_protocol::api::{Interaction, SessionPage};
+use holdstead_protocol::{AskState, Delivery, InteractionId};
+use holdstead_scripted_model::{Model, Script};
+use tempfile::TempDir;
+use tokio::time::sleep;
+
+use super::kind::Kind;
+use crate::claude;
+use crate::client::Client;
+use crate::gateway_process::{Environment, GatewayProcess, program, signal};
+use crate::processes::with_home;
+use crate::terminal::tmux::Tmux;
+use crate::{Result, ensure};
+
+const LOOK: Duration = Duration::from_millis(20);
+/// How often it looks before it gives up: 40 s.
+const LOOKS: u32 = 2_000;
+/// The program takes letters and a following Enter for something pasted if they come at once.
+const TYPED: Duration = Duration::from_millis(300);
+
+/// What a person needs to read a dialog.
+const REST: Duration = Duration::from_millis(900);
+
+pub(super) struct Desk {
+    pub(super) kind: Kind,
+    pub(super) model: Model,
+    pub(super) gateway: GatewayProcess,
+    pub(super) person: Client,
+    pub(super) tmux: Tmux,
+    home: TempDir,
+    variables: Vec<(&'static str, String)>,
+    program: String,
+    settings: Option<Vec<u8>>,
+    terminals: u32,
+    /// How many there were, in all terminals.
+    conversations: usize,
+    /// Turns of this one.
+    turns: usize,
+    scripts: u32,
+}
+
+impl Desk {
+    pub(super) async fn new(kind: Kind, program: String) -> Result<Self> {
+        let (model, home) = (Model::start().await?, TempDir::new()?);
+        let mut variables = claude::variables(home.path(), &model, &program, "10m")?;
+        variables.push(("TMPDIR", home.path().display().to_string()));
+        variables.push(("TERM", "xterm-256color".to_owned()));
+        variables.extend(kind.variables());
+        std::fs::create_dir_all(home.path().join("project"))?;
+        kind.prepare(home.path(), &model.base_url())?;
+        let settings = kind.settings(home.path()).map(std::fs::read).transpose()?;
+        let gateway = GatewayProcess::serve_in(Environment::Only(variables.clone())).await?;
+        let person = gateway.person()?;
+        let tmux = Tmux::start(home.path(), variables.clone())?;
+        let mut desk = Self {
+            kind,
+            model,
+            gateway,
+            person,
+            tmux,
+            home,
+            variables,
+            program,
+            settings,
+            terminals: 0,
+            conversations: 0,
+            turns: 0,
+            scripts: 0,
+        };
+        desk.holdstead(&["connect", kind.name(), "--yes"])?;
+        desk.begin_again().await?;
+        Ok(desk)
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    pub(super) fn has(&self, file: &str) -> bool {
+        self.project().join(file).exists()
+    }
+
+    /// The last lines of the program's own record that say who decided.
+    pub(super) fn record(&self) -> Result<String> {
+        let folder = self.home.path().join(".claude/projects");
+        if self.kind != Kind::Claude {
+            return Ok(String::new());
+        }
+        let mut lines = Vec::new();
+        for project in std::fs::read_dir(folder)? {
+            for file in std::fs::read_dir(project?.path())? {
+                let text = std::fs::read_to_string(file?.path()).unwrap_or_default();
+                lines.extend(
+                    text.lines()
+                        .filter(|line| line.contains("tool_result") || line.contains("interrupted"))
+                        .map(str::to_owned),
+                );
+            }
+        }
+        let from = lines.len().saturating_sub(3);
+        Ok(lines.split_off(from).join("\n"))
+    }
+
+    /// `holdstead …`, as a person types it.
+    pub(super) fn holdstead(&self, args: &[&str]) -> Result<String> {
+        let mut command = Command::new(program()?);
+        command.args(args).arg("--dir").arg(self.gateway.folder());
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let output = command.output()?;
+        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        ensure!(output.status.success(), "holdstead {args:?}: {}", words(&output.stderr));
+        Ok(words(&output.stdout))
+    }
+
+    pub(super) fn terminal(&self) -> String {
+        format!("{}{}", self.kind.name(), self.terminals)
+    }
+
+    /// The program in a new terminal, ready to be written to.
+    pub(super) async fn begin_again(&mut self) -> Result<()> {
+        if self.terminals > 0 {
+            // It may be gone.
+            drop(self.tmux.close(&self.terminal()));
+        }
+        self.terminals += 1;
+        self.begins_another();
+        let name = self.terminal();
+        self.tmux.open(&name, &self.project(), &[self.program.clone().as_str()])?;
+        self.tmux.shows(&name, self.kind.ready()).await?;
+        match self.kind {
+            Kind::Claude => self.session().await.map(drop),
+            // They appear with their first message.
+            Kind::Codex | Kind::Opencode => Ok(()),
+        }
+    }
+
+    /// The same terminal has another conversation from now on.
+    pub(super) fn begins_another(&mut self) {
+        self.conversations += 1;
+        self.turns = 0;
+    }
+
+    pub(super) fn key(&self, key: &str) -> Result<()> {
+        self.tmux.key(&self.terminal(), key)
+    }
+
+    pub(super) async fn types(&self, text: &str) -> Result<()> {
+        self.tmux.letters(&self.terminal(), text)?;
+        sleep(TYPED).await;
+        Ok(())
+    }
+
+    /// The program takes no key for an answer right after its dialog appeared.
+    pub(super) async fn rests(&self) {
+        sleep(REST).await;
+    }
+
+    /// Goes through the program's modes until it shows this one.
+    pub(super) async fn turns_to(&self, mode: &str) -> Result<()> {
+        for _ in 0..8 {
+            if self.tmux.screen(&self.terminal())?.contains(mode) {
+                return Ok(());
+            }
+            self.key("BTab")?;
+            self.rests().await;
+        }
+        Err(format!("it has no {mode}").into())
+    }
+
+    /// One of a dialog's choices.
+    pub(super) async fn chooses(&self, choice: &str) -> Result<()> {
+        self.rests().await;
+        self.types(choice).await
+    }
+
+    /// A yes in the dialog that asks about a command.
+    pub(super) async fn says_yes(&self) -> Result<()> {
+        self.rests().await;
+        self.key(self.kind.yes())
+    }
+
+    /// Waits until it asks in its terminal.
+    pub(super) async fn asks(&self) -> Result<()> {
+        self.shows(self.kind.dialog()).await.map(drop)
+    }
+
+    /// Waits until these words are on its screen.
+    pub(super) async fn shows(&self, words: &str) -> Result<String> {
+        self.tmux.shows(&self.terminal(), words).await
+    }
+
+    /// A person writes what makes the model play this.
+    pub(super) async fn plays(&mut self, script: Script) -> Result<String> {
+        self.scripts += 1;
+        let name = format!("scene{}", self.scripts);
+        self.model.script(&name, script);
+        self.begins_turn();
+        let line = format!("script: {name}");
+        // The letter of an answer that came too late stands where messages are written.
+        self.key("BSpace")?;
+        // Right after a dialog was closed, keys may be lost.
+        for _ in 0..3 {
+            self.types(&line).await?;
+            for _ in 0..250 {
+                if self.tmux.screen(&self.terminal())?.contains(&line) {
+                    self.key("Enter")?;
+                    return Ok(name);
+                }
+                sleep(LOOK).await;
+            }
+        }
+        Err(format!("`{line}` could not be typed").into())
+    }
+
+    /// The newest session: that of the terminal.
+    pub(super) async fn session(&self) -> Result<String> {
+        for _ in 0..LOOKS {
+            let page: SessionPage = self.person.get("/v1/sessions").await?;
+            let mut ours: Vec<_> = page.sessions.iter().filter(|session| session.in_terminal).collect();
+            ours.sort_by_key(|session| session.opened_at);
+            if let Some(session) = ours.get(self.conversations - 1) {
+                return Ok(session.session_id.to_string());
+            }
+            sleep(LOOK).await;
+        }
+        Err("its session did not appear".into())
+    }
+
+    /// Waits for the one card.
+    pub(super) async fn card(&self, kind: &str) -> Result<Interaction> {
+        self.person.open_ask(&self.session().await?, kind).await
+    }
+
+    /// Waits until nothing more is to come of an ask.
+    pub(super) async fn over(&self, id: InteractionId) -> Result<Interaction> {
+        let path = format!("/v1/interactions/{id}");
+        for _ in 0..LOOKS {
+            let ask: Interaction = self.person.get(&path).await?;
+            let over = match &ask.state {
+                AskState::Closed { .. } => true,
+                AskState::Settled { .. } => ask.delivery.as_ref().is_some_and(Delivery::is_final),
+                AskState::Open | AskState::Submitted { .. } | AskState::Queued => false,
+            };
+            if over {
+                return Ok(ask);
+            }
+            sleep(LOOK).await;
+        }
+        Err(format!("nothing came of {id}").into())
+    }
+
+    /// One more turn of this conversation begins.
+    pub(super) fn begins_turn(&mut self) {
+        self.turns += 1;
+    }
+
+    /// Waits until all turns of this conversation are over.
+    pub(super) async fn idle(&self) -> Result<()> {
+        self.person.turns(&self.session().await?, self.turns).await.map(drop)
+    }
+
+    pub(super) fn disconnect(&mut self) -> Result<String> {
+        drop(self.tmux.close(&self.terminal()));
+        self.holdstead(&["disconnect", self.kind.name()])?;
+        let settings = self.kind.settings(self.home.path()).map(std::fs::read).transpose()?;
+        ensure!(settings == self.settings, "its settings are {:?}", settings.map(String::from_utf8));
+        ensure!(!self.kind.plugin(self.home.path()).exists(), "its plugin is still there");
+        Ok("its settings are the same bytes as before".to_owned())
+    }
+
+    pub(super) async fn stop(mut self) -> Result<()> {
+        self.tmux.end();
+        self.gateway.stop_for_now().await
+    }
+}
+
+impl Drop for Desk {
+    /// Also what a program leaves running when its terminal closes.
+    fn drop(&mut self) {
+        for process in with_home(self.home.path()).unwrap_or_default() {
+            // It may be gone.
+            drop(signal("-KILL", process.pid));
+        }
+    }
+}
