@@ -224,6 +224,10 @@ show-runner seconds="120": _shows
 show-connect races="100": _shows
     {{ proof }} connect "$(scripts/agents claude)" "$(scripts/agents codex)" "$(scripts/agents opencode)" {{ races }}
 
+# The same with Claude Code alone.
+show-connect-claude races="5": _shows
+    {{ proof }} connect "$(scripts/agents claude)" - - {{ races }}
+
 # What a connected program pays for each step, with the gateway there, gone, and silent.
 show-hook-cost: _shows
     {{ proof }} hook-cost
@@ -357,5 +361,5 @@ short-shows:
 show-ci:
     for show in $(just short-shows); do just profile=debug "$show" || exit 1; done
     just profile=debug show-bypass 30
-    just profile=debug show-connect 5
+    just profile=debug show-connect-claude 2
     just profile=debug show-runner 8
