@@ -21,7 +21,7 @@ const MOST_UNHEARD: usize = 1_000;
 /// So long it is kept for whoever listens next.
 const UNHEARD: Duration = Duration::from_secs(60);
 /// So long it takes to see that a program is gone.
-const LEFT: Duration = Duration::from_millis(150);
+const LEFT: Duration = Duration::from_millis(500);
 /// It does not show itself more often than this.
 const SHOWN: Duration = Duration::from_secs(1);
 /// So many subagents are listened to.

@@ -177,3 +177,55 @@ fn nobody_names_any_file_as_a_record() {
     assert_eq!(introduced("{}"), None);
     assert_eq!(introduced("nonsense"), None);
 }
+
+/// A turn in which it asks about one call, which was answered here.
+fn replied(terminal: &mut ClaudeTerminal) -> Vec<TerminalEffect> {
+    let now = Instant::now();
+    let step = |name: &str, more: &str| format!(r#"{{"session_id":"s","hook_event_name":"{name}",{more}}}"#);
+    let call = r#""tool_name":"Bash","tool_input":{"command":"touch x"}"#;
+    terminal.heard(&step("UserPromptSubmit", r#""prompt":"go""#), None, now);
+    terminal.heard(&step("PreToolUse", &format!(r#""tool_use_id":"toolu_1",{call}"#)), None, now);
+    terminal.heard(&step("PermissionRequest", call), Some(1), now);
+    terminal.passed(now + Duration::from_secs(1));
+    let tool_call_id = call_id("toolu_1").unwrap();
+    terminal.told(Outgoing::Resolve { tool_call_id, resolution: approved() }, now)
+}
+
+#[test]
+fn who_was_faster_is_not_guessed_where_nothing_says_it() {
+    let stopped = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"toolu_1",
+        "content":"The user doesn't want to proceed","is_error":true}]}}"#;
+    let mut terminal = terminal();
+    assert_eq!(replied(&mut terminal).len(), 1, "it was answered");
+    let told = terminal.recorded(stopped);
+    assert_eq!(
+        count(&told, |event| matches!(
+            event,
+            AgentEvent::AnsweredInTerminal { .. } | AgentEvent::Acknowledged { .. }
+        )),
+        0
+    );
+    // Unless the program says that a hook decided.
+    let mut terminal = self::terminal();
+    replied(&mut terminal);
+    let hook = r#"{"type":"attachment","attachment":{"type":"hook_permission_decision","decision":"allow","toolUseID":"toolu_1"}}"#;
+    assert_eq!(count(&terminal.recorded(hook), |event| matches!(event, AgentEvent::Acknowledged { .. })), 1);
+    let told = terminal.recorded(stopped);
+    assert_eq!(count(&told, |event| matches!(event, AgentEvent::AnsweredInTerminal { .. })), 0);
+}
+
+#[test]
+fn a_turn_without_its_model_is_over() {
+    let mut terminal = terminal();
+    terminal.heard(
+        r#"{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"go"}"#,
+        None,
+        Instant::now(),
+    );
+    let line = r#"{"type":"assistant","isApiErrorMessage":true,"message":{"id":"m","content":[{"type":"text","text":"API Error"}]}}"#;
+    let told = terminal.recorded(line);
+    assert_eq!(
+        count(&told, |event| matches!(event, AgentEvent::TurnDone { reason: StopReason::Failed, .. })),
+        1
+    );
+}

@@ -47,6 +47,9 @@ struct Said {
     permission_decision: Option<PermissionDecision>,
     #[serde(default)]
     is_meta: bool,
+    /// The model could not be reached, which ends the turn, and no hook is told.
+    #[serde(default)]
+    is_api_error_message: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -126,6 +129,7 @@ impl ClaudeTerminal {
 
     fn assistant(&mut self, said: Said) -> Vec<TerminalEffect> {
         let agent = said.agent_id.filter(|_| said.is_sidechain);
+        let failed = said.is_api_error_message && agent.is_none();
         let mut effects = self.in_turn();
         let id = Some(said.message.id.clone()).filter(|id| !id.is_empty());
         if agent.is_none() && self.message.is_some() && self.message != id {
@@ -154,6 +158,9 @@ impl ClaudeTerminal {
                 }
                 Block::Thinking { .. } | Block::ToolResult { .. } | Block::Other => {}
             }
+        }
+        if failed {
+            effects.extend(self.end_turn(StopReason::Failed));
         }
         effects
     }
