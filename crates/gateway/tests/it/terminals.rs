@@ -342,3 +342,24 @@ async fn odd_words_at_the_door_come_to_nothing() {
     drop(hook);
     gateway.stop().await;
 }
+
+#[tokio::test]
+async fn whoever_came_first_is_heard_first() {
+    let machine = Machine::new();
+    let gateway = gateway_on(&machine).await;
+    let turns = 40;
+    for turn in 0..turns {
+        machine.tells("UserPromptSubmit", json!({ "prompt": format!("turn {turn}") })).await;
+        machine.tells("Stop", json!({ "last_assistant_message": null })).await;
+    }
+    let mut talk = session(&gateway, "gateway").await;
+    for turn in 0..turns {
+        let said =
+            talk.until(
+                |body| if let EventBody::UserMessage(said) = body { Some(said.text.clone()) } else { None },
+            );
+        assert_eq!(said.await, format!("turn {turn}"));
+        talk.completed().await;
+    }
+    gateway.stop().await;
+}

@@ -3,12 +3,14 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Take};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::task::Input;
@@ -17,6 +19,8 @@ use crate::Runner;
 
 /// The longest line. A hook is told whole files.
 const LONGEST: u64 = 16 * 1024 * 1024;
+/// So long others wait for one who came before them.
+const IN_TURN: Duration = Duration::from_millis(100);
 /// So many may be there at once.
 const MOST: usize = 4_096;
 
@@ -72,59 +76,97 @@ pub(super) fn open(runner: &Arc<Runner>, path: &Path) -> std::io::Result<Door> {
 
 async fn listen(runner: Arc<Runner>, listener: UnixListener) {
     let places = Arc::new(Semaphore::new(MOST));
+    let (turns, come) = mpsc::unbounded_channel();
+    tokio::spawn(in_order(runner, come));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
                 let ours =
                     stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw());
-                if ours {
-                    let runner = Arc::clone(&runner);
-                    tokio::spawn(async move {
-                        serve(&runner, stream).await;
-                        drop(place);
-                    });
+                let (comes, turn) = oneshot::channel();
+                if ours && turns.send(turn).is_ok() {
+                    tokio::spawn(read(stream, place, comes));
                 }
             }
             Err(error) => {
                 tracing::warn!(%error, "a terminal could not come in");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-async fn serve(runner: &Arc<Runner>, stream: UnixStream) {
-    let (read, mut write) = stream.into_split();
+/// Somebody who has said what they came for.
+struct Come {
+    envelope: Envelope,
+    read: BufReader<Take<OwnedReadHalf>>,
+    write: OwnedWriteHalf,
+    /// Until it goes.
+    place: OwnedSemaphorePermit,
+}
+
+async fn read(stream: UnixStream, place: OwnedSemaphorePermit, comes: oneshot::Sender<Come>) {
+    let (read, write) = stream.into_split();
     let mut read = BufReader::new(read.take(LONGEST));
     let mut line = String::new();
     if read.read_line(&mut line).await.is_err() || !line.ends_with('\n') {
         return;
     }
-    let Ok(envelope) = serde_json::from_str::<Envelope>(&line) else { return };
-    let (reply, replied) = oneshot::channel();
-    let Envelope { agent, pid, waits, said } = envelope;
-    let said = Said { agent, pid, text: said, waits: waits.then_some(reply) };
-    let Some((terminal, number)) = runner.said_in_terminal(said) else { return };
-    if !waits {
-        return;
+    if let Ok(envelope) = serde_json::from_str(&line) {
+        // If nobody takes it, the door is closed.
+        drop(comes.send(Come { envelope, read, write, place }));
     }
-    let mut rest = [0_u8; 64];
-    tokio::select! {
-        reply = replied => {
-            let line = match reply {
-                Ok(Reply::Answer(answer)) => ReplyLine::Answer(answer),
-                Ok(Reply::Say(words)) => ReplyLine::Say(words),
-                // Nobody listens to it any more.
-                Err(_) => return,
-            };
-            if let Ok(mut line) = serde_json::to_vec(&line) {
-                line.push(b'\n');
-                // If it is gone meanwhile, the program's own record tells.
-                drop(write.write_all(&line).await);
+}
+
+/// A program goes on when its hook has written, so whoever came first is heard first. One that takes long waits for nobody.
+async fn in_order(runner: Arc<Runner>, mut come: mpsc::UnboundedReceiver<oneshot::Receiver<Come>>) {
+    while let Some(mut turn) = come.recv().await {
+        match tokio::time::timeout(IN_TURN, &mut turn).await {
+            Ok(Ok(come)) => take(&runner, come),
+            // It had nothing to say.
+            Ok(Err(_)) => {}
+            Err(_) => {
+                let runner = Arc::clone(&runner);
+                tokio::spawn(async move {
+                    if let Ok(come) = turn.await {
+                        take(&runner, come);
+                    }
+                });
             }
         }
-        // It has nothing more to say: this is its end.
-        _ = read.read(&mut rest) => drop(terminal.send(Input::Left { waits: number })),
+    }
+}
+
+fn take(runner: &Arc<Runner>, come: Come) {
+    let (reply, replied) = oneshot::channel();
+    let Envelope { agent, pid, waits, said } = come.envelope;
+    let said = Said { agent, pid, text: said, waits: waits.then_some(reply) };
+    let told = runner.said_in_terminal(said);
+    if let Some((terminal, number)) = told.filter(|_| waits) {
+        let (mut read, mut write, place) = (come.read, come.write, come.place);
+        tokio::spawn(async move {
+            let mut rest = [0_u8; 64];
+            tokio::select! {
+                reply = replied => answer(&mut write, reply.ok()).await,
+                // It has nothing more to say: this is its end.
+                _ = read.read(&mut rest) => drop(terminal.send(Input::Left { waits: number })),
+            }
+            drop(place);
+        });
+    }
+}
+
+async fn answer(write: &mut OwnedWriteHalf, reply: Option<Reply>) {
+    let line = match reply {
+        Some(Reply::Answer(answer)) => ReplyLine::Answer(answer),
+        Some(Reply::Say(words)) => ReplyLine::Say(words),
+        // Nobody listens to it any more.
+        None => return,
+    };
+    if let Ok(mut line) = serde_json::to_vec(&line) {
+        line.push(b'\n');
+        // If it is gone meanwhile, the program's own record tells.
+        drop(write.write_all(&line).await);
     }
 }

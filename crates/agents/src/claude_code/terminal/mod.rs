@@ -93,7 +93,8 @@ impl ClaudeTerminal {
             text.truncate(text.floor_char_boundary(MOST_WORDS));
             text.push_str(" … (the rest is in the terminal)");
         }
-        let over = self.end_turn(StopReason::Interrupted);
+        let said_so = self.ending.is_some();
+        let over = self.end_turn(if said_so { StopReason::Completed } else { StopReason::Interrupted });
         self.turn = TurnHere::Own;
         let begun =
             AgentEvent::TurnBegun { turn_id: TurnId::generate(), message_id: MessageId::generate(), text };
