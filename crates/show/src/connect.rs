@@ -34,6 +34,8 @@ pub(crate) async fn show() -> Result<String> {
     let races = args.next().map_or(Ok(RACES), |count| count.parse())?;
     let begin = Instant::now();
     let mut tally = Tally::default();
+    let played_with: Vec<_> =
+        programs.iter().filter(|(_, program)| program != "-").map(|(kind, _)| kind.name()).collect();
     for (kind, program) in programs {
         // One that somebody does not want to wait for.
         if program == "-" {
@@ -48,8 +50,8 @@ pub(crate) async fn show() -> Result<String> {
     let Tally { played, failures } = tally;
     ensure!(failures.is_empty(), "{} of {played} scenes failed:\n{}", failures.len(), failures.join("\n"));
     Ok(format!(
-        "{played} scenes with the real Claude Code, Codex and opencode in their terminals: 0 wrong receipts, 0 approvals that ran \
-         twice"
+        "{played} scenes with the real {} in their terminals: 0 wrong receipts, 0 approvals that ran twice",
+        played_with.join(", ")
     ))
 }
 
