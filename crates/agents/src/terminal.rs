@@ -52,6 +52,27 @@ pub enum TerminalEffect {
     },
 }
 
+/// Whole files may be pasted there, or printed.
+const MOST_WORDS: usize = 100_000;
+
+/// What is too long is cut, and says so.
+pub(crate) fn cut(mut text: String) -> String {
+    if text.len() > MOST_WORDS {
+        text.truncate(text.floor_char_boundary(MOST_WORDS));
+        text.push_str(" … (the rest is in the terminal)");
+    }
+    text
+}
+
+/// Whoever waits goes on as if nobody had been asked here.
+pub(crate) fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
+    waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
+}
+
+pub(crate) const fn event(event: AgentEvent) -> TerminalEffect {
+    TerminalEffect::Event(event)
+}
+
 /// So long a program is kept waiting that shows nobody its question meanwhile.
 pub(crate) const UNSEEN: Duration = Duration::from_secs(20);
 

@@ -39,22 +39,36 @@ pub(crate) async fn serve(listener: TcpListener, board: Arc<Board>) {
     let _ = axum::serve(listener, routes).await;
 }
 
-async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
-    let request: Value = match serde_json::from_slice(&body) {
-        Ok(request) => request,
-        Err(error) => return invalid(&error.to_string()),
-    };
+/// The request, and what the script says to it. `as_messages` makes of it what the Messages API would have; `beside` is said to
+/// what belongs to no conversation.
+fn played(
+    board: &Board,
+    body: &Bytes,
+    as_messages: impl Fn(&Value) -> Value,
+    beside: &str,
+) -> Result<(Value, Vec<Part>), Box<Response>> {
+    let request: Value =
+        serde_json::from_slice(body).map_err(|error| Box::new(invalid(&error.to_string())))?;
     board.received(&request);
-    let parts = match conversation(&request) {
-        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
-            Ok(parts) => parts,
-            Err(error) => return invalid(&error),
-        },
-        None => vec![say("ok")],
+    let parts = match conversation(&as_messages(&request)) {
+        Some(conversation) => conversation.and_then(|conversation| board.reply(conversation)),
+        None => Ok(vec![say(beside)]),
+    };
+    Ok((request, parts.map_err(|error| Box::new(invalid(&error)))?))
+}
+
+fn failed(status: u16) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    failure(status, "api_error", "the script fails here")
+}
+
+async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
+    let (request, parts) = match played(&board, &body, Value::clone, "ok") {
+        Ok(played) => played,
+        Err(refused) => return *refused,
     };
     if let Some(Part::Fail(status)) = parts.first() {
-        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        return failure(status, "api_error", "the script fails here");
+        return failed(*status);
     }
     let model = &request["model"];
     if request["stream"] != true {
@@ -65,21 +79,12 @@ async fn messages(State(board): State<Arc<Board>>, body: Bytes) -> Response {
 
 /// The Responses API, which is always streamed here.
 async fn respond(State(board): State<Arc<Board>>, body: Bytes) -> Response {
-    let request: Value = match serde_json::from_slice(&body) {
-        Ok(request) => request,
-        Err(error) => return invalid(&error.to_string()),
-    };
-    board.received(&request);
-    let parts = match conversation(&responses::as_messages(&request)) {
-        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
-            Ok(parts) => parts,
-            Err(error) => return invalid(&error),
-        },
-        None => vec![say("ok")],
+    let (request, parts) = match played(&board, &body, responses::as_messages, "ok") {
+        Ok(played) => played,
+        Err(refused) => return *refused,
     };
     if let Some(Part::Fail(status)) = parts.first() {
-        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        return failure(status, "api_error", "the script fails here");
+        return failed(*status);
     }
     streamed(board, responses::frames(&request, &parts))
 }
@@ -107,24 +112,15 @@ fn streamed(board: Arc<Board>, frames: Vec<Frame>) -> Response {
 
 /// `MODEL:generateContent` and `MODEL:streamGenerateContent`.
 async fn generate(State(board): State<Arc<Board>>, Path(call): Path<String>, body: Bytes) -> Response {
-    let request: Value = match serde_json::from_slice(&body) {
-        Ok(request) => request,
-        Err(error) => return invalid(&error.to_string()),
-    };
-    board.received(&request);
-    let parts = match conversation(&gemini::as_messages(&request)) {
-        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
-            Ok(parts) => parts,
-            Err(error) => return invalid(&error),
-        },
-        None => vec![say("{}")],
+    let (_, parts) = match played(&board, &body, gemini::as_messages, "{}") {
+        Ok(played) => played,
+        Err(refused) => return *refused,
     };
     for part in &parts {
         match part {
             Part::Hold(gate) => board.pass(gate).await,
             Part::Fail(status) => {
-                let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                return failure(status, "api_error", "the script fails here");
+                return failed(*status);
             }
             Part::Say(_) | Part::Think(_) | Part::Call(_) => {}
         }
@@ -138,21 +134,12 @@ async fn generate(State(board): State<Arc<Board>>, Path(call): Path<String>, bod
 }
 
 async fn chat_completions(State(board): State<Arc<Board>>, body: Bytes) -> Response {
-    let request: Value = match serde_json::from_slice(&body) {
-        Ok(request) => request,
-        Err(error) => return invalid(&error.to_string()),
-    };
-    board.received(&request);
-    let parts = match conversation(&chat::as_messages(&request)) {
-        Some(conversation) => match conversation.and_then(|conversation| board.reply(conversation)) {
-            Ok(parts) => parts,
-            Err(error) => return invalid(&error),
-        },
-        None => vec![say("ok")],
+    let (request, parts) = match played(&board, &body, chat::as_messages, "ok") {
+        Ok(played) => played,
+        Err(refused) => return *refused,
     };
     if let Some(Part::Fail(status)) = parts.first() {
-        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        return failure(status, "api_error", "the script fails here");
+        return failed(*status);
     }
     if request["stream"] != true {
         return Json(chat::completion(&request["model"], &parts)).into_response();

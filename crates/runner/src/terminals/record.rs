@@ -58,6 +58,10 @@ impl Record {
     /// The last lines before those.
     pub(super) fn last_lines(&self) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
+        if self.at == 0 {
+            // Nothing, or no file: whoever opened that could wait for ever.
+            return Vec::new();
+        }
         let from = self.at.saturating_sub(TAIL);
         let Some(mut bytes) = read(path, from, self.at - from) else { return Vec::new() };
         let mut lines = whole_lines(&mut bytes);

@@ -78,16 +78,9 @@ pub(super) enum DecidedBy {
 }
 
 impl ClaudeTerminal {
-    pub(super) fn called(
-        &mut self,
-        id: String,
-        tool_name: String,
-        input: Value,
-        agent_id: Option<String>,
-    ) -> Vec<TerminalEffect> {
+    pub(super) fn called(&mut self, id: String, tool_name: String, input: Value, agent_id: Option<String>) {
         let call = Call { tool_name, input, agent_id, shown: false, state: CallState::Made };
         self.calls.entry(id).or_insert(call);
-        Vec::new()
     }
 
     /// Finds the calls of requests, and asks about those whose own line was seen.

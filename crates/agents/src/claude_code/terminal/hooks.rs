@@ -38,7 +38,6 @@ pub(super) enum HookEvent {
     Stop {
         last_assistant_message: Option<String>,
     },
-    StopFailure,
     SubagentStart,
     SubagentStop,
     SessionEnd,

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::terms::Terms;
-use crate::terminal::{Terminal, TerminalEffect};
+use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
 use crate::{AgentEvent, AgentExit, Introduced, Outgoing};
 use asks::Call;
 use hooks::{Hook, HookEvent};
@@ -27,8 +27,6 @@ pub use plugin::{MARKET, PLUGIN, plugin_files};
 
 /// The last words of a turn may be written after the program said that it is over.
 const LAST_WORDS: Duration = Duration::from_millis(700);
-/// Whole files may be pasted there.
-const MOST_WORDS: usize = 100_000;
 const BUSY: &str =
     "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
 const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
@@ -88,11 +86,8 @@ impl ClaudeTerminal {
         }
     }
 
-    fn begin(&mut self, mut text: String) -> Vec<TerminalEffect> {
-        if text.len() > MOST_WORDS {
-            text.truncate(text.floor_char_boundary(MOST_WORDS));
-            text.push_str(" … (the rest is in the terminal)");
-        }
+    fn begin(&mut self, text: String) -> Vec<TerminalEffect> {
+        let text = cut(text);
         let said_so = self.ending.is_some();
         let over = self.end_turn(if said_so { StopReason::Completed } else { StopReason::Interrupted });
         self.turn = TurnHere::Own;
@@ -143,9 +138,8 @@ impl ClaudeTerminal {
             HookEvent::UserPromptSubmit { prompt } => self.begin(prompt),
             HookEvent::PreToolUse { tool_use_id, tool_name, tool_input } => {
                 let begun = self.in_turn();
-                let called = self.called(tool_use_id, tool_name, tool_input, hook.agent_id);
-                let matched = self.match_requests();
-                begun.into_iter().chain(called).chain(matched).collect()
+                self.called(tool_use_id, tool_name, tool_input, hook.agent_id);
+                begun.into_iter().chain(self.match_requests()).collect()
             }
             HookEvent::PermissionRequest { tool_name, tool_input } => {
                 let Some(waits) = waits else { return Vec::new() };
@@ -166,15 +160,9 @@ impl ClaudeTerminal {
                 }
                 Vec::new()
             }
-            HookEvent::StopFailure => {
-                let words = "The model could not be reached: see the terminal.".to_owned();
-                let failed =
-                    (self.turn != TurnHere::None).then(|| event(AgentEvent::Error { message: words }));
-                failed.into_iter().chain(self.end_turn(StopReason::Failed)).collect()
-            }
             HookEvent::SubagentStart => {
                 let Some(id) = hook.agent_id else { return Vec::new() };
-                let record = hook.transcript_path.and_then(|path| record_of(&path, &id));
+                let record = hook.transcript_path.and_then(|path| record_of(path, &hook.session_id, &id));
                 self.at_work.insert(id.clone());
                 self.subagents.insert(id, hook.agent_type.unwrap_or_else(|| "subagent".to_owned()));
                 record.map(TerminalEffect::AlsoRecorded).into_iter().collect()
@@ -266,30 +254,24 @@ pub(super) fn introduced(said: &str) -> Option<Introduced> {
     let (said, _) = json::read_flawed(said.as_bytes()).ok()?;
     let text = |key: &str| said.get(key).and_then(Value::as_str).map(str::to_owned);
     let agent_ref = text("session_id").filter(|id| !id.is_empty() && id.len() <= 100)?;
-    let record = text("transcript_path").map(PathBuf::from);
-    // Of this conversation, and not any file that somebody names.
-    let record = record.filter(|path| {
-        path.is_absolute()
-            && path.file_name().is_some_and(|name| name == format!("{agent_ref}.jsonl").as_str())
-    });
+    let record = text("transcript_path").and_then(|path| own_record(path, &agent_ref));
     Some(Introduced { agent_ref, cwd: text("cwd")?, record })
 }
 
-/// Where the program keeps what a subagent says.
-fn record_of(transcript: &str, agent: &str) -> Option<PathBuf> {
+/// Of this conversation, and not any file that somebody names.
+fn own_record(path: String, conversation: &str) -> Option<PathBuf> {
+    let named_so = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name == format!("{conversation}.jsonl").as_str())
+    };
+    Some(PathBuf::from(path)).filter(|path| path.is_absolute() && named_so(path))
+}
+
+/// Where the program keeps what a subagent of this conversation says.
+fn record_of(transcript: String, conversation: &str, agent: &str) -> Option<PathBuf> {
     // A name of its own, and no way to another folder.
     let is_name = !agent.is_empty() && agent.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let folder = transcript.strip_suffix(".jsonl").filter(|_| is_name)?;
-    Some(PathBuf::from(folder).join("subagents").join(format!("agent-{agent}.jsonl")))
-}
-
-/// Whoever waits goes on as if nobody had been asked here.
-fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
-    waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
-}
-
-fn event(event: AgentEvent) -> TerminalEffect {
-    TerminalEffect::Event(event)
+    let folder = own_record(transcript, conversation).filter(|_| is_name)?.with_extension("");
+    Some(folder.join("subagents").join(format!("agent-{agent}.jsonl")))
 }
 
 fn call_id(id: &str) -> Option<ToolCallId> {

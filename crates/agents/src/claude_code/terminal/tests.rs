@@ -173,7 +173,10 @@ fn nobody_names_any_file_as_a_record() {
     for other in ["/etc/passwd", "abc.jsonl", "/agent-home/other.jsonl", ""] {
         assert_eq!(record(other), None, "{other}");
     }
-    assert_eq!(record_of("/agent-home/x/abc.jsonl", "../../etc"), None);
+    assert_eq!(record_of("/agent-home/x/abc.jsonl".to_owned(), "abc", "../../etc"), None);
+    assert_eq!(record_of("/etc/other.jsonl".to_owned(), "abc", "a1"), None);
+    let own = record_of("/agent-home/x/abc.jsonl".to_owned(), "abc", "a1");
+    assert_eq!(own, Some(PathBuf::from("/agent-home/x/abc/subagents/agent-a1.jsonl")));
     assert_eq!(introduced("{}"), None);
     assert_eq!(introduced("nonsense"), None);
 }

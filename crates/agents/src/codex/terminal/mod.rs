@@ -15,18 +15,15 @@ use holdstead_protocol::{MessageId, StopReason, ToolCallId, TurnId};
 use tokio::time::Instant;
 
 use super::wire::{self, Message, Turn, TurnStatus};
-use crate::terminal::{Terminal, TerminalEffect};
+use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
 use crate::{AgentEvent, AgentExit, Outgoing};
 use asks::Ending;
 use call::Call;
 
-/// Whole files may be pasted there, or printed.
-const MOST_WORDS: usize = 100_000;
 /// So many words of people may be on their way.
 const MOST_GIVEN: usize = 16;
 /// So many turns are remembered.
 const MOST_ENDED: usize = 32;
-const REST: &str = " … (the rest is in the terminal)";
 /// So soon everything that it waits for is asked again.
 const ASKED_AGAIN: Duration = Duration::from_millis(500);
 const BEFORE: &str = "(begun in the terminal)";
@@ -290,24 +287,6 @@ impl Terminal for CodexTerminal {
         effects.push(event(AgentEvent::Exited(exit)));
         effects
     }
-}
-
-/// What is too long is cut, and says so.
-fn cut(mut text: String) -> String {
-    if text.len() > MOST_WORDS {
-        text.truncate(text.floor_char_boundary(MOST_WORDS));
-        text.push_str(REST);
-    }
-    text
-}
-
-/// Whoever waits is given nothing: somebody else may answer.
-fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
-    waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
-}
-
-fn event(event: AgentEvent) -> TerminalEffect {
-    TerminalEffect::Event(event)
 }
 
 fn call_id(id: &str) -> Option<ToolCallId> {

@@ -14,12 +14,10 @@ use super::wire::{
     Around, CallState, Called, Event, Failure, Message, OfCall, Part, Role, Said, What, Words, WordsKind,
 };
 use crate::private::Private;
-use crate::terminal::{Terminal, TerminalEffect};
+use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
 use crate::{AgentEvent, AgentExit, Introduced, Outgoing};
 use asks::{Asked, Ended};
 
-/// Whole files may be pasted there.
-const MOST_WORDS: usize = 100_000;
 const BEFORE: &str = "(written before Holdstead was connected)";
 
 #[derive(Debug)]
@@ -75,11 +73,8 @@ impl OpencodeTerminal {
         }
     }
 
-    fn begin(&mut self, mut text: String) -> Vec<TerminalEffect> {
-        if text.len() > MOST_WORDS {
-            text.truncate(text.floor_char_boundary(MOST_WORDS));
-            text.push_str(" … (the rest is in the terminal)");
-        }
+    fn begin(&mut self, text: String) -> Vec<TerminalEffect> {
+        let text = cut(text);
         let over = self.end_turn(StopReason::Completed);
         self.turn = TurnHere::Own;
         let begun =
@@ -359,15 +354,6 @@ impl Terminal for OpencodeTerminal {
 pub(super) fn introduced(said: &str) -> Option<Introduced> {
     let around = Said::read(said)?.around;
     Some(Introduced { agent_ref: around.conversation, cwd: around.directory, record: None })
-}
-
-/// Whoever waits goes on as if nobody had been asked here.
-fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
-    waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
-}
-
-fn event(event: AgentEvent) -> TerminalEffect {
-    TerminalEffect::Event(event)
 }
 
 #[cfg(test)]
