@@ -104,6 +104,17 @@ impl Attached {
     }
 }
 
+fn to_connected(dialled: &Dialled, arrived: &Arrived) -> ConnectedRunner {
+    ConnectedRunner {
+        id: dialled.id,
+        name: dialled.name.clone(),
+        owner: dialled.owner.clone(),
+        instance: arrived.instance,
+        place: RunnerPlace::Outside,
+        agents: arrived.runner.agents(),
+    }
+}
+
 impl Gateway {
     /// The runner of this session, while this gateway speaks for it.
     pub(crate) fn attached(&self, head: &Head) -> Option<Arc<Attached>> {
@@ -143,8 +154,21 @@ impl Gateway {
             arrived.refuse(&why);
             return Ended::Refused(why);
         };
-        match self.speak_for(&dialled, &arrived).await {
-            Ok(Speaking::Here { epoch }) => place.spoken = Some(epoch),
+        // In a task of its own: whoever stops waiting now would not learn whether the other nodes know of it, and nobody would
+        // tell them that it is gone.
+        let speaking = self.inner.tasks.spawn({
+            let (gateway, runner) = (self.clone(), to_connected(&dialled, &arrived));
+            async move {
+                let speaking = gateway.speak_for(&runner).await;
+                if let Ok(Speaking::Here { epoch }) = speaking {
+                    place.spoken = Some(epoch);
+                }
+                (place, speaking)
+            }
+        });
+        let Ok((mut place, speaking)) = speaking.await else { return Ended::LetGo };
+        match speaking {
+            Ok(Speaking::Here { .. }) => {}
             Ok(Speaking::Elsewhere { node }) => {
                 let why = refused(&format!(" to the node `{node}`"));
                 arrived.refuse(&why);
@@ -190,19 +214,11 @@ impl Gateway {
     }
 
     /// Says to the other nodes that this one speaks for it. Without other nodes, nobody else could.
-    async fn speak_for(&self, dialled: &Dialled, arrived: &Arrived) -> Result<Speaking, StoreError> {
+    async fn speak_for(&self, runner: &ConnectedRunner) -> Result<Speaking, StoreError> {
         let (Some(node), Some(cluster)) = (&self.inner.node, self.inner.journal.cluster()) else {
             return Ok(Speaking::Here { epoch: 0 });
         };
-        let runner = ConnectedRunner {
-            id: dialled.id,
-            name: dialled.name.clone(),
-            owner: dialled.owner.clone(),
-            instance: arrived.instance,
-            place: RunnerPlace::Outside,
-            agents: arrived.runner.agents(),
-        };
-        cluster.speak_for(node.member(), &runner).await
+        cluster.speak_for(node.member(), runner).await
     }
 
     async fn stop_speaking_for(&self, runner: RunnerId, epoch: u64) {

@@ -90,6 +90,21 @@ impl Deployment {
         self.gate.set(Open::Yes);
     }
 
+    /// Whoever writes to this table waits with its commit.
+    pub(crate) async fn hold_commits_to(&self, table: &str) -> HeldCommits {
+        let key = Uuid::now_v7().as_u64_pair().1.cast_signed();
+        self.run(format!(
+            "CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS
+               $$ BEGIN PERFORM pg_advisory_xact_lock_shared({key}); RETURN NULL; END $$;
+             CREATE CONSTRAINT TRIGGER held AFTER INSERT OR UPDATE ON {table}
+               DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held()"
+        ))
+        .await;
+        let mut connection = PgConnection::connect(&self.url("holds")).await.unwrap();
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(key).execute(&mut connection).await.unwrap();
+        HeldCommits { connection, key }
+    }
+
     pub(crate) const fn gate(&self) -> &Gate {
         &self.gate
     }
@@ -133,6 +148,34 @@ impl Deployment {
             node.journal().close().await;
         }
         self.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await;
+    }
+}
+
+/// Until they are released.
+pub(crate) struct HeldCommits {
+    connection: PgConnection,
+    key: i64,
+}
+
+impl HeldCommits {
+    pub(crate) async fn somebody_waits(&mut self) {
+        const WAITS: &str = "SELECT EXISTS (SELECT FROM pg_locks held JOIN pg_locks waits
+             USING (locktype, database, classid, objid, objsubid)
+             WHERE held.pid = pg_backend_pid() AND locktype = 'advisory' AND NOT waits.granted)";
+        let look = async {
+            while !sqlx::query_scalar::<_, bool>(WAITS).fetch_one(&mut self.connection).await.unwrap() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, look).await.expect("somebody waits");
+    }
+
+    /// Returns when those who waited have committed.
+    pub(crate) async fn release(mut self) {
+        for step in ["SELECT pg_advisory_unlock($1)", "SELECT pg_advisory_lock($1)"] {
+            sqlx::query(step).bind(self.key).execute(&mut self.connection).await.unwrap();
+        }
+        self.connection.close().await.unwrap();
     }
 }
 

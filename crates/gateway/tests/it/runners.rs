@@ -96,6 +96,16 @@ async fn known(gateway: &Gateway) -> Option<String> {
     tokio::time::timeout(PATIENCE, look).await.expect("it is known in time")
 }
 
+/// Waits until this gateway knows of no connection to the machine.
+async fn gone(gateway: &Gateway) {
+    let look = async {
+        while gateway.connected_runners(&owner("ada")).await.unwrap().iter().any(|one| one.name == "laptop") {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.expect("nobody speaks for it any more");
+}
+
 #[tokio::test]
 async fn a_session_is_opened_on_any_node_for_a_machine_of_any_other() {
     let schema = Deployment::new(By::Notify).await;
@@ -220,12 +230,22 @@ async fn a_machine_that_is_put_out_is_let_go_for_all_nodes() {
     assert!(known(&second).await.is_some());
     // As for a token that was taken back: nobody waits for its connection any more.
     connection.hosting.abort();
-    let gone = async {
-        while second.connected_runners(&owner("ada")).await.unwrap().iter().any(|one| one.name == "laptop") {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, gone).await.expect("nobody speaks for it any more");
+    gone(&second).await;
+    deployment.end([first, second]).await;
+}
+
+#[tokio::test]
+async fn a_machine_that_is_put_out_while_the_nodes_are_told_of_it_is_let_go_too() {
+    let deployment = Deployment::new(By::Notify).await;
+    let (first, second) = (deployment.node("first").await, deployment.node("second").await);
+    // What says so is written, and its end is held up until nobody waits for the connection any more.
+    let mut held = deployment.hold_commits_to("runners").await;
+    let connection = Laptop::new().dial(&first);
+    held.somebody_waits().await;
+    connection.hosting.abort();
+    assert!(connection.hosting.await.unwrap_err().is_cancelled());
+    held.release().await;
+    gone(&second).await;
     deployment.end([first, second]).await;
 }
 
