@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use holdstead_protocol::ToolCallId;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{AgentEvent, Outgoing};
+use crate::{AgentEvent, Outgoing, Resolution};
 
 /// One program in its terminal: what it says of itself, and how it is told something. Pure, but for the files that its asks
 /// name.
@@ -21,8 +22,22 @@ pub trait Terminal: Send + std::fmt::Debug {
     /// The same, of a line that was written while nobody listened.
     fn missed(&mut self, line: &str) -> Vec<TerminalEffect>;
 
+    /// Somebody says something to it from elsewhere.
+    fn say(&mut self, text: String) -> Vec<TerminalEffect>;
+
+    /// A call was decided here.
+    fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect>;
+
     /// What was decided, or said to it.
-    fn told(&mut self, outgoing: Outgoing, now: Instant) -> Vec<TerminalEffect>;
+    fn told(&mut self, outgoing: Outgoing) -> Vec<TerminalEffect> {
+        match outgoing {
+            Outgoing::Message { text } => self.say(text),
+            Outgoing::MessageWithContext { context, text } => self.say(format!("{context}\n\n{text}")),
+            Outgoing::Resolve { tool_call_id, resolution } => self.resolve(&tool_call_id, &resolution),
+            // Nothing of this is asked of an agent in a terminal.
+            Outgoing::TurnEnd(_) | Outgoing::Park { .. } | Outgoing::Interrupt => Vec::new(),
+        }
+    }
 
     /// Whoever waited is gone.
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect>;

@@ -5,6 +5,8 @@ mod desk;
 mod kind;
 mod others;
 mod races;
+mod receipts;
+mod scenes;
 
 use std::pin::Pin;
 use std::time::Instant;

@@ -7,6 +7,7 @@
 
 mod changes;
 mod driver;
+mod line;
 mod link;
 mod questions;
 mod terminal;

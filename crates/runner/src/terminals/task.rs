@@ -228,7 +228,7 @@ impl Task {
         match what {
             Happened::Told(outgoing) => {
                 if let Some((wire, _)) = &mut self.heard {
-                    let effects = wire.told(outgoing, Instant::now());
+                    let effects = wire.told(outgoing);
                     self.follow(effects);
                 }
             }

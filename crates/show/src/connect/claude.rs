@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{
-    AskState, Delivery, EventBody, InTerminal, KnownBy, ResponseDraft, Settlement, TerminalAnswer,
-};
+use holdstead_protocol::{AskState, Delivery, EventBody, KnownBy, ResponseDraft, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -13,6 +11,11 @@ use tokio::time::sleep;
 use super::Scene;
 use super::desk::Desk;
 use super::kind::Kind;
+use super::receipts::{APPROVE, closed_by, counted, deny, lines_in, ran_once, too_late};
+use super::scenes::{
+    card_allows, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
+    question_in_terminal, rule_decides, terminal_allows, terminal_refuses, two_calls,
+};
 use crate::{Result, ensure};
 
 pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
@@ -46,63 +49,6 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
     ]
 }
 
-/// A command that leaves a file behind.
-fn touches(file: &str) -> Script {
-    Kind::Claude.touches(file)
-}
-
-fn runs(command: &str) -> Script {
-    let input = json!({ "command": command, "description": "Does it" });
-    Script::new().reply([say("I do it."), call("Bash", input)]).reply([say("That was it.")])
-}
-
-pub(super) const APPROVE: ResponseDraft =
-    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
-
-/// Not every program takes words with it.
-pub(super) const DENY: ResponseDraft = ResponseDraft::Deny { reason: None };
-
-fn deny(words: &str) -> ResponseDraft {
-    ResponseDraft::Deny { reason: Some(words.to_owned()) }
-}
-
-/// It was decided here, and the program's own record says that this counted.
-pub(super) fn counted(ask: &Interaction, settlement: Settlement) -> Result<()> {
-    ensure!(
-        ask.state == AskState::Settled { settlement } && ask.delivery == Some(Delivery::Acknowledged),
-        "the receipt is {:?}, {:?}",
-        ask.state,
-        ask.delivery
-    );
-    Ok(())
-}
-
-pub(super) fn closed_by(ask: &Interaction, answer: TerminalAnswer) -> Result<KnownBy> {
-    match (&ask.state, ask.in_terminal) {
-        (AskState::Closed { .. }, Some(InTerminal { answer: said, known_by })) if said == answer => {
-            Ok(known_by)
-        }
-        (state, how) => Err(format!("the card says {state:?}, {how:?}").into()),
-    }
-}
-
-pub(super) fn too_late(ask: &Interaction, answer: TerminalAnswer) -> Result<()> {
-    match &ask.delivery {
-        Some(Delivery::Undeliverable { in_terminal: Some(how), .. }) if how.answer == answer => Ok(()),
-        delivery => Err(format!("the receipt says {delivery:?}").into()),
-    }
-}
-
-fn lines_in(desk: &Desk, file: &str) -> usize {
-    std::fs::read_to_string(desk.project().join(file)).map_or(0, |text| text.lines().count())
-}
-
-pub(super) fn ran_once(desk: &Desk, file: &str) -> Result<()> {
-    let ran = lines_in(desk, file);
-    ensure!(ran == 1, "it ran {ran} times");
-    Ok(())
-}
-
 async fn appears(desk: &mut Desk) -> Result<String> {
     desk.plays(Script::new().reply([say("Good morning.")])).await?;
     desk.idle().await?;
@@ -117,21 +63,8 @@ async fn appears(desk: &mut Desk) -> Result<String> {
     Ok(format!("titled {}", view["title"]))
 }
 
-pub(super) async fn card_allows(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.touches("allowed.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.person.win(&ask, APPROVE).await?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    counted(&over, Settlement::Approved)?;
-    desk.idle().await?;
-    ran_once(desk, "allowed.txt")?;
-    Ok("it ran once, and its record shows that this counted".to_owned())
-}
-
 async fn card_denies(desk: &mut Desk) -> Result<String> {
-    let name = desk.plays(touches("denied.txt")).await?;
+    let name = desk.plays(Kind::Claude.touches("denied.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.person.win(&ask, deny("not in this folder")).await?;
@@ -143,7 +76,7 @@ async fn card_denies(desk: &mut Desk) -> Result<String> {
 }
 
 async fn card_edits(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("draft.txt")).await?;
+    desk.plays(Kind::Claude.touches("draft.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     let edited = json!({ "command": "echo once >> final.txt", "description": "Does it" });
@@ -156,34 +89,8 @@ async fn card_edits(desk: &mut Desk) -> Result<String> {
     Ok("what the person wrote ran".to_owned())
 }
 
-pub(super) async fn terminal_allows(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.touches("typed.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.says_yes().await?;
-    let known_by = closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
-    desk.idle().await?;
-    ran_once(desk, "typed.txt")?;
-    let late = desk.person.respond(&ask, deny("no")).await?;
-    ensure!(format!("{late:?}").contains("Refused"), "a late answer was taken: {late:?}");
-    Ok(format!("known by its {known_by:?}; a late answer is refused"))
-}
-
-async fn terminal_refuses(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("refused.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.rests().await;
-    desk.key("Escape")?;
-    let known_by = closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Refused)?;
-    desk.idle().await?;
-    ensure!(!desk.has("refused.txt"), "it ran");
-    Ok(format!("known by {known_by:?}"))
-}
-
 async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("worded.txt")).await?;
+    desk.plays(Kind::Claude.touches("worded.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.rests().await;
@@ -203,7 +110,7 @@ async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
 }
 
 async fn deny_loses(desk: &mut Desk) -> Result<String> {
-    desk.plays(runs("echo once >> long.txt; sleep 6")).await?;
+    desk.plays(Kind::Claude.runs("echo once >> long.txt; sleep 30")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.chooses("1").await?;
@@ -224,7 +131,7 @@ async fn deny_loses(desk: &mut Desk) -> Result<String> {
 }
 
 async fn approval_after_no(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("after-no.txt")).await?;
+    desk.plays(Kind::Claude.touches("after-no.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.rests().await;
@@ -244,40 +151,6 @@ async fn approval_after_no(desk: &mut Desk) -> Result<String> {
         desk.record()?
     );
     Ok(if ran { "the card was faster" } else { "the terminal was faster" }.to_owned())
-}
-
-pub(super) fn question() -> Script {
-    let questions = json!([{ "question": "Where do the orders go?", "header": "Store", "multiSelect": false,
-        "options": [{ "label": "SQLite", "description": "one file" },
-            { "label": "PostgreSQL", "description": "for a team" }] }]);
-    Script::new().reply([call("AskUserQuestion", json!({ "questions": questions }))]).reply([say("Good.")])
-}
-
-async fn question_by_card(desk: &mut Desk) -> Result<String> {
-    let name = desk.plays(question()).await?;
-    desk.shows("Where do the orders go?").await?;
-    let ask = desk.card("question").await?;
-    let answers = json!({ "Where do the orders go?": "PostgreSQL" });
-    let response = ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None };
-    desk.person.win(&ask, response).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Answered)?;
-    desk.idle().await?;
-    let told = desk.model.told(&name);
-    ensure!(told.iter().any(|told| told.words().contains("PostgreSQL")), "the model was told {told:?}");
-    Ok("the model has the answer".to_owned())
-}
-
-async fn question_in_terminal(desk: &mut Desk) -> Result<String> {
-    let name = desk.plays(question()).await?;
-    desk.shows("Where do the orders go?").await?;
-    let ask = desk.card("question").await?;
-    desk.chooses("1").await?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    closed_by(&over, TerminalAnswer::Answered)?;
-    desk.idle().await?;
-    let told = desk.model.told(&name);
-    ensure!(told.iter().any(|told| told.words().contains("SQLite")), "the model was told {told:?}");
-    Ok("the card is withdrawn".to_owned())
 }
 
 async fn plan_by_card(desk: &mut Desk) -> Result<String> {
@@ -301,59 +174,6 @@ async fn plan_by_card(desk: &mut Desk) -> Result<String> {
     Ok("the model may begin".to_owned())
 }
 
-fn writes(desk: &Desk, file: &str) -> Script {
-    let path = desk.project().join(file);
-    Script::new()
-        .reply([call("Write", json!({ "file_path": path, "content": "hello\n" }))])
-        .reply([say("Written.")])
-}
-
-async fn edit_by_card(desk: &mut Desk) -> Result<String> {
-    let script = writes(desk, "card-wrote.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    let shown = serde_json::to_value(&ask.request)?;
-    ensure!(shown["preview"].as_str().is_some_and(|diff| diff.contains("+hello")), "the card shows {shown}");
-    desk.person.win(&ask, APPROVE).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
-    desk.idle().await?;
-    ensure!(desk.has("card-wrote.txt"), "it was not written");
-    Ok("written".to_owned())
-}
-
-async fn edit_in_terminal(desk: &mut Desk) -> Result<String> {
-    let script = writes(desk, "typed-wrote.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.chooses("1").await?;
-    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
-    desk.idle().await?;
-    ensure!(desk.has("typed-wrote.txt"), "it was not written");
-    Ok("the card is withdrawn".to_owned())
-}
-
-async fn two_calls(desk: &mut Desk) -> Result<String> {
-    let of = |file: &str| {
-        call("Bash", json!({ "command": format!("echo once >> {file}"), "description": "Does it" }))
-    };
-    desk.plays(Script::new().reply([of("first.txt"), of("second.txt")]).reply([say("Both.")])).await?;
-    desk.asks().await?;
-    let session = desk.session().await?;
-    let ask = desk.person.open_asks(&session, 1).await?.swap_remove(0);
-    desk.person.win(&ask, APPROVE).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
-    let ask = desk.person.open_asks(&session, 1).await?.swap_remove(0);
-    desk.asks().await?;
-    desk.chooses("1").await?;
-    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
-    desk.idle().await?;
-    ran_once(desk, "first.txt")?;
-    ran_once(desk, "second.txt")?;
-    Ok("one by the card, one in the terminal".to_owned())
-}
-
 async fn same_call_twice(desk: &mut Desk) -> Result<String> {
     let of = || call("Bash", json!({ "command": "echo once >> same.txt", "description": "Does it" }));
     desk.plays(Script::new().reply([of(), of()]).reply([say("Twice.")])).await?;
@@ -367,15 +187,6 @@ async fn same_call_twice(desk: &mut Desk) -> Result<String> {
     let ran = lines_in(desk, "same.txt");
     ensure!(ran == 2, "it ran {ran} times");
     Ok("each was asked about".to_owned())
-}
-
-async fn rule_decides(desk: &mut Desk) -> Result<String> {
-    let _saved: Value =
-        desk.person.post("/v1/rules", &json!({ "line": "allow Bash(touch ruled.txt)" })).await?;
-    desk.plays(runs("touch ruled.txt")).await?;
-    desk.idle().await?;
-    ensure!(desk.has("ruled.txt"), "it did not run");
-    Ok("nobody was asked".to_owned())
 }
 
 fn with_subagent(file: &str) -> Script {
@@ -418,19 +229,8 @@ async fn subagent_left(desk: &mut Desk) -> Result<String> {
     Ok("after 20 s the terminal asks by itself".to_owned())
 }
 
-async fn message(desk: &mut Desk) -> Result<String> {
-    let session = desk.session().await?;
-    desk.begins_turn();
-    let words = "Look at the other folder, too.";
-    desk.person.say(&session, words).await?;
-    desk.idle().await?;
-    let told = desk.model.bodies().iter().any(|body| body.to_string().contains(words));
-    ensure!(told, "the model was not told: {}", desk.tmux.screen(&desk.terminal())?);
-    Ok("its model has read it, and its turn is in the session".to_owned())
-}
-
 async fn stopped(desk: &mut Desk) -> Result<String> {
-    desk.plays(runs("sleep 20; echo once >> stopped.txt")).await?;
+    desk.plays(Kind::Claude.runs("sleep 20; echo once >> stopped.txt")).await?;
     desk.asks().await?;
     desk.chooses("1").await?;
     sleep(Duration::from_secs(1)).await;
@@ -441,27 +241,8 @@ async fn stopped(desk: &mut Desk) -> Result<String> {
     Ok(format!("its turn is over here, too; a stop from here got {stop}"))
 }
 
-async fn gateway_killed(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("survived.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.gateway.kill_now().await?;
-    sleep(Duration::from_secs(1)).await;
-    ensure!(desk.asks().await.is_ok(), "the dialog is gone");
-    desk.gateway.serve_again().await?;
-    desk.person = desk.gateway.person()?;
-    // The hook that waits comes back by itself.
-    sleep(Duration::from_millis(2_500)).await;
-    desk.person.win(&ask, APPROVE).await?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    counted(&over, Settlement::Approved)?;
-    desk.idle().await?;
-    ran_once(desk, "survived.txt")?;
-    Ok("the same card, answered after the restart, counted".to_owned())
-}
-
 async fn answered_meanwhile(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("meanwhile.txt")).await?;
+    desk.plays(Kind::Claude.touches("meanwhile.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.gateway.kill_now().await?;
@@ -477,7 +258,7 @@ async fn answered_meanwhile(desk: &mut Desk) -> Result<String> {
 }
 
 async fn program_killed(desk: &mut Desk) -> Result<String> {
-    desk.plays(touches("killed.txt")).await?;
+    desk.plays(Kind::Claude.touches("killed.txt")).await?;
     desk.asks().await?;
     let ask = desk.card("approval").await?;
     desk.tmux.close(&desk.terminal())?;
@@ -503,7 +284,7 @@ async fn cleared(desk: &mut Desk) -> Result<String> {
 }
 
 async fn hosted(desk: &mut Desk) -> Result<String> {
-    desk.model.script("hosted", touches("hosted.txt"));
+    desk.model.script("hosted", Kind::Claude.touches("hosted.txt"));
     let open = json!({ "agent": "claude", "cwd": desk.project(), "title": "hosted" });
     let session: Value = desk.person.post("/v1/sessions", &open).await?;
     let session = session["sessionId"].as_str().ok_or("it has no id")?.to_owned();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdstead_scripted_model::{Script, call, say};
+use holdstead_scripted_model::{Part, Script, call, say};
 use serde_json::json;
 
 use crate::Result;
@@ -93,15 +93,33 @@ impl Kind {
     }
 
     pub(super) fn runs(self, command: &str) -> Script {
-        let made = match self {
+        Script::new().reply([say("I do it."), self.command(command)]).reply([say("That was it.")])
+    }
+
+    /// A call of the model's.
+    pub(super) fn command(self, command: &str) -> Part {
+        match self {
             Self::Claude => call("Bash", json!({ "command": command, "description": "Does it" })),
             Self::Codex => call(
                 "exec_command",
                 json!({ "cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I?" }),
             ),
             Self::Opencode => call("bash", json!({ "command": command, "description": "Does it" })),
+        }
+    }
+
+    /// The model writes a file of one line.
+    pub(super) fn writes(self, file: &Path) -> Script {
+        let made = match self {
+            Self::Claude => call("Write", json!({ "file_path": file, "content": "hello\n" })),
+            Self::Codex => {
+                let patch =
+                    format!("*** Begin Patch\n*** Add File: {}\n+hello\n*** End Patch", file.display());
+                call("exec_command", json!({ "cmd": format!("apply_patch <<'EOF'\n{patch}\nEOF\n") }))
+            }
+            Self::Opencode => call("write", json!({ "filePath": file, "content": "hello\n" })),
         };
-        Script::new().reply([say("I do it."), made]).reply([say("That was it.")])
+        Script::new().reply([made]).reply([say("Written.")])
     }
 
     /// The model asks a person something.
@@ -160,6 +178,22 @@ impl Kind {
             Self::Claude => "Do you want to",
             Self::Codex => "Would you like to run",
             Self::Opencode => "Permission required",
+        }
+    }
+
+    /// It asks whether a file may be written.
+    pub(super) const fn edit_dialog(self) -> &'static str {
+        match self {
+            Self::Claude | Self::Opencode => self.dialog(),
+            Self::Codex => "Would you like to make",
+        }
+    }
+
+    /// How many cards two calls of one message make at once.
+    pub(super) const fn asks_at_once(self) -> usize {
+        match self {
+            Self::Claude | Self::Opencode => 1,
+            Self::Codex => 2,
         }
     }
 

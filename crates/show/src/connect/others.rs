@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use holdstead_protocol::{ResponseDraft, Settlement, TerminalAnswer};
-use serde_json::json;
+use holdstead_protocol::{Settlement, TerminalAnswer};
 use tokio::time::sleep;
 
 use super::Scene;
-use super::claude::{APPROVE, DENY, card_allows, closed_by, counted, ran_once, terminal_allows, too_late};
 use super::desk::Desk;
+use super::kind::Kind;
+use super::receipts::{APPROVE, DENY, closed_by, counted, ran_once, too_late};
+use super::scenes::{
+    card_allows, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
+    question_in_terminal, rule_decides, terminal_allows, terminal_refuses, two_calls,
+};
 use crate::{Result, ensure};
 
 /// How often opencode is stopped with an ask open, which is then answered.
@@ -34,6 +38,10 @@ fn both() -> Vec<(&'static str, Scene)> {
         ("a deny after a yes in the terminal", |desk| Box::pin(deny_after_yes(desk))),
         ("a question, by the card", |desk| Box::pin(question_by_card(desk))),
         ("a question, in the terminal", |desk| Box::pin(question_in_terminal(desk))),
+        ("an edit, by the card, with its diff", |desk| Box::pin(edit_by_card(desk))),
+        ("an edit, in the terminal", |desk| Box::pin(edit_in_terminal(desk))),
+        ("two calls in one message", |desk| Box::pin(two_calls(desk))),
+        ("a rule decides", |desk| Box::pin(rule_decides(desk))),
         ("a message from elsewhere", |desk| Box::pin(message(desk))),
         ("the gateway killed while it is asked", |desk| Box::pin(gateway_killed(desk))),
         ("the terminal killed while it is asked", |desk| Box::pin(terminal_killed(desk))),
@@ -50,19 +58,6 @@ async fn card_denies(desk: &mut Desk) -> Result<String> {
     desk.idle().await?;
     ensure!(!desk.has("denied.txt"), "it ran");
     Ok("it did not run".to_owned())
-}
-
-async fn terminal_refuses(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.touches("refused.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.rests().await;
-    desk.key("Escape")?;
-    let known_by = closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Refused)?;
-    desk.idle().await?;
-    ensure!(!desk.has("refused.txt"), "it ran");
-    Ok(format!("known by {known_by:?}"))
 }
 
 /// Both programs tell at once that a question is over, so a card is rarely open when a command runs.
@@ -86,66 +81,6 @@ async fn deny_after_yes(desk: &mut Desk) -> Result<String> {
     Ok(format!("the card was faster: {answered:?}").chars().take(60).collect())
 }
 
-async fn question_by_card(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.question();
-    let name = desk.plays(script).await?;
-    desk.shows("Where do the orders go?").await?;
-    let ask = desk.card("question").await?;
-    let answers = json!({ "Where do the orders go?": "PostgreSQL" });
-    desk.person
-        .win(&ask, ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None })
-        .await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Answered)?;
-    desk.idle().await?;
-    let told = desk.model.told(&name);
-    ensure!(told.iter().any(|told| told.words().contains("PostgreSQL")), "the model was told {told:?}");
-    Ok("the model has the answer".to_owned())
-}
-
-async fn question_in_terminal(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.question();
-    let name = desk.plays(script).await?;
-    desk.shows("Where do the orders go?").await?;
-    let ask = desk.card("question").await?;
-    desk.rests().await;
-    desk.key("Enter")?;
-    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Answered)?;
-    desk.idle().await?;
-    let told = desk.model.told(&name);
-    ensure!(told.iter().any(|told| told.words().contains("SQLite")), "the model was told {told:?}");
-    Ok("the card is withdrawn".to_owned())
-}
-
-async fn message(desk: &mut Desk) -> Result<String> {
-    let session = desk.session().await?;
-    desk.begins_turn();
-    let words = "Look at the other folder, too.";
-    desk.person.say(&session, words).await?;
-    desk.idle().await?;
-    desk.shows(words).await?;
-    let told = desk.model.bodies().iter().any(|body| body.to_string().contains(words));
-    ensure!(told, "the model was not told");
-    Ok("the terminal shows it, and its model has read it".to_owned())
-}
-
-async fn gateway_killed(desk: &mut Desk) -> Result<String> {
-    let script = desk.kind.touches("survived.txt");
-    desk.plays(script).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.gateway.kill_now().await?;
-    sleep(Duration::from_secs(1)).await;
-    desk.asks().await?;
-    desk.gateway.serve_again().await?;
-    desk.person = desk.gateway.person()?;
-    sleep(Duration::from_secs(4)).await;
-    desk.person.win(&ask, APPROVE).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
-    desk.idle().await?;
-    ran_once(desk, "survived.txt")?;
-    Ok("the same card, answered after the restart, counted".to_owned())
-}
-
 async fn terminal_killed(desk: &mut Desk) -> Result<String> {
     let script = desk.kind.touches("killed.txt");
     desk.plays(script).await?;
@@ -155,12 +90,12 @@ async fn terminal_killed(desk: &mut Desk) -> Result<String> {
     sleep(Duration::from_secs(2)).await;
     let words = match desk.kind {
         // Its daemon goes on without a terminal, and so does the ask.
-        super::kind::Kind::Codex => {
+        Kind::Codex => {
             desk.person.win(&ask, DENY).await?;
             counted(&desk.over(ask.request.interaction_id).await?, Settlement::Denied)?;
             "its daemon still asks, and takes the card's answer"
         }
-        super::kind::Kind::Claude | super::kind::Kind::Opencode => {
+        Kind::Claude | Kind::Opencode => {
             desk.over(ask.request.interaction_id).await?;
             "the card is withdrawn"
         }

@@ -6,8 +6,8 @@ use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{AskState, Delivery, Settlement, TerminalAnswer};
 use tokio::time::sleep;
 
-use super::claude::{APPROVE, DENY};
 use super::desk::Desk;
+use super::receipts::{APPROVE, DENY};
 use crate::Result;
 use crate::client::Answered;
 use crate::dice::Dice;

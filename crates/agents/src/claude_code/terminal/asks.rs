@@ -183,7 +183,7 @@ impl ClaudeTerminal {
         ]
     }
 
-    pub(super) fn resolve(&mut self, id: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+    pub(super) fn decided(&mut self, id: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
         let Some(call) = self.calls.get_mut(id.as_str()) else { return Vec::new() };
         let CallState::Waits { waits, .. } = call.state else { return Vec::new() };
         let decision = match resolution {

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::terms::Terms;
 use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
-use crate::{AgentEvent, AgentExit, Introduced, Outgoing};
+use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::Call;
 use hooks::{Hook, HookEvent};
 pub use plugin::{MARKET, PLUGIN, plugin_files};
@@ -181,19 +181,6 @@ impl ClaudeTerminal {
             HookEvent::Other => not_here(waits),
         }
     }
-
-    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
-        let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
-        if self.turn != TurnHere::None {
-            return vec![failed(BUSY)];
-        }
-        let Some(waits) = self.waiter.take() else {
-            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
-            return vec![failed(NO_WAITER), event(over)];
-        };
-        self.turn = TurnHere::Given;
-        vec![TerminalEffect::Say { waits, words }]
-    }
 }
 
 impl Terminal for ClaudeTerminal {
@@ -216,14 +203,21 @@ impl Terminal for ClaudeTerminal {
         self.missed_line(line)
     }
 
-    fn told(&mut self, outgoing: Outgoing, _now: Instant) -> Vec<TerminalEffect> {
-        match outgoing {
-            Outgoing::Message { text } => self.say(text),
-            Outgoing::MessageWithContext { context, text } => self.say(format!("{context}\n\n{text}")),
-            Outgoing::Resolve { tool_call_id, resolution } => self.resolve(&tool_call_id, &resolution),
-            // Nothing of this is asked of an agent in a terminal.
-            Outgoing::TurnEnd(_) | Outgoing::Park { .. } | Outgoing::Interrupt => Vec::new(),
+    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
+        let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
+        if self.turn != TurnHere::None {
+            return vec![failed(BUSY)];
         }
+        let Some(waits) = self.waiter.take() else {
+            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
+            return vec![failed(NO_WAITER), event(over)];
+        };
+        self.turn = TurnHere::Given;
+        vec![TerminalEffect::Say { waits, words }]
+    }
+
+    fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+        self.decided(call, resolution)
     }
 
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {

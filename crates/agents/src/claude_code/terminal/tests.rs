@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::private::Private;
-use crate::{ProjectFiles, Resolution};
+use crate::{Outgoing, ProjectFiles};
 
 fn terminal() -> ClaudeTerminal {
     let terms = Terms {
@@ -44,7 +44,7 @@ fn played(recording: &str, card: Option<Resolution>) -> Vec<TerminalEffect> {
             if let (TerminalEffect::Event(AgentEvent::Ask(ask)), Some(card)) = (effect, &card) {
                 let tool_call_id = ask.tool_call_id.clone();
                 let resolve = Outgoing::Resolve { tool_call_id, resolution: card.clone() };
-                effects.extend(terminal.told(resolve, now));
+                effects.extend(terminal.told(resolve));
             }
         }
         effects.extend(told);
@@ -191,7 +191,7 @@ fn replied(terminal: &mut ClaudeTerminal) -> Vec<TerminalEffect> {
     terminal.heard(&step("PermissionRequest", call), Some(1), now);
     terminal.passed(now + Duration::from_secs(1));
     let tool_call_id = call_id("toolu_1").unwrap();
-    terminal.told(Outgoing::Resolve { tool_call_id, resolution: approved() }, now)
+    terminal.told(Outgoing::Resolve { tool_call_id, resolution: approved() })
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! The calls that are asked about in a terminal and here, and who was faster.
 
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use holdstead_protocol::{
     AskBody, Capabilities, Hold, HoldThen, InTerminal, KnownBy, MayAllow, StopReason, TerminalAnswer,
     ToolCallId,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::super::questions;
@@ -76,9 +77,11 @@ impl CodexTerminal {
         effects.extend(self.came_to(&id, CameTo::Ran));
         let shown = match asks {
             Asks::Command(ask) => {
-                let input = json!({"command": ask.command, "cwd": ask.cwd});
-                let call = self.calls.entry(id.clone()).or_insert_with(|| Call::command(Value::Null));
-                call.input = input;
+                let asked = Call::command(&ask.command, ask.cwd.as_deref());
+                match self.calls.entry(id.clone()) {
+                    Entry::Occupied(mut known) => known.get_mut().input = asked.input,
+                    Entry::Vacant(new) => drop(new.insert(asked)),
+                }
                 Some((approval(None), ask.reason, None, ask.cwd))
             }
             Asks::Change(ask) => {
@@ -156,7 +159,7 @@ impl CodexTerminal {
         ]
     }
 
-    pub(super) fn resolve(&mut self, id: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+    pub(super) fn decided(&mut self, id: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
         let Some(call) = self.calls.get_mut(id.as_str()) else { return Vec::new() };
         let CallState::Waits { request, waits } = &call.state else { return Vec::new() };
         let (request, waits) = (request.clone(), *waits);

@@ -4,7 +4,7 @@ use holdstead_protocol::{Response, Settlement};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::super::questions;
+use super::super::{line, questions};
 use crate::Resolution;
 
 #[derive(Debug)]
@@ -62,7 +62,8 @@ pub(super) enum Said {
 }
 
 impl Call {
-    pub(super) fn command(input: Value) -> Self {
+    pub(super) fn command(program: &str, cwd: Option<&str>) -> Self {
+        let input = json!({ "command": line::for_shell(program), "cwd": cwd });
         Self::new(Kind::Command, "Bash".to_owned(), input)
     }
 

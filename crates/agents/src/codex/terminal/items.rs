@@ -158,7 +158,7 @@ impl CodexTerminal {
 fn call_of(item: &Item) -> Option<(String, Call)> {
     match item {
         Item::CommandExecution { id, command, cwd, .. } => {
-            Some((id.clone(), Call::command(json!({"command": command, "cwd": cwd}))))
+            Some((id.clone(), Call::command(command, cwd.as_deref())))
         }
         Item::FileChange { id, changes, .. } => {
             let kind = Kind::Change { preview: changes::preview(changes) };

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::wire::{self, Message, Turn, TurnStatus};
 use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
-use crate::{AgentEvent, AgentExit, Outgoing};
+use crate::{AgentEvent, AgentExit, Resolution};
 use asks::Ending;
 use call::Call;
 
@@ -215,23 +215,6 @@ impl CodexTerminal {
         (turn != TurnHere::None).then(|| event(AgentEvent::TurnDone { reason, usage: None }))
     }
 
-    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
-        let Some(waits) = self.waiter.take() else {
-            let failed = event(AgentEvent::Error { message: NO_WAITER.to_owned() });
-            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
-            let over = (self.turn == TurnHere::None).then(|| event(over));
-            return [failed].into_iter().chain(over).collect();
-        };
-        if self.turn == TurnHere::None {
-            self.turn = TurnHere::Given;
-        }
-        self.given.push_back(words.clone());
-        while self.given.len() > MOST_GIVEN {
-            self.given.pop_front();
-        }
-        vec![TerminalEffect::Say { waits, words }]
-    }
-
     /// The program would not take these words.
     fn not_taken(&mut self, words: &str, why: &str, now: Instant) -> Vec<TerminalEffect> {
         self.given.retain(|given| given != words);
@@ -259,14 +242,25 @@ impl Terminal for CodexTerminal {
         Vec::new()
     }
 
-    fn told(&mut self, outgoing: Outgoing, _now: Instant) -> Vec<TerminalEffect> {
-        match outgoing {
-            Outgoing::Message { text } => self.say(text),
-            Outgoing::MessageWithContext { context, text } => self.say(format!("{context}\n\n{text}")),
-            Outgoing::Resolve { tool_call_id, resolution } => self.resolve(&tool_call_id, &resolution),
-            // Nothing of this is asked of an agent in a terminal.
-            Outgoing::TurnEnd(_) | Outgoing::Park { .. } | Outgoing::Interrupt => Vec::new(),
+    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
+        let Some(waits) = self.waiter.take() else {
+            let failed = event(AgentEvent::Error { message: NO_WAITER.to_owned() });
+            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
+            let over = (self.turn == TurnHere::None).then(|| event(over));
+            return [failed].into_iter().chain(over).collect();
+        };
+        if self.turn == TurnHere::None {
+            self.turn = TurnHere::Given;
         }
+        self.given.push_back(words.clone());
+        while self.given.len() > MOST_GIVEN {
+            self.given.pop_front();
+        }
+        vec![TerminalEffect::Say { waits, words }]
+    }
+
+    fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+        self.decided(call, resolution)
     }
 
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {

@@ -6,7 +6,7 @@ use holdstead_protocol::{Answer, AskBody, Response, Scope, Settlement};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Resolution;
+use crate::Outgoing;
 
 macro_rules! recording {
     ($name:literal) => {
@@ -82,7 +82,7 @@ impl Desk {
     fn tell(&mut self, call: &str, settlement: Settlement, response: Response) {
         let resolution = Resolution::Settled { settlement, response, input: Value::Null };
         let tool_call_id = ToolCallId::new(call).unwrap();
-        let effects = self.terminal.told(Outgoing::Resolve { tool_call_id, resolution }, self.began);
+        let effects = self.terminal.told(Outgoing::Resolve { tool_call_id, resolution });
         self.follow(effects);
     }
 
@@ -149,7 +149,7 @@ fn in_words(effect: TerminalEffect) -> String {
     }
 }
 
-const TOUCH: &str = r#"with {"command":"/bin/bash -lc 'touch asked-for.txt'","cwd":"/project"}"#;
+const TOUCH: &str = r#"with {"command":"touch asked-for.txt","cwd":"/project"}"#;
 
 /// The first words of every recording of a client that came late.
 fn asked(call: &str, input: &str) -> Vec<String> {

@@ -256,7 +256,7 @@ impl OpencodeTerminal {
         })))]
     }
 
-    pub(super) fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+    pub(super) fn decided(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
         let open = |asked: &&mut Asked| matches!(asked.state, State::Waits(_) | State::Away(None));
         let asked = self.asks.values_mut().filter(open).find(|asked| asked.tool_call_id == *call);
         let Some(asked) = asked else { return Vec::new() };

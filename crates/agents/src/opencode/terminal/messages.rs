@@ -35,7 +35,7 @@ impl OpencodeTerminal {
         effects
     }
 
-    pub(super) fn say(&mut self, words: String) -> Vec<TerminalEffect> {
+    pub(super) fn send(&mut self, words: String) -> Vec<TerminalEffect> {
         let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
         if self.turn != TurnHere::None {
             return vec![failed(BUSY)];

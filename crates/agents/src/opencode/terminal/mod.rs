@@ -15,7 +15,7 @@ use super::wire::{
 };
 use crate::private::Private;
 use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
-use crate::{AgentEvent, AgentExit, Introduced, Outgoing};
+use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::{Asked, Ended};
 
 const BEFORE: &str = "(written before Holdstead was connected)";
@@ -321,14 +321,12 @@ impl Terminal for OpencodeTerminal {
         Vec::new()
     }
 
-    fn told(&mut self, outgoing: Outgoing, _now: Instant) -> Vec<TerminalEffect> {
-        match outgoing {
-            Outgoing::Message { text } => self.say(text),
-            Outgoing::MessageWithContext { context, text } => self.say(format!("{context}\n\n{text}")),
-            Outgoing::Resolve { tool_call_id, resolution } => self.resolve(&tool_call_id, &resolution),
-            // Nothing of this is asked of an agent in a terminal.
-            Outgoing::TurnEnd(_) | Outgoing::Park { .. } | Outgoing::Interrupt => Vec::new(),
-        }
+    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
+        self.send(words)
+    }
+
+    fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
+        self.decided(call, resolution)
     }
 
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {

@@ -7,7 +7,7 @@ fn the_terminal_says_yes_to_a_long_command() {
     let recording = recording!("terminal-allows");
     let mut desk = Desk::new(false);
     desk.play(recording, 0.0, 5.06);
-    let input = r#"with {"command":"/bin/bash -lc 'sleep 4; touch asked-for.txt'","cwd":"/project"}"#;
+    let input = r#"with {"command":"sleep 4; touch asked-for.txt","cwd":"/project"}"#;
     let mut expected = asked("call_1_0", input);
     expected.push("100 gets nothing".to_owned());
     assert_eq!(desk.said(), expected);
@@ -81,7 +81,7 @@ fn two_asks_in_a_row_one_answered_here_and_one_there() {
         "call_1_0: ours counted",
         "call_1_0 came to \"\"",
         "call_3_0 calls Bash",
-        r#"with {"command":"/bin/bash -lc 'touch two.txt'","cwd":"/project"}"#,
+        r#"with {"command":"touch two.txt","cwd":"/project"}"#,
         "call_3_0 asks",
         "101 gets nothing",
         "call_3_0: Allowed there, says Program",

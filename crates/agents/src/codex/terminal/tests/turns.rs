@@ -8,18 +8,18 @@ fn a_message_begins_a_turn_that_is_not_begun_twice() {
     let mut desk = Desk::new(false);
     desk.play(recording, 0.0, 4.443);
     assert_eq!(desk.said(), ["th is there"]);
-    let effects = desk.terminal.told(Outgoing::Message { text: "script: …".to_owned() }, desk.began);
+    let effects = desk.terminal.told(Outgoing::Message { text: "script: …".to_owned() });
     desk.follow(effects);
     assert_eq!(desk.said(), ["7 says script: …"]);
     desk.play(recording, 4.443, 6.0);
-    let call = r#"with {"command":"/bin/bash -lc 'touch phone.txt'","cwd":"/project"}"#;
+    let call = r#"with {"command":"touch phone.txt","cwd":"/project"}"#;
     let expected = ["text: I heard the phone.", "message ends", "call_3_1 calls Bash", call, "call_3_1 asks"];
     assert_eq!(desk.said(), expected);
     desk.approve("call_3_1");
     desk.play(recording, 6.0, 9.5);
     assert_eq!(desk.said()[1], "call_3_1: ours counted");
     // Whoever waited for words was given some: the next ones have nobody to go to.
-    let effects = desk.terminal.told(Outgoing::Message { text: "more".to_owned() }, desk.began);
+    let effects = desk.terminal.told(Outgoing::Message { text: "more".to_owned() });
     assert!(matches!(&effects[..], [TerminalEffect::Event(AgentEvent::Error { .. }), _]), "{effects:?}");
 }
 
@@ -39,7 +39,7 @@ fn more_words_for_a_turn_that_runs_begin_no_other() {
     let turn = json!({"id": "01a1df54-9fb6-7da1-8d16-9821d627a01c", "items": [], "status": "inProgress"});
     desk.hear(&json!({"resumed": turn}), 4.9);
     desk.play(recording, 4.94, 12.0);
-    let command = r#"with {"command":"/bin/bash -lc 'sleep 4'","cwd":"/project"}"#;
+    let command = r#"with {"command":"sleep 4","cwd":"/project"}"#;
     let expected = [
         "th is there",
         "call_1_0 calls Bash",
@@ -140,7 +140,7 @@ fn words_of_ours_are_known_by_the_name_that_we_gave_them() {
     let mut desk = Desk::new(false);
     desk.hear(&json!({"resumed": null}), 1.0);
     desk.hear(&json!({"waiter": true}), 1.0);
-    let effects = desk.terminal.told(Outgoing::Message { text: "go".to_owned() }, desk.began);
+    let effects = desk.terminal.told(Outgoing::Message { text: "go".to_owned() });
     desk.follow(effects);
     let item = json!({"type": "userMessage", "id": "u", "clientId": "holdstead-1",
         "content": [{"type": "text", "text": "go, as the program has it"}]});
@@ -153,7 +153,7 @@ fn words_of_ours_are_known_by_the_name_that_we_gave_them() {
     assert_eq!(desk.said(), ["Completed"]);
     // Nobody took them.
     desk.hear(&json!({"waiter": true}), 1.3);
-    let effects = desk.terminal.told(Outgoing::Message { text: "more".to_owned() }, desk.began);
+    let effects = desk.terminal.told(Outgoing::Message { text: "more".to_owned() });
     desk.follow(effects);
     desk.hear(&json!({"notTaken": {"words": "more", "why": "no such thread"}}), 1.4);
     let said = desk.said();

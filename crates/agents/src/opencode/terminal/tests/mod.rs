@@ -10,7 +10,7 @@ use holdstead_protocol::{
 use serde_json::json;
 
 use super::*;
-use crate::{Ask, Resolution};
+use crate::{Ask, Outgoing};
 
 /// A terminal that hears what was recorded.
 struct Played {
@@ -72,7 +72,7 @@ impl Played {
 
     fn resolves(&mut self, call: &str, resolution: Resolution) -> Vec<TerminalEffect> {
         let tool_call_id = ToolCallId::new(call).unwrap();
-        self.wire.told(Outgoing::Resolve { tool_call_id, resolution }, Instant::now())
+        self.wire.told(Outgoing::Resolve { tool_call_id, resolution })
     }
 }
 

@@ -23,7 +23,7 @@ fn played(wire: &mut OpencodeTerminal, recording: &str) -> Vec<AgentEvent> {
             }
             "left" => wire.left(n),
             "reply" => {
-                let told = wire.told(outgoing(&line["line"], asked.get(&n)), Instant::now());
+                let told = wire.told(outgoing(&line["line"], asked.get(&n)));
                 let expected = match line["line"].get("say") {
                     Some(words) => {
                         TerminalEffect::Say { waits: n, words: words.as_str().unwrap().to_owned() }
@@ -121,7 +121,7 @@ fn a_message_from_elsewhere_is_not_taken_for_a_persons_there() {
     // Nobody waits for it.
     wire.left(41);
     let message = || Outgoing::Message { text: "hello".to_owned() };
-    let failed = wire.told(message(), Instant::now());
+    let failed = wire.told(message());
     assert!(
         matches!(&failed[..], [TerminalEffect::Event(AgentEvent::Error { .. }), over] if *over == done(StopReason::Failed))
     );
@@ -129,7 +129,7 @@ fn a_message_from_elsewhere_is_not_taken_for_a_persons_there() {
     // Whoever waited lost its way before it could pass it on: the next one gets it, once.
     wire.heard(&waiter(true), Some(50), Instant::now());
     let say = |waits| TerminalEffect::Say { waits, words: "hello".to_owned() };
-    assert_eq!(wire.told(message(), Instant::now()), [say(50)]);
+    assert_eq!(wire.told(message()), [say(50)]);
     assert_eq!(wire.heard(&waiter(true), Some(51), Instant::now()), [say(51)]);
     assert_eq!(wire.heard(&waiter(false), Some(52), Instant::now()), []);
 

@@ -1,0 +1,173 @@
+//! What happens in the same way between a person at a card and a person at any of the terminals.
+
+use std::time::Duration;
+
+use holdstead_protocol::{ResponseDraft, Settlement, TerminalAnswer};
+use holdstead_scripted_model::{Script, say};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::desk::Desk;
+use super::kind::Kind;
+use super::receipts::{APPROVE, closed_by, counted, deny, ran_once};
+use crate::{Result, ensure};
+
+pub(super) async fn card_allows(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.touches("allowed.txt");
+    desk.plays(script).await?;
+    desk.asks().await?;
+    let ask = desk.card("approval").await?;
+    desk.person.win(&ask, APPROVE).await?;
+    let over = desk.over(ask.request.interaction_id).await?;
+    counted(&over, Settlement::Approved)?;
+    desk.idle().await?;
+    ran_once(desk, "allowed.txt")?;
+    Ok("it ran once, and its record shows that this counted".to_owned())
+}
+
+pub(super) async fn terminal_allows(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.touches("typed.txt");
+    desk.plays(script).await?;
+    desk.asks().await?;
+    let ask = desk.card("approval").await?;
+    desk.says_yes().await?;
+    let known_by = closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
+    desk.idle().await?;
+    ran_once(desk, "typed.txt")?;
+    let late = desk.person.respond(&ask, deny("no")).await?;
+    ensure!(format!("{late:?}").contains("Refused"), "a late answer was taken: {late:?}");
+    Ok(format!("known by its {known_by:?}; a late answer is refused"))
+}
+
+pub(super) async fn terminal_refuses(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.touches("refused.txt");
+    desk.plays(script).await?;
+    desk.asks().await?;
+    let ask = desk.card("approval").await?;
+    desk.rests().await;
+    desk.key("Escape")?;
+    let known_by = closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Refused)?;
+    desk.idle().await?;
+    ensure!(!desk.has("refused.txt"), "it ran");
+    Ok(format!("known by {known_by:?}"))
+}
+
+pub(super) async fn question_by_card(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.question();
+    let name = desk.plays(script).await?;
+    desk.shows("Where do the orders go?").await?;
+    let ask = desk.card("question").await?;
+    let answers = json!({ "Where do the orders go?": "PostgreSQL" });
+    desk.person
+        .win(&ask, ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None })
+        .await?;
+    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Answered)?;
+    desk.idle().await?;
+    let told = desk.model.told(&name);
+    ensure!(told.iter().any(|told| told.words().contains("PostgreSQL")), "the model was told {told:?}");
+    Ok("the model has the answer".to_owned())
+}
+
+pub(super) async fn question_in_terminal(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.question();
+    let name = desk.plays(script).await?;
+    desk.shows("Where do the orders go?").await?;
+    let ask = desk.card("question").await?;
+    desk.rests().await;
+    desk.key("Enter")?;
+    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Answered)?;
+    desk.idle().await?;
+    let told = desk.model.told(&name);
+    ensure!(told.iter().any(|told| told.words().contains("SQLite")), "the model was told {told:?}");
+    Ok("the card is withdrawn".to_owned())
+}
+
+pub(super) async fn message(desk: &mut Desk) -> Result<String> {
+    let session = desk.session().await?;
+    desk.begins_turn();
+    let words = "Look at the other folder, too.";
+    desk.person.say(&session, words).await?;
+    desk.idle().await?;
+    match desk.kind {
+        // It comes with its next turn, and is not shown there.
+        Kind::Claude => {}
+        Kind::Codex | Kind::Opencode => drop(desk.shows(words).await?),
+    }
+    let told = desk.model.bodies().iter().any(|body| body.to_string().contains(words));
+    ensure!(told, "the model was not told");
+    Ok("its model has read it, and its turn is in the session".to_owned())
+}
+
+pub(super) async fn gateway_killed(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.touches("survived.txt");
+    desk.plays(script).await?;
+    desk.asks().await?;
+    let ask = desk.card("approval").await?;
+    desk.gateway.kill_now().await?;
+    sleep(Duration::from_secs(1)).await;
+    desk.asks().await?;
+    desk.gateway.serve_again().await?;
+    desk.person = desk.gateway.person()?;
+    // Who waits for it comes back by itself.
+    sleep(Duration::from_secs(4)).await;
+    desk.person.win(&ask, APPROVE).await?;
+    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
+    desk.idle().await?;
+    ran_once(desk, "survived.txt")?;
+    Ok("the same card, answered after the restart, counted".to_owned())
+}
+
+pub(super) async fn edit_by_card(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.writes(&desk.project().join("card-wrote.txt"));
+    desk.plays(script).await?;
+    desk.shows(desk.kind.edit_dialog()).await?;
+    let ask = desk.card("approval").await?;
+    let shown = serde_json::to_value(&ask.request)?;
+    ensure!(shown["preview"].as_str().is_some_and(|diff| diff.contains("+hello")), "the card shows {shown}");
+    desk.person.win(&ask, APPROVE).await?;
+    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
+    desk.idle().await?;
+    ensure!(desk.has("card-wrote.txt"), "it was not written");
+    Ok("written".to_owned())
+}
+
+pub(super) async fn edit_in_terminal(desk: &mut Desk) -> Result<String> {
+    let script = desk.kind.writes(&desk.project().join("typed-wrote.txt"));
+    desk.plays(script).await?;
+    desk.shows(desk.kind.edit_dialog()).await?;
+    let ask = desk.card("approval").await?;
+    desk.says_yes().await?;
+    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
+    desk.idle().await?;
+    ensure!(desk.has("typed-wrote.txt"), "it was not written");
+    Ok("the card is withdrawn".to_owned())
+}
+
+pub(super) async fn two_calls(desk: &mut Desk) -> Result<String> {
+    let of = |file: &str| desk.kind.command(&format!("echo once >> {file}"));
+    let script = Script::new().reply([of("first.txt"), of("second.txt")]).reply([say("Both.")]);
+    desk.plays(script).await?;
+    desk.asks().await?;
+    let session = desk.session().await?;
+    let ask = desk.person.open_asks(&session, desk.kind.asks_at_once()).await?.swap_remove(0);
+    desk.person.win(&ask, APPROVE).await?;
+    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
+    let ask = desk.person.open_asks(&session, 1).await?.swap_remove(0);
+    desk.asks().await?;
+    desk.says_yes().await?;
+    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
+    desk.idle().await?;
+    ran_once(desk, "first.txt")?;
+    ran_once(desk, "second.txt")?;
+    Ok("one by the card, one in the terminal".to_owned())
+}
+
+pub(super) async fn rule_decides(desk: &mut Desk) -> Result<String> {
+    let _saved: Value =
+        desk.person.post("/v1/rules", &json!({ "line": "allow Bash(touch ruled.txt)" })).await?;
+    let script = desk.kind.runs("touch ruled.txt");
+    desk.plays(script).await?;
+    desk.idle().await?;
+    ensure!(desk.has("ruled.txt"), "it did not run");
+    Ok("nobody was asked".to_owned())
+}
