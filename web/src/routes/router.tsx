@@ -2,6 +2,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  Link,
   lazyRouteComponent,
   Outlet,
   redirect,
@@ -18,7 +19,14 @@ import { YouPage } from "./YouPage";
 
 const root = createRootRoute({
   component: Outlet,
-  notFoundComponent: () => <Calm>There is nothing here.</Calm>,
+  notFoundComponent: () => (
+    <Calm>
+      There is nothing here.{" "}
+      <Link to="/" className="underline">
+        To the inbox
+      </Link>
+    </Calm>
+  ),
 });
 
 const login = createRoute({ getParentRoute: () => root, path: "/login", component: LoginPage });

@@ -116,13 +116,14 @@ pub(super) async fn sessions(common: &Common, all: bool) -> Result<(), Failure> 
     println!("{:<5} {:<4} {:<9} {:<5} {:<10} TITLE", "ID", "AGE", "STATE", "ASKS", "AGENT");
     for session in &sessions {
         println!(
-            "{:<5} {:<4} {:<9} {:<5} {:<10} {}",
+            "{:<5} {:<4} {:<9} {:<5} {:<10} {}{}",
             session.session_id.short(),
             words::age(session.opened_at, now),
             agent(session.state),
             session.open_asks,
             shortened(&safe_line(&session.agent), 10),
             safe_line(session.title.as_deref().or(session.cwd.as_deref()).unwrap_or("")),
+            if session.in_terminal { " (in a terminal)" } else { "" },
         );
     }
     if have_ended {

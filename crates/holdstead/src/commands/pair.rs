@@ -33,6 +33,12 @@ pub(super) async fn run(common: &Common, flags: &PairFlags) -> Result<(), Failur
 
 /// An address at which a phone reaches the gateway; opened, if a person says so.
 async fn reachable(client: &Http, flags: &PairFlags) -> Result<String, Failure> {
+    if let Some(at) = flags.at.as_deref().filter(|at| is_each_machines_own(at)) {
+        return Err(Failure::Usage(format!(
+            "On a phone {} means the phone itself. Without --at an address is found that leads here: holdstead pair",
+            safe_line(at)
+        )));
+    }
     let Network { open, closed } = client.network().await?;
     let wanted = match (&flags.at, open.first(), closed.first()) {
         (Some(at), _, _) => at.trim_end_matches('/').to_owned(),
@@ -46,6 +52,14 @@ async fn reachable(client: &Http, flags: &PairFlags) -> Result<String, Failure> 
         client.open_network(&wanted).await?;
     }
     Ok(wanted)
+}
+
+/// `localhost` and its numbers.
+fn is_each_machines_own(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let number = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    number.map_or_else(|_| host == "localhost" || host.ends_with(".localhost"), |number| number.is_loopback())
 }
 
 /// Nothing but a plain yes is one.
@@ -109,6 +123,24 @@ fn drawn(qr: &[String], coloured: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_means_another_machine_on_a_phone_is_known() {
+        for own in [
+            "http://localhost:4780",
+            "http://127.0.0.1:4780",
+            "http://[::1]:4780/",
+            "http://LOCALHOST",
+            "http://127.1:1",
+        ] {
+            assert!(is_each_machines_own(own), "{own}");
+        }
+        for other in
+            ["http://192.168.1.7:4780", "https://localhost.example", "https://holdstead.example", "localhost"]
+        {
+            assert!(!is_each_machines_own(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_code_is_drawn_with_light_around_it() {
