@@ -21,6 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::sse::{Frame, Frames};
+use crate::way::{client_of, in_words};
 
 /// One client, with its token.
 #[derive(Debug, Clone)]
@@ -36,9 +37,10 @@ pub struct Http {
 
 impl Http {
     pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
+        let url = url.into();
         Self {
-            http: reqwest::Client::new(),
-            url: url.into(),
+            http: client_of(&url),
+            url,
             token: token.into(),
             client: uuid::Uuid::new_v4().simple().to_string(),
             off: Arc::default(),
@@ -369,5 +371,5 @@ async fn refused(response: Response) -> TransportError {
 }
 
 fn unreachable(error: reqwest::Error) -> TransportError {
-    TransportError::Unreachable(error.to_string())
+    TransportError::Unreachable(in_words(&error))
 }

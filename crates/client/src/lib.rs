@@ -7,9 +7,11 @@ mod mcp;
 mod runner;
 mod socket;
 mod sse;
+mod way;
 
 pub use http::{FrameStream, Http};
 pub use mcp::{McpAnswer, McpClient, McpError};
 pub use runner::dial_runner;
 pub use socket::Socket;
 pub use sse::Frame;
+pub use way::requests_to;

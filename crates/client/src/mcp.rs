@@ -7,6 +7,7 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
 
 use crate::sse::Frames;
+use crate::way::client_of;
 
 const SESSION_ID: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -48,7 +49,7 @@ impl From<reqwest::Error> for McpError {
 
 impl McpClient {
     pub fn new(url: String, token: String) -> Self {
-        Self { http: reqwest::Client::new(), url, token }
+        Self { http: client_of(&url), url, token }
     }
 
     /// `id` and `version` are what the gateway said when the client introduced itself.

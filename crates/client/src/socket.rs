@@ -22,10 +22,11 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::http::parse;
+use crate::way::{in_words, sockets_to};
 
 /// How many events a feed holds before the socket waits for its reader.
 const FEED_BUFFER: usize = 256;
@@ -51,13 +52,15 @@ struct Waiting {
 
 /// Opens a socket at this path. Where it is refused, the words are the gateway's own.
 pub(crate) async fn dial(url: &str, path: &str, token: &str) -> Result<Stream, TransportError> {
+    let connector = sockets_to(url);
     let url = format!("{}{path}", url.trim_end_matches('/').replacen("http", "ws", 1));
     let mut request = url.into_client_request().map_err(unreachable)?;
     let bearer = format!("Bearer {token}").parse().map_err(|_| {
         TransportError::Unreachable("the token has characters that a header cannot carry".to_owned())
     })?;
     request.headers_mut().insert("authorization", bearer);
-    Ok(tokio_tungstenite::connect_async(request).await.map_err(unreachable)?.0)
+    let connecting = connect_async_tls_with_config(request, None, false, Some(connector));
+    Ok(connecting.await.map_err(unreachable)?.0)
 }
 
 impl Socket {
@@ -169,7 +172,7 @@ fn unreachable(error: tokio_tungstenite::tungstenite::Error) -> TransportError {
     {
         return TransportError::Unreachable(problem.refusal.detail);
     }
-    TransportError::Unreachable(error.to_string())
+    TransportError::Unreachable(in_words(&error))
 }
 
 #[async_trait]

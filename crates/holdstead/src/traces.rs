@@ -38,7 +38,7 @@ pub(crate) async fn send(gateway: Gateway, endpoint: String, node: String) {
     let (sender, mut spans) = mpsc::channel(MOST);
     gateway.trace_to(sender);
     let stopped = gateway.shutdown_token();
-    let Ok(http) = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build() else { return };
+    let Ok(http) = holdstead_client::requests_to(&endpoint).timeout(PATIENCE).build() else { return };
     let mut told = false;
     loop {
         let mut some = Vec::new();

@@ -9,6 +9,7 @@ mod requests;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use holdstead_client::requests_to;
 use holdstead_protocol::AskState;
 use holdstead_protocol::api::Interaction;
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ type Answer = (u16, String);
 impl Target {
     async fn new() -> Result<Self> {
         let stage = Stage::new("10m").await?;
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let http = requests_to(&stage.gateway.url).timeout(PATIENCE).build()?;
         let person_token = std::fs::read_to_string(stage.gateway.folder().join("token"))?.trim().to_owned();
         let agent = stage.gateway.token("attacker", TokenFor::Guest).await?;
         let other = stage.gateway.token("victim", TokenFor::Guest).await?;

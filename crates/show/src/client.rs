@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdstead_client::requests_to;
 use holdstead_protocol::api::{EventPage, Interaction, InteractionPage, Receipt, Respond, Session};
 use holdstead_protocol::{Event, EventBody, Problem, ResponseDraft, Seq, ToolResult};
 use reqwest::header::ACCEPT;
@@ -43,11 +44,7 @@ pub(crate) enum Answered {
 
 impl Client {
     pub(crate) fn new(url: &str, token: &str) -> Result<Self> {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .timeout(Duration::from_secs(30))
-            .pool_max_idle_per_host(1)
-            .build()?;
+        let http = requests_to(url).timeout(Duration::from_secs(30)).pool_max_idle_per_host(1).build()?;
         Ok(Self { http, url: url.to_owned(), token: token.to_owned() })
     }
 

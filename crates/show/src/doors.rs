@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use holdstead_client::requests_to;
 use holdstead_protocol::ResponseDraft;
 use holdstead_protocol::api::{Interaction, Session};
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ impl Doors {
         let person_token = std::fs::read_to_string(gateway.folder().join("token"))?.trim().to_owned();
         let agent = gateway.token("attacker", TokenFor::Guest).await?;
         let asker = Client::new(&gateway.url, &gateway.token("program", TokenFor::Guest).await?)?;
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let http = requests_to(&gateway.url).timeout(PATIENCE).build()?;
         let address = gateway.url.trim_start_matches("http://").to_owned();
         Ok(Self { gateway, address, http, person, person_token, agent, asker })
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use holdstead_client::requests_to;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -172,7 +173,7 @@ impl GatewayProcess {
 
     /// What is said there, to the person whose gateway it is.
     pub(crate) async fn text(&self, path: &str) -> Result<String> {
-        let http = reqwest::Client::builder().no_proxy().build()?;
+        let http = requests_to(&self.url).build()?;
         let request = http.get(format!("{}{path}", self.url)).bearer_auth(self.own_token()?);
         Ok(request.send().await?.error_for_status()?.text().await?)
     }

@@ -31,6 +31,11 @@ impl Gateway {
         Self { child, dir }
     }
 
+    pub(crate) fn start_in(dir: TempDir) -> Self {
+        let child = serve(dir.path());
+        Self { child, dir }
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it dies");
         self.child.wait().expect("it is gone");
@@ -71,7 +76,7 @@ impl Gateway {
         call["toolName"] = json!("deploy");
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
-            let http = reqwest::Client::new();
+            let http = holdstead_client::requests_to(&url).build().expect("a client");
             let response =
                 http.post(format!("{url}/v1/interactions")).bearer_auth(token).json(&call).send().await;
             response.expect("an answer").json().await.expect("JSON")

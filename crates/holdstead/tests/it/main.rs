@@ -4,6 +4,7 @@ mod audit;
 #[cfg(target_os = "linux")]
 mod boxes;
 mod cli;
+mod encrypted;
 mod listed;
 mod mcp;
 mod people;

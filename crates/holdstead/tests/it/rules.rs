@@ -16,7 +16,7 @@ fn denied(gateway: &Gateway, folder: &Path, line: &str) {
     let token = token.as_str().expect("a token");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        let http = reqwest::Client::new();
+        let http = holdstead_client::requests_to(&url).build().expect("a client");
         let post = async |path: &str, body: Value| -> Value {
             let sent = http.post(format!("{url}{path}")).bearer_auth(token).json(&body).send().await;
             sent.expect("an answer").json().await.expect("JSON")

@@ -27,9 +27,13 @@ fn body(messages: &[Value]) -> Value {
     json!({"model": "m", "stream": true, "tools": [{"name": "Bash"}], "messages": messages})
 }
 
+fn http() -> reqwest::Client {
+    holdstead_client::requests_to("http://").build().expect("a client")
+}
+
 async fn post(model: &Model, body: &Value) -> reqwest::Response {
     let url = format!("{}/v1/messages?beta=true", model.base_url());
-    reqwest::Client::new().post(url).json(body).send().await.expect("the model answers")
+    http().post(url).json(body).send().await.expect("the model answers")
 }
 
 fn events(text: &str) -> Vec<Value> {
@@ -159,9 +163,9 @@ async fn requests_beside_the_conversation_get_a_harmless_word_and_move_nothing()
     assert_eq!(model.requests("main"), 0);
     assert_eq!(model.bodies(), [title]);
 
-    let count = reqwest::Client::new().post(format!("{}/v1/messages/count_tokens", model.base_url()));
+    let count = http().post(format!("{}/v1/messages/count_tokens", model.base_url()));
     assert_eq!(count.json(&json!({})).send().await.unwrap().status(), 200);
-    let elsewhere = reqwest::get(format!("{}/v1/elsewhere", model.base_url())).await.unwrap();
+    let elsewhere = http().get(format!("{}/v1/elsewhere", model.base_url())).send().await.unwrap();
     assert_eq!(elsewhere.status(), 404);
     assert_eq!(elsewhere.json::<Value>().await.unwrap()["error"]["type"], "not_found_error");
 }
@@ -216,7 +220,7 @@ async fn a_test_can_wait_for_what_the_model_is_told_and_read_it_over_http() {
     assert_eq!(told, [told_result("a", "done", false)]);
 
     let url = format!("{}/told?conversation=wait", model.base_url());
-    assert_eq!(reqwest::get(url).await.unwrap().json::<Vec<Told>>().await.unwrap(), told);
+    assert_eq!(http().get(url).send().await.unwrap().json::<Vec<Told>>().await.unwrap(), told);
 }
 
 #[tokio::test]
@@ -251,7 +255,7 @@ async fn the_same_scripts_play_over_the_gemini_api() {
     let generate = async |contents: Value| {
         let url = format!("{}/v1beta/models/m:streamGenerateContent?alt=sse", model.base_url());
         let body = json!({"contents": contents, "tools": [{"functionDeclarations": []}]});
-        let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap();
+        let reply = http().post(url).json(&body).send().await.unwrap().text().await.unwrap();
         let events = events(&reply);
         assert_eq!(events.len(), 1, "{reply}");
         events[0]["candidates"][0]["content"]["parts"][0].clone()
@@ -305,7 +309,7 @@ async fn the_same_scripts_play_over_chat_completions() {
         let url = format!("{}/v1/chat/completions", model.base_url());
         let tools = json!([{"type": "function", "function": {"name": "bash"}}]);
         let body = json!({"model": "m", "stream": stream, "tools": tools, "messages": messages});
-        reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap()
+        http().post(url).json(&body).send().await.unwrap().text().await.unwrap()
     };
     let system = json!({"role": "system", "content": "be nice\nscript: not one"});
     let prompt = json!({"role": "user", "content": [{"type": "text", "text": "go\nscript: c"}]});
@@ -353,7 +357,7 @@ async fn the_same_scripts_play_over_the_responses_api() {
     let respond = async |input: &[Value], tools: &Value| {
         let url = format!("{}/v1/responses", model.base_url());
         let body = json!({"model": "m", "stream": true, "input": input, "tools": tools});
-        let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap().text().await.unwrap();
+        let reply = http().post(url).json(&body).send().await.unwrap().text().await.unwrap();
         let events = events(&reply);
         assert_eq!(events[0]["type"], "response.created");
         assert_eq!(events[events.len() - 1]["type"], "response.completed");
@@ -397,7 +401,7 @@ async fn the_same_scripts_play_over_the_responses_api() {
     ];
     assert_eq!(model.told("r"), told);
     let models: Value =
-        reqwest::get(format!("{}/v1/models", model.base_url())).await.unwrap().json().await.unwrap();
+        http().get(format!("{}/v1/models", model.base_url())).send().await.unwrap().json().await.unwrap();
     assert_eq!(models["data"][0]["id"], "scripted");
 }
 
@@ -408,7 +412,7 @@ async fn a_chat_completion_stands_still_at_a_gate_too() {
     let url = format!("{}/v1/chat/completions", model.base_url());
     let prompt = json!({"role": "user", "content": "script: held"});
     let body = json!({"model": "m", "stream": true, "tools": [{}], "messages": [prompt]});
-    let response = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
+    let response = http().post(url).json(&body).send().await.unwrap();
     model.held("gate").await;
     let mut stream = response.bytes_stream();
     let mut seen = String::new();

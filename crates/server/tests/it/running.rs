@@ -73,7 +73,8 @@ impl Running {
         let url = format!("http://{}", listener.address());
         let serving = gateway.clone();
         tokio::spawn(async move { holdstead_server::serve(listener, serving, &server).await });
-        Self { url, gateway, http: reqwest::Client::new(), _state: state }
+        let http = holdstead_client::requests_to(&url).build().expect("a client");
+        Self { url, gateway, http, _state: state }
     }
 
     pub(crate) async fn client(&self, role: Role, name: &str) -> Client<'_> {

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use holdstead_client::requests_to;
 use holdstead_protocol::EventType;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -118,7 +119,7 @@ struct Scraped {
 }
 
 async fn scrape(urls: Vec<String>, token: String, scraped: Arc<Mutex<Scraped>>) -> Result<()> {
-    let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(2)).build()?;
+    let http = requests_to("http://").timeout(Duration::from_secs(2)).build()?;
     let mut ticks = interval(SCRAPE);
     loop {
         ticks.tick().await;

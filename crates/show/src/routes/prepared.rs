@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdstead_client::requests_to;
 use holdstead_core::{Command, digest};
 use holdstead_protocol::api::{
     FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
@@ -99,7 +100,7 @@ impl Prepared {
         let link: LoginLink = person.post("/v1/login-links", &json!({})).await?;
         Ok(Self {
             person,
-            http: reqwest::Client::builder().no_proxy().build()?,
+            http: requests_to(&gateway.url).build()?,
             url: gateway.url.clone(),
             tokens,
             session: session.to_string(),

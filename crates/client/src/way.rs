@@ -1,0 +1,61 @@
+//! The way to a gateway: encrypted where its address says https, and by no proxy where it does not.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use tokio_tungstenite::Connector;
+
+/// Requests to this address.
+///
+/// Whoever reads a token can use it: one that goes unencrypted goes to the gateway itself, whatever proxy the environment names.
+pub fn requests_to(url: &str) -> reqwest::ClientBuilder {
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(trusting(url));
+    if is_encrypted(url) { builder } else { builder.no_proxy() }
+}
+
+/// The same, for whoever needs nothing special.
+pub(crate) fn client_of(url: &str) -> reqwest::Client {
+    requests_to(url).build().expect("nothing is set that could be wrong")
+}
+
+pub(crate) fn sockets_to(url: &str) -> Connector {
+    if is_encrypted(url) { Connector::Rustls(Arc::new(trusting(url))) } else { Connector::Plain }
+}
+
+fn is_encrypted(url: &str) -> bool {
+    url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+}
+
+/// Trusts whom the machine trusts, or whom `SSL_CERT_FILE` names. Its file is read only where somebody has to be trusted.
+fn trusting(url: &str) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    if is_encrypted(url) {
+        // Without any the connection fails, and says so.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring speaks TLS 1.2 and 1.3")
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// What went wrong, in words, with what to do where the other side is not trusted.
+pub(crate) fn in_words(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        cause = error.source();
+    }
+    if words.contains("UnknownIssuer") {
+        words.push_str(
+            ". Nobody whom this machine trusts vouches for its certificate. If it is your own, name the file of its authority in \
+             SSL_CERT_FILE",
+        );
+    }
+    words
+}
