@@ -12,7 +12,7 @@ use crate::answer_flags::AnswerFlags;
 
 /// Agents stop here and wait for you.
 #[derive(Debug, Parser)]
-#[command(name = "holdstead", version, disable_help_subcommand = false)]
+#[command(name = "holdstead", version = env!("HOLDSTEAD_VERSION"), disable_help_subcommand = false)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,

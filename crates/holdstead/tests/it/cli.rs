@@ -388,3 +388,14 @@ fn it_does_not_start_while_somebody_else_is_localhost() {
     assert!(!output.status.success() && output.stdout.is_empty(), "{}", text(&output.stdout));
     assert!(words.contains("is held by another program") && words.contains("--listen"), "{words}");
 }
+
+#[test]
+fn the_version_names_the_commit_and_its_day() {
+    let dir = TempDir::new().expect("a folder");
+    let output = holdstead(dir.path()).arg("--version").output().expect("it runs");
+    let git = Command::new("git").args(["log", "-1", "--format=%h %cs"]).output();
+    // A package has no repository.
+    let commit = git.ok().filter(|git| git.status.success()).map(|git| text(&git.stdout));
+    let said = commit.map(|commit| format!(" ({})", commit.trim())).unwrap_or_default();
+    assert_eq!(text(&output.stdout), format!("holdstead {}{said}\n", env!("CARGO_PKG_VERSION")));
+}
