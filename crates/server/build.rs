@@ -5,10 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A package carries it; in the repository `just web` builds it.
+    let packaged = here.join("ui");
+    let (watched, root) = if packaged.is_dir() {
+        (packaged.clone(), packaged)
+    } else {
+        let dist = here.join("../../web/dist");
+        (dist.clone(), dist.join("ui"))
+    };
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed={}", dist.display());
-    let root = dist.join("ui");
+    println!("cargo:rerun-if-changed={}", watched.display());
     let mut files = Vec::new();
     if root.join("index.html").is_file() {
         collect(&root, &mut files)?;
