@@ -14,6 +14,13 @@ export function check(what, holds, detail = "") {
   console.log(`  ✕ ${what}${detail === "" ? "" : `: ${typeof detail === "string" ? detail : JSON.stringify(detail)}`}`);
 }
 
+/** Prints the figure behind how many checks hold, and returns what to exit with. */
+export function outcome(figure) {
+  const held = failures.length === 0 ? `${checks} checks hold.` : `${failures.length} of ${checks} checks failed.`;
+  console.log(`${held} ${figure}`);
+  return failures.length === 0 ? 0 : 1;
+}
+
 export const heading = (words) => console.log(words);
 
 /**
@@ -39,11 +46,7 @@ export async function run(show, settings = "", env = {}, flags = []) {
     };
     const figure = await show({ gateway, browser, open });
     check("no script on any page failed", problems.length === 0, problems);
-    console.log(
-      failures.length === 0
-        ? `${checks} checks hold. ${figure}`
-        : `${failures.length} of ${checks} checks failed. ${figure}`,
-    );
+    outcome(figure);
   } catch (error) {
     failures.push("it ran to its end");
     console.log(`  ✕ it ran to its end: ${error?.stack ?? error}`);
