@@ -6,6 +6,8 @@ profile := "release"
 proof := target / profile / "holdstead-show"
 export HOLDSTEAD_BIN := absolute_path(target / profile / "holdstead")
 
+import 'packages/packages.just'
+
 # List the recipes.
 default:
     @just --list --unsorted

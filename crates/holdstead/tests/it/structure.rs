@@ -47,7 +47,7 @@ fn upward_dependencies(manifest: &str) -> Vec<String> {
 
 /// The paths of this repository that a Markdown text names in backticks, outside fenced blocks.
 fn named_paths(markdown: &str) -> Vec<&str> {
-    const TOPS: [&str; 7] = ["crates/", "web/", "docs/", "scripts/", ".ci/", ".github/", "sdk/"];
+    const TOPS: [&str; 8] = ["crates/", "web/", "docs/", "scripts/", ".ci/", ".github/", "sdk/", "packages/"];
     let mut fenced = false;
     let mut paths = Vec::new();
     for line in markdown.lines() {
@@ -234,4 +234,19 @@ fn the_guide_to_terminals_has_the_table_of_the_code() {
     let (_, table) = guide.split_once("in_terminals.rs` -->\n").unwrap();
     let (table, _) = table.split_once("<!-- end -->").unwrap();
     assert_eq!(table, holdstead_agents::terminal_table(), "copy the table from the right into the guide");
+}
+
+/// Whoever has two of our packages has the same program, or the same words for it.
+#[test]
+fn every_package_has_the_version_of_the_workspace() {
+    let parsed = |path: &str| read(Path::new(path)).unwrap().parse::<toml::Table>().unwrap();
+    let (workspace, python) = (parsed("Cargo.toml"), parsed("sdk/python/pyproject.toml"));
+    let version = &workspace["workspace"]["package"]["version"];
+    assert_eq!(&python["project"]["version"], version);
+    let crates = workspace["workspace"]["dependencies"].as_table().unwrap();
+    let ours: Vec<_> = crates.iter().filter(|(name, _)| name.starts_with("holdstead")).collect();
+    assert!(ours.len() > 7, "{ours:?}");
+    for (name, crate_) in ours {
+        assert!(crate_.get("version").is_none_or(|named| named == version), "{name}: {crate_}");
+    }
 }
