@@ -12,14 +12,23 @@ until_it_works() {
 
 # A gateway in the background, with the settings that the page wrote.
 gateway() {
-  holdstead serve "$@" >>"$HOME/gateway.log" 2>&1 &
+  ~/.cargo/bin/holdstead serve "$@" >>"$HOME/gateway.log" 2>&1 &
   GATEWAY_PID=$!
   until_it_works holdstead inbox "$@"
 }
 
+gateway_again() {
+  # With other settings than before.
+  kill "$GATEWAY_PID"
+  wait "$GATEWAY_PID" || true
+  gateway "$@"
+}
+
 # A PostgreSQL of this page's own, at $POSTGRES.
 postgres() {
-  POSTGRES=$("$REPOSITORY/scripts/postgres" start)
+  # It notes what it started beside itself, and the repository is to be read only.
+  install -D "$REPOSITORY/scripts/postgres" ~/postgres/scripts/postgres
+  POSTGRES=$(~/postgres/scripts/postgres start)
   export POSTGRES PGUSER=holdstead PGHOST=127.0.0.1
   PGPORT=$(sed -E 's|.*:([0-9]+)/.*|\1|' <<<"$POSTGRES")
   export PGPORT
@@ -40,7 +49,11 @@ ask() {
 }
 
 has_ask() {
-  [ "$(holdstead inbox --json | jq length)" -gt 0 ]
+  has_asks 1
+}
+
+has_asks() {
+  [ "$(holdstead inbox --json | jq length)" -ge "$1" ]
 }
 
 # The pages name asks and sessions by ids like a1c9: from now on, this one means that.

@@ -84,14 +84,15 @@ def script(blocks: list[Block], holdstead: Path) -> str:
                 steps, command = "\n".join(block.terminal), block.commands
                 program = f"{sys.executable} {HERE / 'terminal.py'}"
                 parts.append(f"{program} {shlex.quote(steps)} {shlex.quote(command)} </dev/null")
-            parts.append(f"echo '@@end {number}'")
+            # What a block prints may lack its last line's end.
+            parts.append(f"printf '\\n@@end {number}\\n'")
             number += 1
     return "\n".join(parts) + "\n"
 
 
 def inside(folder: Path, holdstead: Path) -> list[str]:
     """A machine of its own, as far as a page sees: no network but loopback, no process but its own, a home, `/etc`, `/tmp`,
-    `/var/lib` and `/usr/local/bin` that are thrown away, and everything else as it is, to be read only. All that runs there ends with it."""
+    `/var` and `/usr/local/bin` that are thrown away, and everything else as it is, to be read only. All that runs there ends with it."""
     path = f"/tmp/home/.cargo/bin:/tmp/home/.local/bin:/usr/local/bin:{os.environ['PATH']}"
     variables = {
         "HOME": "/tmp/home", "PATH": path, "LANG": "C.UTF-8", "SHELL": "/bin/bash", "TERM": "xterm-256color",
@@ -103,6 +104,7 @@ def inside(folder: Path, holdstead: Path) -> list[str]:
         # Pages that make an account or start PostgreSQL need what root may.
         "--cap-add", "ALL", "--clearenv", *(part for pair in variables.items() for part in ("--setenv", *pair)),
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/var/lib",
+        "--tmpfs", "/var/backups",
         "--tmpfs", "/usr/local/bin", "--bind", str(folder / "etc"), "/etc", "--bind", str(folder / "tmp"), "/tmp",
         "--ro-bind", str(ROOT), str(ROOT), "--ro-bind", str(holdstead.parent), str(holdstead.parent),
         "--bind", str(folder / "home"), "/tmp/home", "--ro-bind", str(folder / "page.sh"), "/tmp/page.sh",
@@ -143,7 +145,7 @@ def follow(folder: Path, wanted: list[Block], holdstead: Path) -> list[Played]:
     process.kill()
     process.wait()
     if len(played) < len(wanted):
-        words = f"{failure or 'failed'}\n{(said + pending.decode(errors='replace'))[-9000:]}"
+        words = f"{failure or 'failed'}\n{(said + pending.decode(errors='replace'))[-3000:]}"
         played.append(Played(wanted[len(played)], words, time.monotonic() - begun))
         played += [Played(block, "not reached", 0.0) for block in wanted[len(played) :]]
     return played
