@@ -88,38 +88,64 @@ macro_rules! events {
 }
 
 events! {
+    /// A session began: whose it is, which agent works in it, where, and with which permissions. Always the first event.
     SessionOpened(SessionOpened) = "session_opened",
-    /// Out of the way of people's lists, until something is said or asked in it again.
+    /// A person archived the session: it is out of the way of people's lists, until something is said or asked in it again.
     SessionArchived(SessionArchived) = "session_archived",
+    /// It is in people's lists again.
     SessionUnarchived(SessionUnarchived) = "session_unarchived",
+    /// A person said something to the agent. It answers no ask, and begins a turn.
     UserMessage(UserMessage) = "user_message",
+    /// The agent speaks: the next piece of a message. Pieces with one `messageId` are one message.
     TextDelta(TextDelta) = "text_delta",
+    /// The agent thinks aloud: the next piece of it.
     ThinkingDelta(ThinkingDelta) = "thinking_delta",
+    /// The agent begins a call of a tool. What it is called with follows.
     ToolCallStart(ToolCallStart) = "tool_call_start",
-    /// Streamed argument text only ever grows.
+    /// The next piece of what the call is made with, as the model writes it. It only ever grows.
     ToolCallDelta(ToolCallDelta) = "tool_call_delta",
-    /// The complete input, which replaces streamed argument text.
+    /// The complete input, which replaces the streamed pieces; and what was decided, where nobody had to be asked.
     ToolCallEnd(ToolCallEnd) = "tool_call_end",
+    /// What came of a call, or that it failed.
     ToolResult(ToolResult) = "tool_result",
+    /// A person is asked: a question, an approval or a form, with all that is needed to show it. The same `interactionId` with
+    /// another `promptId` is the ask shown again.
     InteractionRequest(Box<InteractionRequest>) = "interaction_request",
+    /// An answer won this prompt. Where no tool has a say in it, it settles the ask; else an `interaction_update` follows.
     InteractionResponse(Box<InteractionResponse>) = "interaction_response",
+    /// An ask moved on: its tool settled it, the agent was told to expect it later, or the answer got further on its way to the
+    /// agent.
     InteractionUpdate(InteractionUpdate) = "interaction_update",
+    /// An ask is over without a decision: nobody answered in time, it was withdrawn, or it was answered in the agent's own
+    /// terminal. Nothing was approved by it.
     InteractionClosed(InteractionClosed) = "interaction_closed",
-    /// Out of sight on every screen for a while. It changes nothing else about the ask.
+    /// A person wants to see the ask later: it is out of sight on every screen for a while. It changes nothing else about the ask.
     InteractionSnoozed(InteractionSnoozed) = "interaction_snoozed",
+    /// It is in sight again: its time has come, or somebody wanted it back.
     InteractionUnsnoozed(InteractionUnsnoozed) = "interaction_unsnoozed",
+    /// Somebody answered after the ask was queued or expired. It settles nothing, and reaches the agent as a message.
     LateAnswer(Box<LateAnswer>) = "late_answer",
+    /// A rule, or an approval to be remembered, was saved.
     GrantAdded(GrantAdded) = "grant_added",
+    /// It counts no longer: a person took it back, or it was good for one use.
     GrantRevoked(GrantRevoked) = "grant_revoked",
+    /// A person trusts a folder's own files, exactly as they are.
     TrustAdded(TrustAdded) = "trust_added",
+    /// A person took that back. The next start of an agent there is without them.
     TrustRevoked(TrustRevoked) = "trust_revoked",
+    /// A person set variables that rules ask about.
     VariablesSet(VariablesSet) = "variables_set",
+    /// The session's first turn begins: what rules said to the agent, and the defaults of variables.
     SessionInitialised(SessionInitialised) = "session_initialised",
+    /// The agent wanted to end its turn, and a rule kept it going, with words.
     TurnEndBlocked(TurnEndBlocked) = "turn_end_blocked",
+    /// The agent is in another state, or its process began or ended.
     SessionStatus(SessionStatus) = "session_status",
+    /// Something went wrong in the session, in words for a person. It goes on if it can.
     Error(SessionError) = "error",
+    /// A turn ended: completed, stopped by a person, or failed.
     Done(Done) = "done",
-    /// Words that streamed stand in one event each from now on.
+    /// Words that streamed stand in one event each from now on, and the others are gone: this says which, with a signature.
     WordsGathered(WordsGathered) = "words_gathered",
 }
 

@@ -6,6 +6,7 @@
 mod agent_box;
 pub mod api;
 mod ask;
+mod code;
 mod event;
 mod grant;
 mod ids;
@@ -30,6 +31,7 @@ pub use ask::{
     AskBody, Asker, Capabilities, CompletedView, Field, FieldKind, FieldOption, Form, Hold, HoldThen,
     InteractionRequest, OfferedScope, Origin, Presentation, Question, QuestionOption, TextFormat,
 };
+pub use code::{Code, CodeWords};
 pub use event::{
     AskChange, ContextSaid, Done, Event, EventBody, EventType, GatheredRun, GrantAdded, GrantRevoked,
     InteractionClosed, InteractionResponse, InteractionSnoozed, InteractionUnsnoozed, InteractionUpdate,
@@ -49,7 +51,7 @@ pub use policy::{
     CallDecision, CallMark, CallPart, CallVerdict, DecidedBy, Effect, Layer, Requirement, Risk, RuleText,
     Told,
 };
-pub use problem::{Code, FieldErrors, Problem, Refusal, Winner};
+pub use problem::{FieldErrors, Problem, Refusal, Winner};
 pub use response::{Answer, Decider, Response, ResponseDraft, SECRET, Surface};
 pub use state::{
     AgentState, AskState, Closing, Delivery, InTerminal, KnownBy, NotRun, PermissionMode, Settlement,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Decider, InteractionId, PromptId, Timestamp};
+use crate::{Code, Decider, InteractionId, PromptId, Timestamp};
 
 /// Messages by question or field id.
 pub type FieldErrors = BTreeMap<String, String>;
@@ -55,45 +55,4 @@ pub struct Winner {
     pub decider: Decider,
     pub action: String,
     pub at: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// No token, or one that is not valid.
-    Unauthenticated,
-    /// This token's role may not do that.
-    Forbidden,
-    /// The request's Host or Origin is not ours.
-    ForeignOrigin,
-    /// The body is not declared as JSON.
-    UnsupportedMediaType,
-    BadRequest,
-    NotFound,
-    MethodNotAllowed,
-    /// Somebody else's response won this prompt.
-    Lost,
-    /// The ask was shown again since; answer the new prompt.
-    StalePrompt,
-    /// The ask is closed: expired, cancelled, or its session ended.
-    Dead,
-    /// The session's state does not allow it now.
-    Conflict,
-    /// The response does not fit the ask.
-    Invalid,
-    /// This idempotency key was used with another body.
-    KeyReused,
-    TooLarge,
-    /// A single-use link was used already, or is too old.
-    LinkUsed,
-    /// Something failed on our side; it is in the log.
-    Internal,
-    /// The gateway is starting or going away.
-    Unavailable,
-    /// This client has switched answering off.
-    InteractionOff,
-    /// A passkey has to confirm it, on the page.
-    PasskeyRequired,
-    /// Too many requests at once from this token.
-    TooMany,
 }

@@ -152,7 +152,7 @@ fn clock(at: Timestamp) -> String {
     format!("{} UTC", text.get(11..16).unwrap_or(&text))
 }
 
-const fn status(code: Code) -> StatusCode {
+pub(crate) const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,

@@ -14,6 +14,7 @@ use crate::problem::ApiError;
 
 /// Your browsers, terminals and tokens.
 #[utoipa::path(get, operation_id = "list_devices", path = "/v1/devices", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 200, body = DevicePage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -37,7 +38,9 @@ pub(super) async fn list(
 }
 
 /// Log a device out: yours, or as an admin anybody's. Its streams and sockets end at once.
-#[utoipa::path(delete, operation_id = "log_device_out", path = "/v1/devices/{id}", tag = "login", params(("id" = DeviceId, Path)),
+#[utoipa::path(delete, operation_id = "log_device_out", path = "/v1/devices/{id}", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(("id" = DeviceId, Path)),
     responses((status = 204, description = "its token is good no longer"), (status = "default", body = Problem)))]
 pub(super) async fn log_out(
     State(app): State<App>,
@@ -64,6 +67,7 @@ pub(super) async fn log_out(
 
 /// Log out everywhere: all your devices, this one too.
 #[utoipa::path(delete, operation_id = "log_out_everywhere", path = "/v1/devices", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 204, description = "none of your tokens is good any longer"), (status = "default", body = Problem)))]
 pub(super) async fn log_out_everywhere(
     State(app): State<App>,

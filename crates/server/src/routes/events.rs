@@ -51,6 +51,7 @@ impl Cursor {
 
 /// A session's events, as a stream or page by page.
 #[utoipa::path(get, operation_id = "session_events", path = "/v1/sessions/{id}/events", tag = "events",
+    security(("bearer" = ["person", "viewer", "agent", "runner", "admin"])),
     params(("id" = SessionId, Path), Cursor),
     responses(
         (status = 200, content(
@@ -121,7 +122,9 @@ pub(super) fn shared_frame(told: &Told) -> Bytes {
 }
 
 /// What waits for a person, as a stream.
-#[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events", params(Cursor),
+#[utoipa::path(get, operation_id = "inbox_events", path = "/v1/interactions/events", tag = "events",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(Cursor),
     responses(
         (status = 200, content_type = "text/event-stream", body = holdstead_protocol::api::InboxUpsert,
             description = "`snapshot` (an InteractionPage; with `next`, the rest is fetched page by page), then `upsert`s: the higher seq wins. Every reconnect snapshots."),

@@ -34,7 +34,9 @@ pub(super) struct Decided {
 }
 
 /// The asks that are over, the newest first: what was asked, what became of it, by whom, how long it took.
-#[utoipa::path(get, operation_id = "list_decisions", path = "/v1/decisions", tag = "decisions", params(Decided),
+#[utoipa::path(get, operation_id = "list_decisions", path = "/v1/decisions", tag = "decisions",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(Decided),
     responses((status = 200, body = DecisionPage), (status = "default", body = Problem)))]
 pub(super) async fn decisions(
     State(app): State<App>,
@@ -68,7 +70,9 @@ pub(super) struct Export {
 }
 
 /// All decisions in one file. A field of CSV that a spreadsheet would take for a formula begins with an apostrophe.
-#[utoipa::path(get, operation_id = "export_decisions", path = "/v1/decisions/export", tag = "decisions", params(Export),
+#[utoipa::path(get, operation_id = "export_decisions", path = "/v1/decisions/export", tag = "decisions",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(Export),
     responses((status = 200, description = "the newest first", content((String = "text/csv"), (String = "application/jsonl"))),
         (status = "default", body = Problem)))]
 pub(super) async fn export(
@@ -132,7 +136,9 @@ pub(super) struct Search {
 }
 
 /// Look for words in titles, people's messages, calls and decisions. What agents write and tools return is not searched.
-#[utoipa::path(get, operation_id = "search", path = "/v1/search", tag = "decisions", params(Search),
+#[utoipa::path(get, operation_id = "search", path = "/v1/search", tag = "decisions",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(Search),
     responses((status = 200, body = SearchPage), (status = "default", body = Problem)))]
 pub(super) async fn search(
     State(app): State<App>,

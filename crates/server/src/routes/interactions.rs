@@ -47,7 +47,9 @@ enum Which {
 }
 
 /// The asks, the oldest first.
-#[utoipa::path(get, operation_id = "list_interactions", path = "/v1/interactions", tag = "interactions", params(Inbox),
+#[utoipa::path(get, operation_id = "list_interactions", path = "/v1/interactions", tag = "interactions",
+    security(("bearer" = ["person", "viewer", "agent", "runner", "admin"])),
+    params(Inbox),
     responses((status = 200, body = InteractionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -70,7 +72,9 @@ pub(super) async fn list(
 }
 
 /// Ask a person, from any program. The same key finds the same ask.
-#[utoipa::path(post, path = "/v1/interactions", tag = "interactions", request_body = AskCall,
+#[utoipa::path(post, path = "/v1/interactions", tag = "interactions",
+    security(("bearer" = ["person", "agent", "runner", "admin"])),
+    request_body = AskCall,
     responses(
         (status = 201, body = Interaction, headers(
             ("Location" = String, description = "the ask; with `?wait=60s` its answer, as soon as there is one"),
@@ -102,6 +106,7 @@ pub(super) struct Waiting {
 
 /// One ask, and with `wait` its answer as soon as there is one.
 #[utoipa::path(get, operation_id = "show_interaction", path = "/v1/interactions/{id}", tag = "interactions",
+    security(("bearer" = ["person", "viewer", "agent", "runner", "admin"])),
     params(("id" = InteractionId, Path), Waiting),
     responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
 pub(super) async fn show(
@@ -139,6 +144,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
 
 /// Answer an ask. The first answer wins.
 #[utoipa::path(post, path = "/v1/interactions/{id}/respond", tag = "interactions",
+    security(("bearer" = ["person", "admin"])),
     params(("id" = InteractionId, Path)), request_body = Respond,
     responses(
         (status = 200, body = Receipt),
@@ -163,6 +169,7 @@ pub(super) async fn respond(
 
 /// Put an ask out of sight for a while, on every screen. It stays as it is, and so does its deadline.
 #[utoipa::path(put, operation_id = "snooze_interaction", path = "/v1/interactions/{id}/snooze", tag = "interactions",
+    security(("bearer" = ["person", "admin"])),
     params(("id" = InteractionId, Path)), request_body = SnoozeAsk,
     responses(
         (status = 200, body = Interaction),
@@ -182,6 +189,7 @@ pub(super) async fn snooze(
 
 /// Show a snoozed ask again, on every screen.
 #[utoipa::path(delete, operation_id = "unsnooze_interaction", path = "/v1/interactions/{id}/snooze", tag = "interactions",
+    security(("bearer" = ["person", "admin"])),
     params(("id" = InteractionId, Path)),
     responses((status = 200, body = Interaction), (status = "default", body = Problem)))]
 pub(super) async fn unsnooze(
@@ -195,6 +203,7 @@ pub(super) async fn unsnooze(
 
 /// Answer several asks at once: each has its own prompt, key, decision and receipt. Marked ones are refused.
 #[utoipa::path(post, operation_id = "respond_to_many", path = "/v1/interactions/respond", tag = "interactions",
+    security(("bearer" = ["person", "admin"])),
     request_body = RespondMany,
     responses(
         (status = 200, body = ManyReceipts),

@@ -17,6 +17,7 @@ use crate::tokens::{comes_of, issue_browser_token, issue_link};
 
 /// Make a link that logs a browser of yours in once.
 #[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 201, body = LoginLink), (status = "default", body = Problem)))]
 pub(super) async fn make_link(
     State(app): State<App>,

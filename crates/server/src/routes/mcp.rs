@@ -38,7 +38,9 @@ pub(super) struct Patience {
 
 /// One message of the Model Context Protocol, in any of its versions. Its answer is JSON, or a stream of events while
 /// a call waits.
-#[utoipa::path(post, operation_id = "mcp", path = "/mcp", tag = "mcp", params(Patience), request_body = Object,
+#[utoipa::path(post, operation_id = "mcp", path = "/mcp", tag = "mcp",
+    security(("bearer" = ["person", "agent", "runner", "admin"])),
+    params(Patience), request_body = Object,
     responses((status = 200, description = "a JSON-RPC answer"), (status = 202, description = "a notification was taken"),
         (status = "default", body = Problem)))]
 pub(super) async fn serve(

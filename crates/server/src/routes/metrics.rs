@@ -11,6 +11,7 @@ use crate::metrics::{CONTENT, process, text};
 
 /// What this node counts, in Prometheus' text format. For tokens of the roles `metrics` and `admin`.
 #[utoipa::path(get, operation_id = "read_metrics", path = "/metrics", tag = "meta",
+    security(("bearer" = ["metrics", "admin"])),
     responses((status = 200, description = "metrics", body = String, content_type = "text/plain"),
         (status = "default", body = Problem)))]
 pub(super) async fn read(State(app): State<App>, _: Scraper) -> impl IntoResponse {

@@ -21,13 +21,15 @@ mod socket;
 mod tickets;
 mod trusts;
 
-use serde_json::Value;
+use holdstead_protocol::Code;
+use serde_json::{Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::problem::status;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -53,7 +55,20 @@ impl Modify for Tokens {
 /// The document as clients read it: the fields of enum variants named as serde writes them. utoipa does not read
 /// `rename_all_fields`, and a client that sent `edited_input` would have its edit ignored.
 pub(crate) fn document(document: &utoipa::openapi::OpenApi) -> Value {
-    serde_json::to_value(document).map(camel_case).unwrap_or_default()
+    serde_json::to_value(document).map(camel_case).map(with_codes).unwrap_or_default()
+}
+
+/// What each error code means and what to do, for the reference and for whoever generates a client.
+fn with_codes(mut document: Value) -> Value {
+    if let Some(schema) = document.pointer_mut("/components/schemas/Code") {
+        let codes: Vec<Code> = serde_json::from_value(schema["enum"].clone()).unwrap_or_default();
+        let meant = codes.iter().map(|code| {
+            let words = code.words();
+            json!({ "code": code, "status": status(*code).as_u16(), "happened": words.happened, "toDo": words.to_do })
+        });
+        schema["x-codes"] = meant.collect();
+    }
+    document
 }
 
 fn camel_case(mut schema: Value) -> Value {

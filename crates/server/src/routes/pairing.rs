@@ -17,6 +17,7 @@ use crate::tokens::issue_link;
 
 /// Where other machines reach this gateway, and where they could.
 #[utoipa::path(get, operation_id = "show_network", path = "/v1/network", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 200, body = Network), (status = "default", body = Problem)))]
 pub(super) async fn network(
     State(app): State<App>,
@@ -29,7 +30,9 @@ pub(super) async fn network(
 }
 
 /// Let a private network reach this gateway until it ends. For admins.
-#[utoipa::path(post, operation_id = "open_network", path = "/v1/network", tag = "login", request_body = OpenNetwork,
+#[utoipa::path(post, operation_id = "open_network", path = "/v1/network", tag = "login",
+    security(("bearer" = ["admin"])),
+    request_body = OpenNetwork,
     responses((status = 200, body = Network), (status = "default", body = Problem)))]
 pub(super) async fn open(
     State(app): State<App>,
@@ -46,7 +49,9 @@ pub(super) async fn open(
 }
 
 /// Make a link that logs a phone of yours in once, as a picture that its camera reads.
-#[utoipa::path(post, operation_id = "pair", path = "/v1/pairings", tag = "login", request_body = NewPairing,
+#[utoipa::path(post, operation_id = "pair", path = "/v1/pairings", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    request_body = NewPairing,
     responses((status = 201, body = Pairing), (status = "default", body = Problem)))]
 pub(super) async fn pair(
     State(app): State<App>,

@@ -18,6 +18,7 @@ use crate::problem::ApiError;
 
 /// Your passkeys, and whether one has to confirm what is risky.
 #[utoipa::path(get, operation_id = "list_passkeys", path = "/v1/passkeys", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
     responses((status = 200, body = PasskeyPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -29,6 +30,7 @@ pub(super) async fn list(
 
 /// Get what a browser asks a passkey, for one purpose. Only for our own page: browsers say which one it is.
 #[utoipa::path(post, operation_id = "challenge_passkey", path = "/v1/passkeys/challenges", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
     request_body = PasskeyPurpose,
     responses((status = 201, body = PasskeyChallenge), (status = "default", body = Problem)))]
 pub(super) async fn challenge(
@@ -45,6 +47,7 @@ pub(super) async fn challenge(
 
 /// Hand over a passkey's answer. What it was asked for may then be done once, from this device, within two minutes.
 #[utoipa::path(post, operation_id = "confirm_with_passkey", path = "/v1/passkeys/confirmations", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
     request_body = PasskeyConfirmation,
     responses((status = 204, description = "confirmed"), (status = "default", body = Problem)))]
 pub(super) async fn confirm(
@@ -57,7 +60,9 @@ pub(super) async fn confirm(
 }
 
 /// Add a passkey that your browser made.
-#[utoipa::path(post, operation_id = "add_passkey", path = "/v1/passkeys", tag = "passkeys", request_body = NewPasskey,
+#[utoipa::path(post, operation_id = "add_passkey", path = "/v1/passkeys", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
+    request_body = NewPasskey,
     responses((status = 201, body = PasskeyPage), (status = 403, description = "needs a passkey", body = Problem),
         (status = "default", body = Problem)))]
 pub(super) async fn add(
@@ -70,6 +75,7 @@ pub(super) async fn add(
 
 /// Remove a passkey. Where passkeys are required, one of them has to confirm it.
 #[utoipa::path(delete, operation_id = "remove_passkey", path = "/v1/passkeys/{id}", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
     params(("id" = PasskeyId, Path)),
     responses((status = 204, description = "it confirms nothing any longer"),
         (status = 403, description = "needs a passkey", body = Problem), (status = "default", body = Problem)))]
@@ -86,6 +92,7 @@ pub(super) async fn remove(
 
 /// Require a passkey for marked approvals and for sessions in `auto`, or no longer.
 #[utoipa::path(put, operation_id = "require_passkey", path = "/v1/passkeys/requirement", tag = "passkeys",
+    security(("bearer" = ["person", "admin"])),
     request_body = RequirePasskey,
     responses((status = 204, description = "so it is"), (status = 403, description = "needs a passkey", body = Problem),
         (status = "default", body = Problem)))]

@@ -14,7 +14,9 @@ use crate::body::Sent;
 use crate::problem::ApiError;
 
 /// Switch answering on or off for one client.
-#[utoipa::path(post, operation_id = "set_interaction_mode", path = "/v1/interaction-mode", tag = "events", request_body = SetInteractionMode,
+#[utoipa::path(post, operation_id = "set_interaction_mode", path = "/v1/interaction-mode", tag = "events",
+    security(("bearer" = ["person", "admin"])),
+    request_body = SetInteractionMode,
     responses((status = 204, description = "its open streams count as it says"), (status = "default", body = Problem)))]
 pub(super) async fn set_mode(
     State(app): State<App>,

@@ -19,6 +19,7 @@ use crate::problem::ApiError;
 
 /// The rules that count, where each comes from, and how often it was used.
 #[utoipa::path(get, operation_id = "list_rules", path = "/v1/rules", tag = "rules",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 200, body = RulePage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -29,7 +30,9 @@ pub(super) async fn list(
 }
 
 /// Save a rule for all sessions of the owner.
-#[utoipa::path(post, operation_id = "add_rule", path = "/v1/rules", tag = "rules", request_body = NewRule,
+#[utoipa::path(post, operation_id = "add_rule", path = "/v1/rules", tag = "rules",
+    security(("bearer" = ["person", "admin"])),
+    request_body = NewRule,
     responses((status = 201, body = SavedRule), (status = "default", body = Problem)))]
 pub(super) async fn add(
     State(app): State<App>,
@@ -49,7 +52,9 @@ pub(super) struct Place {
 }
 
 /// Take a rule or a remembered approval back: the next such call asks again.
-#[utoipa::path(delete, operation_id = "revoke_rule", path = "/v1/rules/{id}", tag = "rules", params(("id" = GrantId, Path), Place),
+#[utoipa::path(delete, operation_id = "revoke_rule", path = "/v1/rules/{id}", tag = "rules",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = GrantId, Path), Place),
     responses((status = 204, description = "the next match asks"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
@@ -63,7 +68,9 @@ pub(super) async fn revoke(
 }
 
 /// What rules would make of a call of a session, part by part. Nothing runs and nobody is asked.
-#[utoipa::path(post, operation_id = "explain_call", path = "/v1/rules/explain", tag = "rules", request_body = CallToExplain,
+#[utoipa::path(post, operation_id = "explain_call", path = "/v1/rules/explain", tag = "rules",
+    security(("bearer" = ["person", "admin"])),
+    request_body = CallToExplain,
     responses((status = 200, body = ExplainedCall), (status = "default", body = Problem)))]
 pub(super) async fn explain(
     State(app): State<App>,
@@ -76,7 +83,9 @@ pub(super) async fn explain(
 }
 
 /// What a file of rules, in place of the organisation's, would have made of past calls. Nothing is saved.
-#[utoipa::path(post, operation_id = "rehearse_rules", path = "/v1/rules/rehearse", tag = "rules", request_body = RulesToRehearse,
+#[utoipa::path(post, operation_id = "rehearse_rules", path = "/v1/rules/rehearse", tag = "rules",
+    security(("bearer" = ["person", "admin"])),
+    request_body = RulesToRehearse,
     responses((status = 200, body = RehearsedRules), (status = "default", body = Problem)))]
 pub(super) async fn rehearse(
     State(app): State<App>,
@@ -89,6 +98,7 @@ pub(super) async fn rehearse(
 
 /// The rules that would have saved most asks, from what people approved before. Nothing is saved.
 #[utoipa::path(get, operation_id = "suggest_rules", path = "/v1/rules/suggest", tag = "rules",
+    security(("bearer" = ["person", "admin"])),
     responses((status = 200, body = SuggestionPage), (status = "default", body = Problem)))]
 pub(super) async fn suggest(
     State(app): State<App>,

@@ -26,6 +26,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The machines that run this owner's agents and are connected.
 #[utoipa::path(get, operation_id = "list_runners", path = "/v1/runners", tag = "runners",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 200, body = Runners), (status = "default", body = Problem)))]
 pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<Runners>, ApiError> {
     Ok(Json(Runners { runners: app.gateway.connected_runners(reader.owner()?).await? }))
@@ -33,6 +34,7 @@ pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<
 
 /// Retire a machine: its token is taken back and its sessions end, with words. Answers it was not handed are never delivered.
 #[utoipa::path(post, operation_id = "retire_runner", path = "/v1/runners/retire", tag = "runners",
+    security(("bearer" = ["admin"])),
     request_body = RetireRunner, responses((status = 200, body = RetiredRunner), (status = "default", body = Problem)))]
 pub(super) async fn retire(
     State(app): State<App>,
@@ -45,6 +47,7 @@ pub(super) async fn retire(
 
 /// A runner dials in: it runs agents on its machine, and this gateway speaks for them while the socket is open.
 #[utoipa::path(get, operation_id = "connect_runner", path = "/v1/runner", tag = "runners",
+    security(("bearer" = ["runner"])),
     responses((status = 101, description = "frames between a runner and its gateway, of the same version"),
         (status = "default", body = Problem)))]
 pub(super) async fn connect(

@@ -19,7 +19,9 @@ use crate::body::{Asked, Nothing, Sent};
 use crate::problem::ApiError;
 
 /// Open a session with an agent.
-#[utoipa::path(post, operation_id = "open_session", path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
+#[utoipa::path(post, operation_id = "open_session", path = "/v1/sessions", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    request_body = OpenSession,
     responses((status = 201, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn open(
     State(app): State<App>,
@@ -44,7 +46,9 @@ pub(super) struct Listing {
 }
 
 /// The sessions, the newest first.
-#[utoipa::path(get, operation_id = "list_sessions", path = "/v1/sessions", tag = "sessions", params(Listing),
+#[utoipa::path(get, operation_id = "list_sessions", path = "/v1/sessions", tag = "sessions",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(Listing),
     responses((status = 200, body = SessionPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -68,7 +72,9 @@ pub(super) async fn list(
 }
 
 /// One session as it is now.
-#[utoipa::path(get, operation_id = "show_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(get, operation_id = "show_session", path = "/v1/sessions/{id}", tag = "sessions",
+    security(("bearer" = ["person", "viewer", "agent", "runner", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 200, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn show(
     State(app): State<App>,
@@ -80,7 +86,9 @@ pub(super) async fn show(
 }
 
 /// End a session: its agent stops, its asks are cancelled.
-#[utoipa::path(delete, operation_id = "end_session", path = "/v1/sessions/{id}", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(delete, operation_id = "end_session", path = "/v1/sessions/{id}", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 204, description = "ended; its asks are cancelled"), (status = "default", body = Problem)))]
 pub(super) async fn end(
     State(app): State<App>,
@@ -93,7 +101,9 @@ pub(super) async fn end(
 }
 
 /// Erase what was said in an ended session.
-#[utoipa::path(post, operation_id = "erase_session", path = "/v1/sessions/{id}/erase", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "erase_session", path = "/v1/sessions/{id}/erase", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 204, description = "what was said is gone; that it was said, and by whom it was erased, is kept"),
         (status = 409, description = "it has not ended", body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn erase(
@@ -108,7 +118,9 @@ pub(super) async fn erase(
 }
 
 /// Archive a session: it leaves the lists until something is said or asked in it again.
-#[utoipa::path(post, operation_id = "archive_session", path = "/v1/sessions/{id}/archive", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "archive_session", path = "/v1/sessions/{id}/archive", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 200, body = Session),
         (status = 409, description = "asks are open, its agent is at work, or it was erased", body = Problem),
         (status = "default", body = Problem)))]
@@ -123,7 +135,9 @@ pub(super) async fn archive(
 }
 
 /// Bring an archived session back.
-#[utoipa::path(delete, operation_id = "unarchive_session", path = "/v1/sessions/{id}/archive", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(delete, operation_id = "unarchive_session", path = "/v1/sessions/{id}/archive", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 200, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn unarchive(
     State(app): State<App>,
@@ -135,7 +149,9 @@ pub(super) async fn unarchive(
 }
 
 /// Send the agent a message. It answers no ask.
-#[utoipa::path(post, operation_id = "send_message", path = "/v1/sessions/{id}/messages", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "send_message", path = "/v1/sessions/{id}/messages", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     request_body = SendMessage,
     responses((status = 202, body = MessageAccepted), (status = "default", body = Problem)))]
 pub(super) async fn message(
@@ -150,7 +166,9 @@ pub(super) async fn message(
 }
 
 /// Set variables that rules ask about. Those that are not named stay; `null` removes one.
-#[utoipa::path(put, operation_id = "set_variables", path = "/v1/sessions/{id}/variables", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(put, operation_id = "set_variables", path = "/v1/sessions/{id}/variables", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     request_body = SetVariables,
     responses((status = 200, body = Session), (status = "default", body = Problem)))]
 pub(super) async fn set_variables(
@@ -164,7 +182,9 @@ pub(super) async fn set_variables(
 }
 
 /// Stop what the agent does now; its asks are cancelled.
-#[utoipa::path(post, operation_id = "interrupt_session", path = "/v1/sessions/{id}/interrupt", tag = "sessions", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "interrupt_session", path = "/v1/sessions/{id}/interrupt", tag = "sessions",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     responses((status = 200, body = Interrupted), (status = "default", body = Problem)))]
 pub(super) async fn interrupt(
     State(app): State<App>,

@@ -69,7 +69,9 @@ fn short_error(status: StatusCode, words: &str) -> Response {
 }
 
 /// Approve a tool call as it was shown.
-#[utoipa::path(post, operation_id = "short_approve", path = "/api/sessions/{id}/approve", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_approve", path = "/api/sessions/{id}/approve", tag = "short",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     request_body = ShortApproval, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = ShortError)))]
 pub(super) async fn approve(
@@ -84,7 +86,9 @@ pub(super) async fn approve(
 }
 
 /// Deny a tool call.
-#[utoipa::path(post, operation_id = "short_deny", path = "/api/sessions/{id}/deny", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_deny", path = "/api/sessions/{id}/deny", tag = "short",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     request_body = ShortDenial, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = ShortError)))]
 pub(super) async fn deny(
@@ -100,7 +104,9 @@ pub(super) async fn deny(
 }
 
 /// Answer the questions of a tool call.
-#[utoipa::path(post, operation_id = "short_submit_answers", path = "/api/sessions/{id}/submit-answers", tag = "short", params(("id" = SessionId, Path)),
+#[utoipa::path(post, operation_id = "short_submit_answers", path = "/api/sessions/{id}/submit-answers", tag = "short",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = SessionId, Path)),
     request_body = ShortAnswers, responses((status = 200), (status = 400), (status = 404), (status = 422),
         (status = "default", body = ShortError)))]
 pub(super) async fn submit_answers(

@@ -27,7 +27,9 @@ const IDS: [&str; 6] =
     ["interactionId", "promptId", "idempotencyKey", "bodyDigest", "earlierInteractionId", "movedTo"];
 
 /// A session's events in the short vocabulary.
-#[utoipa::path(get, operation_id = "short_events", path = "/api/sessions/{id}/events", tag = "short", params(("id" = SessionId, Path), Cursor),
+#[utoipa::path(get, operation_id = "short_events", path = "/api/sessions/{id}/events", tag = "short",
+    security(("bearer" = ["person", "viewer", "agent", "runner", "admin"])),
+    params(("id" = SessionId, Path), Cursor),
     responses((status = 200, content_type = "text/event-stream", body = Event, description = "`question_prompt` and \
         `approval_required` for asks of tool calls that wait for a person, one `interaction_end` with its `outcome` for \
         each of them; the rest as in the journal"), (status = "default", body = ShortError)))]

@@ -42,7 +42,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const FRAME_LIMIT: usize = 1024 * 1024;
 
 /// One WebSocket for everything. Frames are ClientFrame and ServerFrame.
-#[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events", params(WithTicket),
+#[utoipa::path(get, operation_id = "connect_socket", path = "/v1/ws", tag = "events",
+    security(("bearer" = ["person", "viewer", "admin"])),
+    params(WithTicket),
     responses((status = 101, description = "frames as ClientFrame and ServerFrame describe"),
         (status = "default", body = Problem)))]
 pub(super) async fn connect(

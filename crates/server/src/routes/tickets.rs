@@ -15,6 +15,7 @@ use crate::tokens::issue_ticket;
 
 /// Make a ticket that opens one socket, for half a minute.
 #[utoipa::path(post, operation_id = "make_ticket", path = "/v1/tickets", tag = "login",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 201, body = Ticket), (status = "default", body = Problem)))]
 pub(super) async fn make(
     State(app): State<App>,

@@ -16,6 +16,7 @@ use crate::problem::ApiError;
 
 /// The folders whose own files are trusted.
 #[utoipa::path(get, operation_id = "list_trusts", path = "/v1/trusts", tag = "trusts",
+    security(("bearer" = ["person", "viewer", "admin"])),
     responses((status = 200, body = TrustPage), (status = "default", body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -37,7 +38,9 @@ pub(super) struct Folder {
 }
 
 /// What a folder brings for an agent, and whether it is trusted as it is.
-#[utoipa::path(get, operation_id = "show_folder_files", path = "/v1/trusts/folder", tag = "trusts", params(Folder),
+#[utoipa::path(get, operation_id = "show_folder_files", path = "/v1/trusts/folder", tag = "trusts",
+    security(("bearer" = ["person", "admin"])),
+    params(Folder),
     responses((status = 200, body = FolderFiles), (status = "default", body = Problem)))]
 pub(super) async fn folder(
     State(app): State<App>,
@@ -50,7 +53,9 @@ pub(super) async fn folder(
 }
 
 /// Trusts a folder's own files as they were shown. Only a person may.
-#[utoipa::path(post, operation_id = "trust_folder", path = "/v1/trusts", tag = "trusts", request_body = TrustFolder,
+#[utoipa::path(post, operation_id = "trust_folder", path = "/v1/trusts", tag = "trusts",
+    security(("bearer" = ["person", "admin"])),
+    request_body = TrustFolder,
     responses((status = 200, body = Trust), (status = "default", body = Problem)))]
 pub(super) async fn trust(
     State(app): State<App>,
@@ -62,7 +67,9 @@ pub(super) async fn trust(
 }
 
 /// Takes a trust back: the next start of an agent there is without the folder's own files.
-#[utoipa::path(delete, operation_id = "revoke_trust", path = "/v1/trusts/{id}", tag = "trusts", params(("id" = TrustId, Path)),
+#[utoipa::path(delete, operation_id = "revoke_trust", path = "/v1/trusts/{id}", tag = "trusts",
+    security(("bearer" = ["person", "admin"])),
+    params(("id" = TrustId, Path)),
     responses((status = 204, description = "the next start is without them"), (status = "default", body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use holdstead_protocol::EventType;
 use serde_json::Value;
 
 fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
@@ -82,4 +83,47 @@ fn every_operation_says_in_a_line_what_it_does() {
         .map(|one| &one["operationId"])
         .collect();
     assert_eq!(silent, Vec::<&Value>::new());
+}
+
+#[test]
+fn every_error_code_says_what_happened_and_what_to_do() {
+    let document = holdstead_server::openapi();
+    let schema = &document["components"]["schemas"]["Code"];
+    let codes = schema["enum"].as_array().expect("codes");
+    let told = schema["x-codes"].as_array().expect("what they mean");
+    assert_eq!(told.iter().map(|one| &one["code"]).collect::<Vec<_>>(), codes.iter().collect::<Vec<_>>());
+    for one in told {
+        assert!((400..600).contains(&one["status"].as_u64().expect("a status")), "{one}");
+        for words in [&one["happened"], &one["toDo"]] {
+            assert!(words.as_str().is_some_and(|words| words.ends_with('.')), "{one}");
+        }
+    }
+}
+
+#[test]
+fn every_event_says_what_it_means() {
+    let document = holdstead_server::openapi();
+    let events = document["components"]["schemas"]["EventBody"]["oneOf"].as_array().expect("events");
+    assert_eq!(events.len(), EventType::ALL.len());
+    let silent: Vec<_> = events
+        .iter()
+        .filter(|event| !event["description"].as_str().is_some_and(|words| words.ends_with('.')))
+        .map(|event| &event["properties"]["type"])
+        .collect();
+    assert_eq!(silent, Vec::<&Value>::new());
+}
+
+/// `just show-routes` tries each of them with tokens of all roles.
+#[test]
+fn every_operation_says_who_may_call_it() {
+    let document = holdstead_server::openapi();
+    let roles = document["components"]["schemas"]["Role"]["enum"].as_array().expect("roles");
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let may = operation["security"].as_array().and_then(|all| all.last()).map(|one| &one["bearer"]);
+            let may = may.and_then(Value::as_array).unwrap_or_else(|| panic!("{method} {path} says nothing"));
+            assert!(may.iter().all(|role| roles.contains(role)), "{method} {path}: {may:?}");
+            assert_eq!(may.is_empty(), path == "/v1/login", "{method} {path}");
+        }
+    }
 }

@@ -3,18 +3,16 @@
 use std::fmt;
 
 use holdstead_protocol::Code;
+use holdstead_protocol::api::Role;
 use reqwest::Method;
 
-/// Any valid token may read these.
-const FOR_ANY_TOKEN: [&str; 4] = ["/v1/me", "/openapi.json", "/healthz", "/readyz"];
+/// An agent may call these whichever session it belongs to.
+const FOR_ANY_AGENT: [&str; 5] = ["/v1/me", "/openapi.json", "/healthz", "/readyz", MCP];
 const LOGIN: &str = "/v1/login";
 const SOCKET: &str = "/v1/ws";
 const RUNNER: &str = "/v1/runner";
 const METRICS: &str = "/metrics";
 const RETIRE: &str = "/v1/runners/retire";
-/// Whoever has a screen may have these; agents have none.
-const FOR_ANY_SCREEN: [&str; 5] =
-    ["/v1/tickets", "/v1/login-links", "/v1/pairings", "/v1/devices", "/v1/devices/{id}"];
 const NETWORK: &str = "/v1/network";
 const PASSKEYS: &str = "/v1/passkeys";
 const MCP: &str = "/mcp";
@@ -23,6 +21,8 @@ const MCP: &str = "/mcp";
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: String,
+    /// Who may call it, as the document says.
+    pub(crate) roles: Vec<Role>,
 }
 
 impl fmt::Display for Route {
@@ -44,6 +44,8 @@ pub(crate) enum Caller {
     Unknown,
     Revoked,
     Viewer,
+    /// A machine that runs agents.
+    Runner,
     /// A program that reads metrics.
     Metrics,
     /// The agent of the session in the path.
@@ -129,35 +131,24 @@ impl Route {
         if self.is_socket() { status == 101 } else { (200..300).contains(&status) }
     }
 
+    /// Those of other roles than the right caller's that are let in, and change nothing.
+    pub(crate) fn readers(&self) -> impl Iterator<Item = Caller> {
+        let in_its_session = |caller: &Caller| *caller != Caller::Runner || self.roles.contains(&Role::Metrics);
+        let reads = self.method == Method::GET;
+        let callers = Caller::OF_ROLES.into_iter().filter(move |(role, _)| reads && self.roles.contains(role));
+        callers.map(|(_, caller)| caller).filter(in_its_session)
+    }
+
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
-        if self.is_for_admins() || self.is_for_runners() || self.is_for_metrics() {
-            callers.push(Caller::Person);
-        }
-        if !self.is_for_metrics() && !self.is_login() && !FOR_ANY_TOKEN.contains(&self.path.as_str()) {
-            callers.push(Caller::Metrics);
-        }
-        if self.is_for_runners() || self.is_for_metrics() {
-            callers.extend([Caller::Viewer, Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
-        } else if self.is_mcp() {
-            // Any agent may ask there, in its own session.
-            callers.extend([Caller::Viewer, Caller::Revoked]);
-        } else if FOR_ANY_SCREEN.contains(&self.path.as_str()) {
-            callers.extend([Caller::OwnAgent, Caller::OtherAgent, Caller::Revoked]);
-        } else if self.method != Method::GET && !self.is_login() {
-            callers.extend([Caller::Viewer, Caller::OtherAgent]);
-            // An agent may ask in its own session, and do nothing else.
-            if self.path != "/v1/interactions" {
-                callers.push(Caller::OwnAgent);
-            }
-        } else if FOR_ANY_TOKEN.contains(&self.path.as_str()) {
-            callers.push(Caller::Revoked);
-        } else if !self.is_login() {
-            callers.push(Caller::OtherAgent);
-        }
         if !self.is_login() {
-            callers.push(Caller::Cookie);
+            callers.extend([Caller::Revoked, Caller::Cookie]);
+            let others = Caller::OF_ROLES.into_iter().filter(|(role, _)| !self.roles.contains(role));
+            callers.extend(others.map(|(_, caller)| caller));
+            if !FOR_ANY_AGENT.contains(&self.path.as_str()) {
+                callers.push(Caller::OtherAgent);
+            }
         }
         let mut wrongs: Vec<_> = callers.into_iter().map(Wrong::Caller).collect();
         wrongs.extend([Wrong::Host, Wrong::Origin]);
@@ -166,6 +157,16 @@ impl Route {
         }
         wrongs
     }
+}
+
+impl Caller {
+    const OF_ROLES: [(Role, Self); 5] = [
+        (Role::Person, Self::Person),
+        (Role::Viewer, Self::Viewer),
+        (Role::Agent, Self::OwnAgent),
+        (Role::Runner, Self::Runner),
+        (Role::Metrics, Self::Metrics),
+    ];
 }
 
 impl Wrong {
@@ -181,6 +182,7 @@ impl Wrong {
         match self {
             Self::Caller(
                 Caller::Viewer
+                | Caller::Runner
                 | Caller::Metrics
                 | Caller::OwnAgent
                 | Caller::OtherAgent
@@ -201,6 +203,7 @@ impl Wrong {
             Self::Caller(
                 Caller::Revoked
                 | Caller::Viewer
+                | Caller::Runner
                 | Caller::Metrics
                 | Caller::OwnAgent
                 | Caller::OtherAgent
@@ -222,6 +225,7 @@ impl Wrong {
             Self::Caller(Caller::Unknown) => "unknown",
             Self::Caller(Caller::Revoked) => "revoked",
             Self::Caller(Caller::Viewer) => "viewer",
+            Self::Caller(Caller::Runner) => "runner",
             Self::Caller(Caller::Metrics) => "metrics",
             Self::Caller(Caller::OwnAgent) => "its own agent",
             Self::Caller(Caller::OtherAgent) => "another session's agent",

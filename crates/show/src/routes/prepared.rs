@@ -182,6 +182,7 @@ impl Prepared {
             Caller::Unknown => Some(UNKNOWN),
             Caller::Revoked => Some(&self.tokens.revoked),
             Caller::Viewer => Some(&self.tokens.viewer),
+            Caller::Runner => Some(&self.tokens.runner),
             Caller::Metrics => Some(&self.tokens.metrics),
             Caller::OwnAgent => Some(&self.tokens.own_agent),
             Caller::OtherAgent => Some(&self.tokens.other_agent),
@@ -213,6 +214,10 @@ impl Prepared {
         }
         match path.as_str() {
             "/v1/search" => return Ok("/v1/search?q=make".to_owned()),
+            // What an agent may see of it.
+            "/v1/interactions" if !route.takes_body() => {
+                return Ok(format!("/v1/interactions?session={}", self.session));
+            }
             "/v1/decisions/export" => return Ok("/v1/decisions/export?format=csv".to_owned()),
             _ => {}
         }
@@ -269,6 +274,7 @@ impl Prepared {
                 | Caller::Unknown
                 | Caller::Revoked
                 | Caller::Viewer
+                | Caller::Runner
                 | Caller::Metrics
                 | Caller::OwnAgent
                 | Caller::OtherAgent => json!({ "code": UNKNOWN }),
