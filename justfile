@@ -55,6 +55,12 @@ api: _web-packages
     export HOLDSTEAD_BIN="$(realpath {{ target }}/debug/holdstead)"; (cd web && npm run api) && \
         cd sdk/python && PYTHONPATH=src python3 -m scripts.types
 
+# Build the docs as a site, into target/docs. Needs mdBook 0.5: `cargo install --locked mdbook`.
+docs: _web-packages _shows
+    mdbook build --dest-dir {{ absolute_path(target / "docs") }}
+    for font in sans-latin-400 sans-latin-600 mono-latin-400; do \
+        cp web/node_modules/@fontsource/ibm-plex-${font%%-*}/files/ibm-plex-$font-normal.woff2 {{ target }}/docs/fonts/; done
+
 # Write the table of what rules decide into docs/guides/rules.md.
 rules-guide:
     WRITE_RULES_GUIDE=1 cargo nextest run --workspace -E 'test(the_guides_table)'
@@ -149,6 +155,11 @@ show-attacks: _shows
 # Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
 show-tools:
     scripts/show-tools
+
+# Every command block of the docs and the README runs, each page on a machine of its own; no link is dead; every error code and
+# event is in the reference. Needs root and bubblewrap.
+show-docs *pages: docs
+    HOLDSTEAD_DOCS={{ absolute_path(target / "docs") }} python3 scripts/docs/show.py "$@"
 
 # A new kind of interaction, added to a copy by touching only the files that the guide names.
 show-new-kind: _web-packages

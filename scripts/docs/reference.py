@@ -1,14 +1,16 @@
-"""A preprocessor of mdBook: puts the reference into the chapters that have a place for it, from the gateway's OpenAPI document.
-
-HOLDSTEAD_OPENAPI is the file with the document; `just docs` asks the program for it.
-"""
+"""A preprocessor of mdBook: puts the reference into the chapters that have a place for it, from the OpenAPI document of the program
+that HOLDSTEAD_BIN names."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 Schema = dict[str, Any]
@@ -179,12 +181,26 @@ def fill(items: list[Any], reference: Reference) -> None:
             fill(chapter["sub_items"], reference)
 
 
+def document() -> Schema:
+    with tempfile.TemporaryDirectory(prefix="holdstead-docs-") as folder:
+        command = [os.environ["HOLDSTEAD_BIN"], "--dir", folder, "serve", "--json", "--listen", "127.0.0.1:0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as gateway:
+            assert gateway.stdout
+            try:
+                url = json.loads(gateway.stdout.readline())["url"]
+                token = (Path(folder) / "token").read_text().strip()
+                request = urllib.request.Request(f"{url}/openapi.json", headers={"Authorization": f"Bearer {token}"})
+                with urllib.request.urlopen(request) as answer:
+                    return json.load(answer)
+            finally:
+                gateway.terminate()
+
+
 def main() -> None:
     if sys.argv[1:2] == ["supports"]:
         return
     _, book = json.load(sys.stdin)
-    with open(os.environ["HOLDSTEAD_OPENAPI"]) as file:
-        fill(book["items"], Reference(json.load(file)))
+    fill(book["items"], Reference(document()))
     json.dump(book, sys.stdout)
 
 

@@ -70,7 +70,7 @@ def look_at(site: Path) -> list[str]:
     for address, count in sorted(checked.outside.items()):
         print(f"  {address}" + (f" ({count} times)" if count > 1 else ""))
     failures = [f"dead link: {dead}" for dead in checked.dead]
-    codes, events = named("problem.rs", r"pub enum Code \{(.*?)\n\}", r"^    (\w+),$"), named("event.rs", r"\nevents! \{(.*?)\n\}", r'= "(\w+)",$')
+    codes, events = named("code.rs", r"pub enum Code \{(.*?)\n\}", r"^    (\w+),$"), named("event.rs", r"\nevents! \{(.*?)\n\}", r'= "(\w+)",$')
     for page, words, kind in (("errors", codes, "error code"), ("events", events, "event")):
         there = set(re.findall(r'<h3 id="([\w-]+)"', (site / f"reference/{page}.html").read_text()))
         missing = [word for word in words if word not in there]

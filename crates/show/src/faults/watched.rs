@@ -213,13 +213,13 @@ async fn rules() -> Result<usize> {
         std::fs::read_to_string("docs/watching/alerts.yml")?,
         std::fs::read_to_string("docs/watching/alerts.test.yml")?,
     );
-    let guide = std::fs::read_to_string("docs/operations.md")?;
+    let guide = std::fs::read_to_string("docs/watching.md")?;
     let alerts: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     for alert in &alerts {
         ensure!(tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
         ensure!(
             guide.contains(&format!("`{alert}`")),
-            "docs/operations.md does not say what to do for {alert}"
+            "docs/watching.md does not say what to do for {alert}"
         );
     }
     Ok(alerts.len())
