@@ -4,7 +4,7 @@ A block in the language `sh` is run as it stands; of one in `console`, the lines
 
     <!-- first: COMMANDS -->       run before it, and shown to nobody
     <!-- file: NAME -->            the block below is not a command: it is this file of the folder that the page plays in
-    <!-- at a terminal             run where somebody sits: waits for what is seen, types what is typed (`^C` and `Esc` are keys)
+    <!-- at a terminal             run where somebody sits: waits for what is seen, types what is typed, with Enter; `^C` is Ctrl-C
     sees WORDS
     types WORDS
     stays                          it goes on while the rest of the page is played; else it has to end by itself
