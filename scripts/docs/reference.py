@@ -15,6 +15,8 @@ from typing import Any
 
 Schema = dict[str, Any]
 
+# How the document calls every map.
+MAP = "BTreeMap"
 PLACE = re.compile(r"<!-- written by `just docs`: (\w+) -->")
 GROUPS = {
     "interactions": "Asks and answers",
@@ -100,7 +102,7 @@ class Reference:
 
     def types(self) -> str:
         parts = []
-        for name in sorted(self.schemas, key=str.lower):
+        for name in sorted(self.schemas.keys() - {MAP}, key=str.lower):
             schema = self.schemas[name]
             parts.append(f"## {name} {{#{name.lower()}}}")
             if words := schema.get("description"):
@@ -122,13 +124,19 @@ class Reference:
         if properties := schema.get("properties"):
             needed = schema.get("required", [])
             rows = [
-                (f"`{name}`" + ("" if name in needed else ", optional"), self.type(one), words_of(one))
+                (f"`{name}`" + ("" if name in needed else ", optional"), self.type(one), self.words(one))
                 for name, one in sorted(properties.items(), key=lambda each: (each[0] not in needed, each[0]))
             ]
             parts.append(table("field", rows))
         if not parts:
             parts.append(f"On the wire: {self.type(schema)}.")
         return "\n\n".join(parts)
+
+    def words(self, schema: Schema) -> str:
+        """A field's own words, which stand beside a reference also where it is optional; else those of its type."""
+        ways = (schema, *schema.get("oneOf", []))
+        named = (self.schemas[one["$ref"].rsplit("/", 1)[1]] for one in ways if "$ref" in one)
+        return next((str(one["description"]) for one in (*ways, *named) if "description" in one), "")
 
     def variant(self, schema: Schema) -> str:
         if "$ref" in schema or "properties" not in schema:
@@ -143,7 +151,8 @@ class Reference:
     def type(self, schema: Schema) -> str:
         if "$ref" in schema:
             name = schema["$ref"].rsplit("/", 1)[1]
-            return f"[{name}](types.md#{name.lower()})"
+            # A map needs no name.
+            return self.type(self.schemas[name]) if name == MAP else f"[{name}](types.md#{name.lower()})"
         if alternatives := [one for one in schema.get("oneOf", []) if one.get("type") != "null"]:
             return " or ".join(self.type(one) for one in alternatives)
         kind = schema.get("type", "anything")
@@ -155,14 +164,6 @@ class Reference:
         if kinds == ["object"] and isinstance(schema.get("additionalProperties"), dict):
             return f"object, each {self.type(schema['additionalProperties'])}"
         return " or ".join(kinds)
-
-
-def words_of(schema: Schema) -> str:
-    """Words stand beside a reference, also where it is optional."""
-    for one in (schema, *schema.get("oneOf", [])):
-        if "description" in one:
-            return str(one["description"])
-    return ""
 
 
 def table(first: str, rows: list[tuple[str, str, str]]) -> str:

@@ -17,8 +17,8 @@ pub enum IdError {
 }
 
 macro_rules! uuid_id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal, $kind:literal) => {
-        $(#[$doc])*
+    (#[doc = $doc:literal] $name:ident, $prefix:literal, $kind:literal) => {
+        #[doc = $doc]
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Uuid);
 
@@ -79,6 +79,7 @@ macro_rules! uuid_id {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 utoipa::openapi::ObjectBuilder::new()
                     .schema_type(utoipa::openapi::schema::Type::String)
+                    .description(Some($doc.trim_start()))
                     .pattern(Some(concat!("^", $prefix, "_[0-9a-f]{32}$")))
                     .build()
                     .into()
@@ -93,9 +94,18 @@ uuid_id!(
     /// One conversation with one agent. Also names an owner's own small journal.
     SessionId, "ses", "session"
 );
-uuid_id!(EventId, "evt", "event");
-uuid_id!(TurnId, "trn", "turn");
-uuid_id!(MessageId, "msg", "message");
+uuid_id!(
+    /// One line of a journal.
+    EventId, "evt", "event"
+);
+uuid_id!(
+    /// One turn: a message, and what the agent does about it until it is done.
+    TurnId, "trn", "turn"
+);
+uuid_id!(
+    /// One message, of a person or of the agent's model.
+    MessageId, "msg", "message"
+);
 uuid_id!(
     /// One ask to a person.
     InteractionId, "int", "interaction"
@@ -104,8 +114,14 @@ uuid_id!(
     /// One showing of an ask.
     PromptId, "prm", "prompt"
 );
-uuid_id!(GrantId, "grn", "grant");
-uuid_id!(TrustId, "tru", "trust");
+uuid_id!(
+    /// One saved rule or remembered approval.
+    GrantId, "grn", "grant"
+);
+uuid_id!(
+    /// One trust in a folder's own files as they are.
+    TrustId, "tru", "trust"
+);
 uuid_id!(
     /// A person, a program or a hosted agent: whoever acts, on whatever device.
     PersonId, "per", "person"
