@@ -54,13 +54,15 @@ def prepare(folder: Path, blocks: list[Block], holdstead: Path, claude: Path) ->
         ' "projects": {"/tmp/home/project": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}'
     )
     (folder / "home/.claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
+    # What a gateway refuses has failed.
+    (folder / "home/.curlrc").write_text("fail\n")
     (folder / "page.sh").write_text(script(blocks, holdstead))
 
 
 def script(blocks: list[Block], holdstead: Path) -> str:
     """One shell plays the whole page, so that what a block sets is there for the next one."""
     parts = [
-        "set -e",
+        "set -eo pipefail",
         f"source {HERE / 'prelude.sh'}",
         f"coproc MODEL {{ exec {holdstead.parent / 'holdstead-scripted-model'}; }} 2>/dev/null",
         "read -r ANTHROPIC_BASE_URL <&${MODEL[0]}",
