@@ -126,7 +126,8 @@ impl Code {
             ),
             Self::TooMany => (
                 "This token sends too many requests, or has too many open at once.",
-                "Wait for `Retry-After` seconds. Wait for answers with `?wait=` or a stream in place of asking again and again.",
+                "Wait for `Retry-After` seconds, or close what is open. Wait for answers with `?wait=` or a stream in place of asking \
+                 again and again.",
             ),
         };
         CodeWords { happened, to_do }

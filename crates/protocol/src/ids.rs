@@ -58,7 +58,11 @@ macro_rules! uuid_id {
                     .filter(|digits| digits.len() == 32)
                     .and_then(|digits| Uuid::try_parse(digits).ok())
                     .map(Self)
-                    .ok_or_else(|| IdError::Malformed { kind: $kind, prefix: $prefix, given: text.to_owned() })
+                    .ok_or_else(|| IdError::Malformed {
+                        kind: $kind,
+                        prefix: $prefix,
+                        given: text.to_owned(),
+                    })
             }
         }
 
