@@ -1,12 +1,13 @@
 """The pages of the docs site and the README: their command blocks, and what comments beside these say to whoever runs them.
 
-A block in the language `sh` is run as it stands; of one in `console`, the lines that begin with `$ `. Comments right before a block:
+A block in the language `sh` is run as it stands; of one in `console`, the lines that begin with `$ `. Comments right
+before a block:
 
     <!-- first: COMMANDS -->       run before it, and shown to nobody
     <!-- file: NAME -->            the block below is not a command: it is this file of the folder that the page plays in
-    <!-- at a terminal             run where somebody sits: waits for what is seen, types what is typed, with Enter; `^C` is Ctrl-C
-    sees WORDS
-    types WORDS
+    <!-- at a terminal             run where somebody sits
+    sees WORDS                     waits until they are there
+    types WORDS                    with Enter; `^C` is Ctrl-C
     stays                          it goes on while the rest of the page is played; else it has to end by itself
     -->
     <!-- not run: WHY -->          not run here, and counted

@@ -37,7 +37,10 @@ postgres() {
 # A session of the scripted agent, in this folder, that was sent this message. Its id is $SESSION.
 session() {
   local url=${HOLDSTEAD_URL:-http://127.0.0.1:4780}
-  call() { curl -sSf "$url$1" -H "Authorization: Bearer $(cat ~/.config/holdstead/token)" -H 'Content-Type: application/json' -d "$2"; }
+  call() {
+    curl -sSf "$url$1" -H "Authorization: Bearer $(cat ~/.config/holdstead/token)" \
+      -H 'Content-Type: application/json' -d "$2"
+  }
   SESSION=$(call /v1/sessions "{\"agent\":\"scripted\",\"title\":\"${2:-shop-api}\",\"cwd\":\"$PWD\"}" | jq -r .sessionId)
   call "/v1/sessions/$SESSION/messages" "$(jq -n --arg text "$1" '{text: $text}')" >/dev/null
 }

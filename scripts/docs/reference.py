@@ -1,5 +1,5 @@
-"""A preprocessor of mdBook: puts the reference into the chapters that have a place for it, from the OpenAPI document of the program
-that HOLDSTEAD_BIN names."""
+"""A preprocessor of mdBook: puts the reference into the chapters that have a place for it, from the OpenAPI document of
+the program that HOLDSTEAD_BIN names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class Reference:
         parts = []
         for tag, title in GROUPS.items():
             parts.append(f"## {title}\n")
-            parts += [f"- [`{method} {path}`](#{one['operationId']}): {line(one['summary'])}" for method, path, one in groups[tag]]
+            for method, path, operation in groups[tag]:
+                parts.append(f"- [`{method} {path}`](#{operation['operationId']}): {line(operation['summary'])}")
             parts.append("")
             parts += [self.route(*one) for one in groups[tag]]
         return "\n".join(parts)
@@ -93,10 +94,11 @@ class Reference:
         return "\n\n".join(parts)
 
     def errors(self) -> str:
-        return "\n\n".join(
-            f"### {one['code']} {{#{one['code']}}}\n\n{one['happened']} (HTTP {one['status']})\n\n**What to do**: {one['toDo']}"
-            for one in self.schemas["Code"]["x-codes"]
-        )
+        parts = []
+        for one in self.schemas["Code"]["x-codes"]:
+            parts.append(f"### {one['code']} {{#{one['code']}}}\n\n{one['happened']} (HTTP {one['status']})")
+            parts.append(f"**What to do**: {one['toDo']}")
+        return "\n\n".join(parts)
 
     # --- types
 

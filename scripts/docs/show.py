@@ -1,5 +1,5 @@
-"""What the docs say is true: every command block of the site and of the README runs, no link is dead, and the reference has every
-error code and every event. `show.py [PAGE]…` plays these pages alone."""
+"""What the docs say is true: every command block of the site and of the README runs, no link is dead, and the reference
+has every error code and every event. `show.py [PAGE]…` plays these pages alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
     if os.geteuid() != 0:
         sys.exit("show-docs needs root: each page is played on a machine of its own, made with bubblewrap")
     holdstead = Path(os.environ["HOLDSTEAD_BIN"]).resolve()
-    claude = Path(subprocess.run([ROOT / "scripts/agents", "claude"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+    claude = Path(subprocess.check_output([ROOT / "scripts/agents", "claude"], text=True).strip())
     site = Path(os.environ["HOLDSTEAD_DOCS"])
     chosen = sys.argv[1:] or pages()
     read = {page: blocks(page) for page in chosen}
@@ -66,11 +66,13 @@ def tell(page: str, played: list[Played], not_run: list[Block]) -> None:
 def look_at(site: Path) -> list[str]:
     """Links, error codes and events of the built site."""
     checked = links.check(site)
-    print(f"\nLinks: {checked.inside} inside the site and README, {len(checked.dead)} dead; {len(checked.outside)} to elsewhere, not fetched:")
+    print(f"\nLinks: {checked.inside} inside the site and the README, {len(checked.dead)} dead.")
+    print(f"{len(checked.outside)} addresses elsewhere, not fetched:")
     for address, count in sorted(checked.outside.items()):
         print(f"  {address}" + (f" ({count} times)" if count > 1 else ""))
     failures = [f"dead link: {dead}" for dead in checked.dead]
-    codes, events = named("code.rs", r"pub enum Code \{(.*?)\n\}", r"^    (\w+),$"), named("event.rs", r"\nevents! \{(.*?)\n\}", r'= "(\w+)",$')
+    codes = named("code.rs", r"pub enum Code \{(.*?)\n\}", r"^    (\w+),$")
+    events = named("event.rs", r"\nevents! \{(.*?)\n\}", r'= "(\w+)",$')
     for page, words, kind in (("errors", codes, "error code"), ("events", events, "event")):
         there = set(re.findall(r'<h3 id="([\w-]+)"', (site / f"reference/{page}.html").read_text()))
         missing = [word for word in words if word not in there]

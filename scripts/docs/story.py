@@ -93,8 +93,9 @@ def script(blocks: list[Block], holdstead: Path) -> str:
 
 
 def inside(folder: Path, holdstead: Path) -> list[str]:
-    """A machine of its own, as far as a page sees: no network but loopback, no process but its own, a home, `/etc`, `/tmp`,
-    `/var` and `/usr/local/bin` that are thrown away, and everything else as it is, to be read only. All that runs there ends with it."""
+    """A machine of its own, as far as a page sees: no network but loopback, no process but its own, a home, `/etc`,
+    `/tmp`, `/var` and `/usr/local/bin` that are thrown away, and everything else as it is, to be read only. All that runs
+    there ends with it."""
     path = f"/tmp/home/.cargo/bin:/tmp/home/.local/bin:/usr/local/bin:{os.environ['PATH']}"
     variables = {
         "HOME": "/tmp/home", "PATH": path, "LANG": "C.UTF-8", "SHELL": "/bin/bash", "TERM": "xterm-256color",
