@@ -356,6 +356,9 @@ export type ClientFrame = {
  */
 export type Closing = 'expired' | 'cancelled' | 'answered_late';
 
+/**
+ * Why something was refused. [`Code::words`] says what each means.
+ */
 export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'passkey_required' | 'too_many';
 
 /**
@@ -551,6 +554,9 @@ export type Device = {
     name: string;
 };
 
+/**
+ * One browser, terminal or token of a person.
+ */
 export type DeviceId = string;
 
 /**
@@ -607,106 +613,181 @@ export type Event = EventBody & {
 };
 
 export type EventBody = {
+    /**
+     * A session began: whose it is, which agent works in it, where, and with which permissions. Always the first event.
+     */
     data: SessionOpened;
     type: 'session_opened';
 } | {
     /**
-     * Out of the way of people's lists, until something is said or asked in it again.
+     * A person archived the session: it is out of the way of people's lists, until something is said or asked in it again.
      */
     data: SessionArchived;
     type: 'session_archived';
 } | {
+    /**
+     * It is in people's lists again.
+     */
     data: SessionUnarchived;
     type: 'session_unarchived';
 } | {
+    /**
+     * A person said something to the agent. It answers no ask, and begins a turn.
+     */
     data: UserMessage;
     type: 'user_message';
 } | {
+    /**
+     * The agent speaks: the next piece of a message. Pieces with one `messageId` are one message.
+     */
     data: TextDelta;
     type: 'text_delta';
 } | {
+    /**
+     * The agent thinks aloud: the next piece of it.
+     */
     data: ThinkingDelta;
     type: 'thinking_delta';
 } | {
+    /**
+     * The agent begins a call of a tool. What it is called with follows.
+     */
     data: ToolCallStart;
     type: 'tool_call_start';
 } | {
     /**
-     * Streamed argument text only ever grows.
+     * The next piece of what the call is made with, as the model writes it. It only ever grows.
      */
     data: ToolCallDelta;
     type: 'tool_call_delta';
 } | {
     /**
-     * The complete input, which replaces streamed argument text.
+     * The complete input, which replaces the streamed pieces; and what was decided, where nobody had to be asked.
      */
     data: ToolCallEnd;
     type: 'tool_call_end';
 } | {
+    /**
+     * What came of a call, or that it failed.
+     */
     data: ToolResult;
     type: 'tool_result';
 } | {
+    /**
+     * A person is asked: a question, an approval or a form, with all that is needed to show it. The same `interactionId` with
+     * another `promptId` is the ask shown again.
+     */
     data: InteractionRequest;
     type: 'interaction_request';
 } | {
+    /**
+     * An answer won this prompt. Where no tool has a say in it, it settles the ask; else an `interaction_update` follows.
+     */
     data: InteractionResponse;
     type: 'interaction_response';
 } | {
+    /**
+     * An ask moved on: its tool settled it, the agent was told to expect it later, or the answer got further on its way to the
+     * agent.
+     */
     data: InteractionUpdate;
     type: 'interaction_update';
 } | {
+    /**
+     * An ask is over without a decision: nobody answered in time, it was withdrawn, or it was answered in the agent's own
+     * terminal. Nothing was approved by it.
+     */
     data: InteractionClosed;
     type: 'interaction_closed';
 } | {
     /**
-     * Out of sight on every screen for a while. It changes nothing else about the ask.
+     * A person wants to see the ask later: it is out of sight on every screen for a while. It changes nothing else about the ask.
      */
     data: InteractionSnoozed;
     type: 'interaction_snoozed';
 } | {
+    /**
+     * It is in sight again: its time has come, or somebody wanted it back.
+     */
     data: InteractionUnsnoozed;
     type: 'interaction_unsnoozed';
 } | {
+    /**
+     * Somebody answered after the ask was queued or expired. It settles nothing, and reaches the agent as a message.
+     */
     data: LateAnswer;
     type: 'late_answer';
 } | {
+    /**
+     * A rule, or an approval to be remembered, was saved.
+     */
     data: GrantAdded;
     type: 'grant_added';
 } | {
+    /**
+     * It counts no longer: a person took it back, or it was good for one use.
+     */
     data: GrantRevoked;
     type: 'grant_revoked';
 } | {
+    /**
+     * A person trusts a folder's own files, exactly as they are.
+     */
     data: TrustAdded;
     type: 'trust_added';
 } | {
+    /**
+     * A person took that back. The next start of an agent there is without them.
+     */
     data: TrustRevoked;
     type: 'trust_revoked';
 } | {
+    /**
+     * A person set variables that rules ask about.
+     */
     data: VariablesSet;
     type: 'variables_set';
 } | {
+    /**
+     * The session's first turn begins: what rules said to the agent, and the defaults of variables.
+     */
     data: SessionInitialised;
     type: 'session_initialised';
 } | {
+    /**
+     * The agent wanted to end its turn, and a rule kept it going, with words.
+     */
     data: TurnEndBlocked;
     type: 'turn_end_blocked';
 } | {
+    /**
+     * The agent is in another state, or its process began or ended.
+     */
     data: SessionStatus;
     type: 'session_status';
 } | {
+    /**
+     * Something went wrong in the session, in words for a person. It goes on if it can.
+     */
     data: SessionError;
     type: 'error';
 } | {
+    /**
+     * A turn ended: completed, stopped by a person, or failed.
+     */
     data: Done;
     type: 'done';
 } | {
     /**
-     * Words that streamed stand in one event each from now on.
+     * Words that streamed stand in one event each from now on, and the others are gone: this says which, with a signature.
      */
     data: WordsGathered;
     type: 'words_gathered';
 };
 
+/**
+ * One line of a journal.
+ */
 export type EventId = string;
 
 export type EventPage = {
@@ -876,6 +957,9 @@ export type Grant = Rule & {
 
 export type GrantAdded = Grant;
 
+/**
+ * One saved rule or remembered approval.
+ */
 export type GrantId = string;
 
 export type GrantRevoked = RevokedWhy & {
@@ -999,6 +1083,9 @@ export type InteractionClosed = {
     turnId?: TurnId | null;
 };
 
+/**
+ * One ask to a person.
+ */
 export type InteractionId = string;
 
 /**
@@ -1304,6 +1391,9 @@ export type MessageAccepted = {
     turnId: TurnId;
 };
 
+/**
+ * One message, of a person or of the agent's model.
+ */
 export type MessageId = string;
 
 /**
@@ -1495,6 +1585,9 @@ export type PasskeyConfirmation = {
     signature: string;
 };
 
+/**
+ * A passkey of a person.
+ */
 export type PasskeyId = string;
 
 /**
@@ -1573,6 +1666,9 @@ export type PastRead = {
  */
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'auto';
 
+/**
+ * A person, a program or a hosted agent: whoever acts, on whatever device.
+ */
 export type PersonId = string;
 
 /**
@@ -1592,6 +1688,9 @@ export type Problem = Refusal & {
     type: string;
 };
 
+/**
+ * One showing of an ask.
+ */
 export type PromptId = string;
 
 export type Question = {
@@ -1839,6 +1938,9 @@ export type RulesToRehearse = {
     text: string;
 };
 
+/**
+ * A machine that runs agents: whoever holds its token.
+ */
 export type RunnerId = string;
 
 /**
@@ -1969,6 +2071,9 @@ export type SessionError = {
     turnId?: TurnId | null;
 };
 
+/**
+ * One conversation with one agent. Also names an owner's own small journal.
+ */
 export type SessionId = string;
 
 /**
@@ -2321,6 +2426,9 @@ export type TrustFolder = {
     runner?: string | null;
 };
 
+/**
+ * One trust in a folder's own files as they are.
+ */
 export type TrustId = string;
 
 export type TrustPage = {
@@ -2351,6 +2459,9 @@ export type TurnEndBlocked = {
     words: string;
 };
 
+/**
+ * One turn: a message, and what the agent does about it until it is done.
+ */
 export type TurnId = string;
 
 export type Usage = {
