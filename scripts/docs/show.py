@@ -71,6 +71,8 @@ def look_at(site: Path) -> list[str]:
     for address, count in sorted(checked.outside.items()):
         print(f"  {address}" + (f" ({count} times)" if count > 1 else ""))
     failures = [f"dead link: {dead}" for dead in checked.dead]
+    written = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    failures += [f"{page} is not in docs/SUMMARY.md" for page in sorted(written - {*pages(), "docs/SUMMARY.md"})]
     codes = named("code.rs", r"pub enum Code \{(.*?)\n\}", r"^    (\w+),$")
     events = named("event.rs", r"\nevents! \{(.*?)\n\}", r'= "(\w+)",$')
     for page, words, kind in (("errors", codes, "error code"), ("events", events, "event")):
