@@ -1,6 +1,7 @@
-//! What `holdstead --version` says: the version, and the commit with its day where one is known.
+//! What `holdstead --version` says: the version, and the commit with its day where one is known. Paths are those of this
+//! folder, where cargo runs it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -12,29 +13,24 @@ fn main() {
 
 /// A package has no repository, so the recipe that makes it leaves the commit in this file.
 fn packaged() -> Option<String> {
-    let file = here().join("commit");
-    let commit = std::fs::read_to_string(&file).ok()?;
-    println!("cargo:rerun-if-changed={}", file.display());
+    let commit = std::fs::read_to_string("commit").ok()?;
+    println!("cargo:rerun-if-changed=commit");
     Some(commit.trim().to_owned())
 }
 
 fn of_the_repository() -> Option<String> {
     // Else this is a copy in somebody else's repository.
-    here().join("../../.git").exists().then_some(())?;
+    Path::new("../../.git").exists().then_some(())?;
     // Git appends to it whenever HEAD comes to name another commit.
-    let moves = here().join(git(&["rev-parse", "--git-path", "logs/HEAD"])?);
-    if moves.exists() {
-        println!("cargo:rerun-if-changed={}", moves.display());
+    let moves = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+    if Path::new(&moves).exists() {
+        println!("cargo:rerun-if-changed={moves}");
     }
     git(&["log", "-1", "--format=%h %cs"])
 }
 
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(args).current_dir(here()).output().ok()?;
+    let output = Command::new("git").args(args).output().ok()?;
     let printed = output.status.success().then(|| String::from_utf8(output.stdout).ok())??;
     Some(printed.trim().to_owned())
-}
-
-fn here() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Asked for when this runs: crates that were packaged are unpacked elsewhere than where this was compiled.
+    let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     // A package carries it; in the repository `just web` builds it.
     let packaged = here.join("ui");
     let (watched, root) = if packaged.is_dir() {
