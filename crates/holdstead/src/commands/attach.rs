@@ -6,7 +6,7 @@ use holdstead_client::Http;
 use holdstead_protocol::SessionId;
 use holdstead_protocol::transport::Transport as _;
 
-use super::serve::wait_for_signal;
+use super::serve::stop_signal;
 use super::{background, find_session};
 use crate::cli::Common;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(super) async fn talk(
     let mut talk = Talk::new(client, places, session, Play::Work, from).await?;
     let leaving = tokio::select! {
         leaving = talk.run() => leaving?,
-        () = wait_for_signal() => Leaving::Detached,
+        () = stop_signal() => Leaving::Detached,
     };
     let back = background::again(common, &format!("attach {}", session.short()));
     match leaving {

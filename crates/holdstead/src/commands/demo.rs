@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::child::{self, Gateway};
-use super::serve::{NO_WEB_UI, wait_for_signal};
+use super::serve::{NO_WEB_UI, stop_signal};
 use super::{io, open, print_json};
 use crate::cli::{Common, DemoFlags};
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ impl Supervisor {
             };
             let leaving = tokio::select! {
                 _ = self.gateway.child.wait() => Leaving::Kill,
-                () = wait_for_signal() => Leaving::Detached,
+                () = stop_signal() => Leaving::Detached,
                 leaving = talking => leaving?,
             };
             match leaving {

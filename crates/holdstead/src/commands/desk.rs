@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use super::attach;
-use super::serve::wait_for_signal;
+use super::serve::stop_signal;
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let left = tokio::select! {
         left = watch(&client, &places) => left?,
-        () = wait_for_signal() => Left::Done,
+        () = stop_signal() => Left::Done,
     };
     match left {
         Left::Done => Ok(()),

@@ -10,7 +10,7 @@ use holdstead_gateway::{Ended, Runner, Wire};
 
 use super::own_terminals::codex;
 use super::print_json;
-use super::serve::{boxes, drivers, open_door, take_all_files, wait_for_signal};
+use super::serve::{boxes, drivers, open_door, stop_signal, take_all_files};
 use crate::cli::{Common, RunnerFlags};
 use crate::config::Config;
 use crate::connect::{VARIABLE, connect};
@@ -44,7 +44,7 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     println!("This machine runs agents for {gateway}. Ctrl-C ends it, and them.");
     let ended = tokio::select! {
         ended = dial_for_ever(&runner, &places, gateway, &token) => Err(ended),
-        () = wait_for_signal() => Ok(()),
+        () = stop_signal() => Ok(()),
     };
     codex.abort();
     runner.kill_all(EndedBy::GatewayStopping);

@@ -117,6 +117,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let tracing_to = config.traces_to()?;
     let traced = tracing_to.map(|to| tokio::spawn(traces::send(gateway.clone(), to, node.to_string())));
     let signing = tokio::spawn(checkpoints::keep_signing(gateway.clone()));
+    // Whoever stops it as soon as it says that it is there stops it in good order.
+    let stopped = stop_signal();
     if flags.background {
         // What is printed here is kept in a file: no link that lets somebody in.
         println!("Holdstead listens on {url}, as process {}", std::process::id());
@@ -131,7 +133,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         async move { holdstead_server::serve(listener, gateway, &server_config).await }
     });
     tokio::select! {
-        () = wait_for_signal() => {}
+        () = stopped => {}
         () = stdin_ended(), if flags.until_stdin_ends => {}
         () = gateway.until_quiet(&config.owner, QUIET), if flags.background => {
             println!("Nothing was open for an hour: it ends. `holdstead run` and `attach` start another one.");
@@ -278,21 +280,26 @@ async fn stdin_ended() {
     drop(told.await);
 }
 
-pub(super) async fn wait_for_signal() {
-    let interrupt = tokio::signal::ctrl_c();
+/// Ctrl-C, or whoever ends programs. Listens from the call on, and not only when it is waited for.
+pub(super) fn stop_signal() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let terminate = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+        async move {
+            // Without a way to be told to stop there is nothing to do but run.
+            let [Ok(mut interrupt), Ok(mut terminate)] = heard else { return std::future::pending().await };
             tokio::select! {
-                _ = interrupt => {}
+                _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            return;
         }
-    }
-    // Without a way to be told to stop there is nothing to do but run.
-    if interrupt.await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    };
+    #[cfg(not(unix))]
+    let terminate = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    terminate
 }

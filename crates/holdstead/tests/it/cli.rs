@@ -112,6 +112,18 @@ fn serve_with(dir: &Path, flags: &[&str]) -> Child {
     child
 }
 
+#[cfg(unix)]
+#[test]
+fn a_gateway_that_is_stopped_as_soon_as_it_listens_ends_in_good_order() {
+    let dir = TempDir::new().expect("a folder");
+    for _ in 0..5 {
+        let mut child = serve(dir.path());
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
