@@ -4,7 +4,8 @@
 //! No context is carried along. An ask's own id is the id of its trace, and the ids of its spans follow from it, so whichever
 //! node writes a step of an ask tells its span, and the parts fit. Times are the journal's: one clock for all nodes.
 
-use std::sync::OnceLock;
+use std::collections::VecDeque;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use holdstead_core::Ask;
@@ -32,12 +33,54 @@ pub struct Span {
 
 /// Where spans go, if anywhere.
 #[derive(Debug, Default)]
-pub(crate) struct Traces(OnceLock<mpsc::Sender<Span>>);
+pub(crate) struct Traces {
+    to: OnceLock<mpsc::Sender<Span>>,
+    handed: Handed,
+}
+
+/// Asks whose agents were handed what was decided, and have not shown it yet. An agent may show it before it is written that it
+/// was handed over; then that is never written, and its delivery is told all the same, once.
+#[derive(Debug, Default)]
+struct Handed(Mutex<VecDeque<InteractionId>>);
+
+/// How many are remembered: more than agents take to show it.
+const MOST_HANDED: usize = 4_096;
+
+impl Handed {
+    /// Whether this is the first that is written of an agent's having it.
+    fn is_first(&self, id: InteractionId, delivery: &Delivery) -> bool {
+        let mut handed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = handed.iter().position(|one| *one == id);
+        match (delivery, known) {
+            (Delivery::Delivered { .. }, None) => {
+                handed.push_back(id);
+                if handed.len() > MOST_HANDED {
+                    handed.pop_front();
+                }
+                true
+            }
+            (Delivery::Acknowledged, Some(at)) => {
+                handed.remove(at);
+                false
+            }
+            (Delivery::Acknowledged, None) => true,
+            (
+                Delivery::Delivered { .. }
+                | Delivery::Accepted
+                | Delivery::Delivering { .. }
+                | Delivery::NotRun { .. }
+                | Delivery::Unknown { .. }
+                | Delivery::Undeliverable { .. },
+                _,
+            ) => false,
+        }
+    }
+}
 
 impl Gateway {
     /// Spans go there from now on. What it has no room for is dropped: nobody waits for it. The first one stays.
     pub fn trace_to(&self, spans: mpsc::Sender<Span>) {
-        self.inner.traces.0.get_or_init(|| spans);
+        self.inner.traces.to.get_or_init(|| spans);
     }
 }
 
@@ -46,11 +89,11 @@ const WHOLE: &str = "ask";
 impl Traces {
     /// This was written here: so long after it was queued, and it had waited so long before that.
     pub(crate) fn written(&self, appended: &Appended, took: Duration, waited: Duration) {
-        let Some(to) = self.0.get() else { return };
+        let Some(to) = self.to.get() else { return };
         for event in &appended.events {
             let Some(id) = event.body.ask() else { continue };
             let Some(ask) = appended.session.asks.get(&id) else { continue };
-            for span in spans(id, ask, event, took, waited) {
+            for span in spans(id, ask, event, took, waited, &self.handed) {
                 // Whoever collects them is slower than we are: the others are worth more than this one.
                 let _dropped = to.try_send(span);
             }
@@ -58,7 +101,14 @@ impl Traces {
     }
 }
 
-fn spans(id: InteractionId, ask: &Ask, event: &Event, took: Duration, waited: Duration) -> Vec<Span> {
+fn spans(
+    id: InteractionId,
+    ask: &Ask,
+    event: &Event,
+    took: Duration,
+    waited: Duration,
+    handed: &Handed,
+) -> Vec<Span> {
     let part = |name, from, to, attributes| Span {
         trace: id.uuid().into_bytes(),
         id: span_id(id, name),
@@ -87,17 +137,18 @@ fn spans(id: InteractionId, ask: &Ask, event: &Event, took: Duration, waited: Du
     let decided = ask.decided_at.unwrap_or(ask.opened_at);
     let at = earlier(event.at, waited);
     match delivery {
-        Delivery::Delivered { .. } => {
-            vec![part("ask.deliver", decided, at, Vec::new()), whole(at, "delivered")]
-        }
         // Whoever asked is no agent of ours, and fetched it.
         Delivery::Acknowledged if !ask.origin.is_agent() => {
             vec![part("ask.deliver", decided, at, Vec::new()), whole(at, "fetched")]
+        }
+        Delivery::Delivered { .. } | Delivery::Acknowledged if handed.is_first(id, delivery) => {
+            vec![part("ask.deliver", decided, at, Vec::new()), whole(at, "delivered")]
         }
         Delivery::Unknown { .. } => vec![whole(at, "unknown")],
         Delivery::Undeliverable { .. } => vec![whole(at, "undeliverable")],
         Delivery::Accepted
         | Delivery::Delivering { .. }
+        | Delivery::Delivered { .. }
         | Delivery::Acknowledged
         | Delivery::NotRun { .. } => Vec::new(),
     }
@@ -137,5 +188,36 @@ const fn closing(closing: Closing) -> &'static str {
         Closing::Expired => "expired",
         Closing::Cancelled => "cancelled",
         Closing::AnsweredLate => "answered late",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdstead_protocol::Incarnation;
+
+    use super::*;
+
+    fn id(number: u128) -> InteractionId {
+        InteractionId::from_uuid(Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn a_delivery_is_told_once_in_whichever_order_it_is_written() {
+        let handed = Handed::default();
+        let delivered = Delivery::Delivered { incarnation: Incarnation(1) };
+        assert!(handed.is_first(id(1), &delivered));
+        assert!(handed.is_first(id(2), &Delivery::Acknowledged), "it was shown before it was written");
+        assert!(!handed.is_first(id(1), &Delivery::Acknowledged));
+        assert!(!handed.is_first(id(3), &Delivery::Accepted));
+    }
+
+    #[test]
+    fn agents_that_never_show_it_fill_nothing_up() {
+        let handed = Handed::default();
+        let delivered = Delivery::Delivered { incarnation: Incarnation(1) };
+        for number in 0..2 * MOST_HANDED as u128 {
+            assert!(handed.is_first(id(number), &delivered));
+        }
+        assert_eq!(handed.0.lock().unwrap().len(), MOST_HANDED);
     }
 }
