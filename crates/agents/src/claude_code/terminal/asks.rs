@@ -137,10 +137,8 @@ impl ClaudeTerminal {
                 return effects;
             }
         };
-        let capabilities = match &body {
-            AskBody::Approval { is_plan: false, .. } if may_allow != MayAllow::PersonOnly => None,
-            AskBody::Approval { .. } | AskBody::Question { .. } | AskBody::Form { .. } => Some(ONCE_AS_IT_IS),
-        };
+        let is_plain = matches!(body, AskBody::Approval { is_plan: false, .. });
+        let capabilities = (!is_plain || may_allow == MayAllow::PersonOnly).then_some(ONCE_AS_IT_IS);
         let ask = Ask {
             tool_call_id,
             agent_says: words(&call.input, &call.tool_name),

@@ -224,11 +224,10 @@ impl OpencodeTerminal {
         let Some(tool_call_id) = of_call.filter(|call| !taken(call)).or_else(own) else {
             return vec![TerminalEffect::Answer { waits, answer: None }];
         };
-        let kind = match &shown.body {
-            AskBody::Question { questions } => {
-                Kind::Questions(questions.iter().map(|question| question.id.clone()).collect())
-            }
-            AskBody::Approval { .. } | AskBody::Form { .. } => Kind::Permission,
+        let kind = if let AskBody::Question { questions } = &shown.body {
+            Kind::Questions(questions.iter().map(|question| question.id.clone()).collect())
+        } else {
+            Kind::Permission
         };
         let asked = Asked {
             session: around.session.clone(),
