@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use holdstead_protocol::ToolCallId;
+use holdstead_protocol::{StopReason, ToolCallId};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -82,6 +82,33 @@ pub(crate) fn cut(mut text: String) -> String {
 /// Whoever waits goes on as if nobody had been asked here.
 pub(crate) fn not_here(waits: Option<u64>) -> Vec<TerminalEffect> {
     waits.map(|waits| TerminalEffect::Answer { waits, answer: None }).into_iter().collect()
+}
+
+/// Who began the turn that goes on, where a program does not say more of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnHere {
+    None,
+    /// A person began it in the terminal.
+    Own,
+    /// It began with a message from elsewhere, or goes on from an earlier life.
+    Given,
+}
+
+const BUSY: &str =
+    "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
+pub(crate) const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
+                                    send it again when its turn is over.";
+
+/// Whoever waits takes a message that begins a turn; else this is told to whom it is from.
+pub(crate) fn who_takes(turn: TurnHere, waiter: &mut Option<u64>) -> Result<u64, Vec<TerminalEffect>> {
+    let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
+    if turn != TurnHere::None {
+        return Err(vec![failed(BUSY)]);
+    }
+    waiter.take().ok_or_else(|| {
+        let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
+        vec![failed(NO_WAITER), event(over)]
+    })
 }
 
 pub(crate) const fn event(event: AgentEvent) -> TerminalEffect {

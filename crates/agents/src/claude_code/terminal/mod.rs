@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::terms::Terms;
-use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
+use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here, who_takes};
 use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::Call;
 use hooks::{Hook, HookEvent};
@@ -27,10 +27,6 @@ pub use plugin::{MARKET, PLUGIN, plugin_files};
 
 /// The last words of a turn may be written after the program said that it is over.
 const LAST_WORDS: Duration = Duration::from_millis(700);
-const BUSY: &str =
-    "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
-const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
-                         send it again when its turn is over.";
 /// How the program tells its model what nobody typed.
 const NOTIFICATION: &str = "<task-notification>";
 const REPORTED: &str = "(a task in the background reported back)";
@@ -53,15 +49,6 @@ pub(super) struct ClaudeTerminal {
     waiter: Option<u64>,
     /// The message whose blocks come now.
     message: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TurnHere {
-    None,
-    /// A person began it in the terminal.
-    Own,
-    /// It began with a message from elsewhere, or goes on from an earlier life.
-    Given,
 }
 
 #[derive(Debug)]
@@ -204,13 +191,9 @@ impl Terminal for ClaudeTerminal {
     }
 
     fn say(&mut self, words: String) -> Vec<TerminalEffect> {
-        let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
-        if self.turn != TurnHere::None {
-            return vec![failed(BUSY)];
-        }
-        let Some(waits) = self.waiter.take() else {
-            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
-            return vec![failed(NO_WAITER), event(over)];
+        let waits = match who_takes(self.turn, &mut self.waiter) {
+            Ok(waits) => waits,
+            Err(told) => return told,
         };
         self.turn = TurnHere::Given;
         vec![TerminalEffect::Say { waits, words }]

@@ -15,7 +15,7 @@ use holdstead_protocol::{MessageId, StopReason, ToolCallId, TurnId};
 use tokio::time::Instant;
 
 use super::wire::{self, Message, Turn, TurnStatus};
-use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
+use crate::terminal::{NO_WAITER, Terminal, TerminalEffect, cut, event, not_here};
 use crate::{AgentEvent, AgentExit, Resolution};
 use asks::Ending;
 use call::Call;
@@ -27,8 +27,6 @@ const MOST_ENDED: usize = 32;
 /// So soon everything that it waits for is asked again.
 const ASKED_AGAIN: Duration = Duration::from_millis(500);
 const BEFORE: &str = "(begun in the terminal)";
-const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
-                         send it again when its turn is over.";
 
 #[derive(Debug)]
 pub(super) struct CodexTerminal {

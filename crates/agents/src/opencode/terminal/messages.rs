@@ -5,12 +5,8 @@ use holdstead_protocol::StopReason;
 use super::super::wire::Around;
 use super::{OpencodeTerminal, TurnHere, event, not_here};
 use crate::AgentEvent;
-use crate::terminal::TerminalEffect;
+use crate::terminal::{TerminalEffect, who_takes};
 
-const BUSY: &str =
-    "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
-const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
-                         send it again when its turn is over.";
 const NOT_TAKEN: &str = "This message was not delivered: opencode did not take it. Write it in the terminal.";
 
 impl OpencodeTerminal {
@@ -36,13 +32,9 @@ impl OpencodeTerminal {
     }
 
     pub(super) fn send(&mut self, words: String) -> Vec<TerminalEffect> {
-        let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
-        if self.turn != TurnHere::None {
-            return vec![failed(BUSY)];
-        }
-        let Some(waits) = self.waiter.take() else {
-            let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
-            return vec![failed(NO_WAITER), event(over)];
+        let waits = match who_takes(self.turn, &mut self.waiter) {
+            Ok(waits) => waits,
+            Err(told) => return told,
         };
         self.turn = TurnHere::Given;
         self.given = Some(words.clone());

@@ -14,7 +14,7 @@ use super::wire::{
     Around, CallState, Called, Event, Failure, Message, OfCall, Part, Role, Said, What, Words, WordsKind,
 };
 use crate::private::Private;
-use crate::terminal::{Terminal, TerminalEffect, cut, event, not_here};
+use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here};
 use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::{Asked, Ended};
 
@@ -39,15 +39,6 @@ pub(super) struct OpencodeTerminal {
     waiter: Option<u64>,
     /// The model's message whose parts come now.
     message: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TurnHere {
-    None,
-    /// A person began it in the terminal.
-    Own,
-    /// It began with a message from elsewhere, or goes on from an earlier life.
-    Given,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
