@@ -9,9 +9,14 @@ use holdstead_protocol::{
     AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Timestamp,
 };
 
+use serde_json::Value;
+
 use super::respond::{Respond, late_grant, lost};
 use crate::telling::closed;
 use crate::{Ask, Rejection, Session};
+
+/// So many characters of a call's input are said again.
+const MOST_QUOTED: usize = 2_000;
 
 /// The deadline passed, but no timer closed the ask yet: the answer is late all the same.
 pub(super) fn after_deadline(
@@ -101,9 +106,15 @@ fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<Even
     })))
 }
 
-/// The words for an agent whose call was lost with its process. Approving lets it make that call once more.
-pub fn told_after_loss(ask: &Ask, response: &Response) -> String {
-    message(ask, response, "was lost when your process ended")
+/// The words for an agent whose call was lost with its process. Approving lets it make that call once more. They say which call
+/// it was: agents write down what they did a moment later, and one that was killed in between does not know of it.
+pub fn told_after_loss(ask: &Ask, input: &Value, response: &Response) -> String {
+    let mut input = input.to_string();
+    if let Some((most, _)) = input.char_indices().nth(MOST_QUOTED) {
+        input.truncate(most);
+        input.push('…');
+    }
+    message(ask, response, &format!("was lost when your process ended, {input},"))
 }
 
 /// The words the agent reads.
@@ -111,11 +122,7 @@ fn message(ask: &Ask, response: &Response, what: &str) -> String {
     match response {
         Response::Answer { answers } => quote(ask.spec.questions(), answers),
         Response::Submit { input } => {
-            format!(
-                "Late answer to the form of {}: {}",
-                ask.tool_name,
-                serde_json::Value::Object(input.clone())
-            )
+            format!("Late answer to the form of {}: {}", ask.tool_name, Value::Object(input.clone()))
         }
         Response::Approve { edited_input: None, .. } => format!(
             "The call of {} that {what} is approved. Make the very same call again to run it once.",

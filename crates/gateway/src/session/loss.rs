@@ -41,7 +41,7 @@ impl SessionTask {
         let Some(mut record) = self.gateway.inner.journal.ask(id).await? else { return Ok(None) };
         let Some(response) = &mut record.response else { return Ok(None) };
         let text = match self.gateway.reveal(self.session, &record.request.body, response).await? {
-            Revealed::Whole => told_after_loss(&record.ask, &response.response),
+            Revealed::Whole => told_after_loss(&record.ask, &record.request.input, &response.response),
             Revealed::Gone => GatewayError::SecretGone.to_string(),
         };
         if record.ask.state == (AskState::Settled { settlement: Settlement::Approved }) {

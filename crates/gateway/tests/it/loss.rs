@@ -64,13 +64,26 @@ async fn calls_lost_together_are_told_together() {
     let words = words(&mut actor).await;
     assert!(words.contains("Late answer to your question:"), "{words}");
     assert!(
-        words.contains("The call of Bash that was lost when your process ended is denied: not here"),
+        words.contains(
+            "The call of Bash that was lost when your process ended, {\"command\":\"ls\"}, is denied: not here"
+        ),
         "{words}"
     );
     actor.ends_turn().await;
     talk.completed().await;
     assert_eq!(talk.delivery(&first).await, Some(Delivery::Acknowledged));
     assert_eq!(talk.delivery(&second).await, Some(Delivery::Acknowledged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_long_call_only_the_beginning_is_said_again() {
+    let mut stage = forgetful().await;
+    let (mut talk, actor) = stage.talk().await;
+    let ask = lost(&mut talk, actor, approval("call_1", &"ä".repeat(10_000))).await;
+    talk.respond(&ask, approve()).await;
+    let words = words(&mut stage.life().await).await;
+    assert!(words.contains("ä…, is approved."), "{words}");
+    assert!(words.chars().count() < 2_200, "{}", words.chars().count());
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,7 +94,11 @@ async fn a_lost_approval_is_good_for_the_very_same_call_once() {
     talk.respond(&ask, approve()).await;
     let mut actor = stage.life().await;
     let words = words(&mut actor).await;
-    assert!(words.ends_with("is approved. Make the very same call again to run it once."), "{words}");
+    assert_eq!(
+        words,
+        "The call of Bash that was lost when your process ended, {\"command\":\"ls\"}, is approved. Make the very same call again \
+         to run it once."
+    );
     actor.says(AgentEvent::Ask(Box::new(approval("call_2", "ls")))).await;
     let told = actor.is_told("call_2").await;
     assert!(matches!(told, Resolution::Settled { settlement: Settlement::Approved, .. }), "{told:?}");

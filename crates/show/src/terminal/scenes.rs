@@ -309,8 +309,17 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
     place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("again", PROMPT).await?;
     place.tmux.line("again", "a").await?;
-    // Its process forgot the call, so the model is told that it may make it again.
-    told(place, "stopped", "is approved. Make the very same call again").await?;
+    // Its process forgot the call, so the model is told which one it may make again. Claude Code writes down what was said a
+    // moment later: if it was killed before that, it goes on with the conversation before.
+    let words = "is approved. Make the very same call again";
+    let told = tokio::select! {
+        told = told(place, "stopped", words) => told,
+        told = told(place, "attach", words) => told,
+    };
+    let told = told.map_err(|error| {
+        format!("{error}; the terminal:\n{}", place.tmux.text("again").unwrap_or_default().trim_end())
+    })?;
+    ensure!(told.contains("touch after-stop"), "it does not say which call: {told}");
     place.tmux.key("again", "C-c")?;
     place.holdstead("end", "shop", &["stop"])?;
     place.tmux.sees("end", "has ended").await?;
