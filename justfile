@@ -253,6 +253,10 @@ show-faults seconds="960" *seed: _shows
 show-rolling rounds="5": _shows
     scripts/postgres with {{ proof }} rolling {{ rounds }}
 
+# The same, each node as the next version and back: two versions side by side, of which neither can read what the other folded.
+show-upgrade rounds="4": _shows
+    scripts/postgres with {{ proof }} upgrade {{ rounds }} "$(scripts/next-version)"
+
 # PostgreSQL with a standby: the primary stopped at once, so many times under load, loses nothing; a standby that is behind is refused.
 show-failover rounds="20": _shows
     scripts/postgres with {{ proof }} failover {{ rounds }}

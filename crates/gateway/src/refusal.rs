@@ -65,6 +65,12 @@ impl From<&GatewayError> for Refusal {
                 ),
             ),
             GatewayError::Store(StoreError::Moving) => Self::new(Code::Unavailable, words),
+            GatewayError::Store(error @ StoreError::NewerVersion { .. }) => {
+                tracing::warn!(%error, "a request was for a node of the newer version");
+                let words = "A newer Holdstead wrote to this session, and this node is not new enough to go on with it. Nothing was \
+                             decided: try again, which may reach a newer node, or update this one.";
+                Self::new(Code::Unavailable, words)
+            }
             GatewayError::Store(error @ (StoreError::NoWriter { .. } | StoreError::Unreachable { .. })) => {
                 tracing::error!(%error, "a request failed");
                 let words =

@@ -211,25 +211,27 @@ impl Gateway {
         Ok(())
     }
 
-    /// What an older version folded is folded again, which may show that there is something to do.
+    /// What an older version folded is folded again, which may show that there is something to do. Each once: what cannot be
+    /// read stays as it is, and what a node of the older version goes on with beside this one is that node's.
     async fn take_up_outdated(&self, part: usize, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
-        let mut unreadable = HashSet::new();
+        let (mut tried, mut left) = (HashSet::new(), 0);
         loop {
-            let limit = PAGE.saturating_add(u32::try_from(unreadable.len()).unwrap_or(u32::MAX));
+            let limit = PAGE.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
             let outdated = || async { journal.part(part)?.outdated(limit).await };
             let mut outdated = self.patiently(outdated).await?;
-            outdated.retain(|id| !unreadable.contains(id));
+            let found = outdated.len();
+            outdated.retain(|id| tried.insert(*id));
             if outdated.is_empty() {
                 return Ok(());
             }
+            left = left.max(found - outdated.len());
             for id in outdated {
                 match self.patiently(|| journal.session(id)).await {
                     Ok(Some(record)) if is_unfinished(&record.state) => self.take_up(&record, places).await,
-                    Ok(_) => {}
                     Err(GatewayError::Closing) => return Ok(()),
-                    // The store has told why.
-                    Err(_) => drop(unreadable.insert(id)),
+                    // The store has told why it cannot be read.
+                    Ok(_) | Err(_) => {}
                 }
             }
         }

@@ -11,6 +11,7 @@ pub(crate) mod shards;
 pub(crate) mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,9 +86,12 @@ pub(crate) async fn show() -> Result<String> {
     Ok(figure)
 }
 
-/// All nodes are restarted one after the other, so many times.
+/// All nodes are restarted one after the other, so many times; each as the other version, if there are two.
 pub(crate) async fn rolling() -> Result<String> {
-    let rounds = std::env::args().nth(2).map_or(Ok(ROUNDS), |text| text.parse())?;
+    let mut args = std::env::args().skip(2);
+    let rounds = args.next().map_or(Ok(ROUNDS), |text| text.parse())?;
+    let versions = [Some(crate::gateway_process::program()?), args.next().map(PathBuf::from)];
+    let versions: Vec<_> = versions.into_iter().flatten().collect();
     let seed = rand::random();
     println!("rounds {rounds}, seed {seed}");
     let restart_all = async |field: &mut Field, slots: &mut Slots| {
@@ -95,6 +99,9 @@ pub(crate) async fn rolling() -> Result<String> {
         for restart in 0..rounds * field.nodes.len() {
             let node = restart % field.nodes.len();
             let from = menu::now()?;
+            // All of them run the first at first.
+            let version = (1 + restart / field.nodes.len()) % versions.len();
+            field.nodes[node].gateway.replace(versions[version].clone());
             field.restart(node).await?;
             happened.push(Happened { fault: Fault::NodeRestarted, from, to: menu::now()? });
             still_at_it(slots)?;

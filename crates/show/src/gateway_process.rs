@@ -22,6 +22,7 @@ const LOG: &str = "log.txt";
 
 #[derive(Debug)]
 pub(crate) struct GatewayProcess {
+    program: PathBuf,
     /// Gone when it was stopped.
     child: Option<Child>,
     lines: mpsc::UnboundedReceiver<Value>,
@@ -127,11 +128,12 @@ impl GatewayProcess {
         store: Option<&str>,
         environment: Environment,
     ) -> Result<Self> {
-        let listen = "127.0.0.1:0";
-        let (child, lines, started) = spawn(verb, more, store, folder.path(), listen, &environment).await?;
+        let (program, listen) = (program()?, "127.0.0.1:0");
+        let (child, lines, started) =
+            spawn(&program, verb, more, store, folder.path(), listen, &environment).await?;
         let url = started["url"].as_str().ok_or("the first line has no url")?.to_owned();
         let store = store.map(str::to_owned);
-        Ok(Self { child: Some(child), lines, folder, store, environment, url, started })
+        Ok(Self { program, child: Some(child), lines, folder, store, environment, url, started })
     }
 
     /// Its number. Nothing, when it was stopped.
@@ -156,10 +158,16 @@ impl GatewayProcess {
     /// `holdstead serve` again: in the same folder, on the same store, at the same address.
     pub(crate) async fn serve_again(&mut self) -> Result<()> {
         let listen = self.url.trim_start_matches("http://");
+        let (store, folder) = (self.store.as_deref(), self.folder.path());
         let (child, lines, started) =
-            spawn("serve", &[], self.store.as_deref(), self.folder.path(), listen, &self.environment).await?;
+            spawn(&self.program, "serve", &[], store, folder, listen, &self.environment).await?;
         (self.child, self.lines, self.started) = (Some(child), lines, started);
         Ok(())
+    }
+
+    /// What serves again after this is another version.
+    pub(crate) fn replace(&mut self, program: PathBuf) {
+        self.program = program;
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -219,14 +227,14 @@ impl GatewayProcess {
 
     /// What `holdstead doctor` finds here.
     pub(crate) async fn doctor(&self) -> Result<Vec<Value>> {
-        let mut command = command(&self.environment, self.folder())?;
+        let mut command = command(&self.program, &self.environment, self.folder())?;
         command.arg("doctor").arg("--dir").arg(self.folder()).arg("--json").stdin(Stdio::null());
         Ok(serde_json::from_slice(&command.output().await?.stdout)?)
     }
 
     /// A command of the binary, in the environment that this gateway has.
     pub(crate) fn command_here(&self, verb: &str) -> Result<Command> {
-        let mut command = command(&self.environment, self.folder())?;
+        let mut command = command(&self.program, &self.environment, self.folder())?;
         command.arg(verb);
         Ok(command)
     }
@@ -290,6 +298,7 @@ impl Drop for GatewayProcess {
 
 /// Starts the binary, and waits for the first line of its output.
 async fn spawn(
+    program: &Path,
     verb: &str,
     more: &[&str],
     store: Option<&str>,
@@ -297,7 +306,7 @@ async fn spawn(
     listen: &str,
     environment: &Environment,
 ) -> Result<(Child, mpsc::UnboundedReceiver<Value>, Value)> {
-    let mut command = command(environment, folder)?;
+    let mut command = command(program, environment, folder)?;
     command.arg(verb).arg("--dir").arg(folder).args(["--listen", listen, "--json"]).args(more);
     if let Some(store) = store {
         command.args(["--store", store]);
@@ -315,11 +324,10 @@ async fn spawn(
 }
 
 /// The binary in its environment.
-fn command(environment: &Environment, folder: &Path) -> Result<Command> {
-    let program = program()?;
+fn command(program: &Path, environment: &Environment, folder: &Path) -> Result<Command> {
     let through_shell = |script: String| {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(script).arg(&program);
+        shell.arg("-c").arg(script).arg(program);
         shell
     };
     Ok(match environment {

@@ -89,7 +89,7 @@ async fn main() -> ExitCode {
         "search" => search::show().await,
         "kill" => kill::show().await,
         "faults" => faults::show().await,
-        "rolling" => faults::rolling().await,
+        "rolling" | "upgrade" => faults::rolling().await,
         "failover" => faults::failover::show().await,
         "traces" => traces::show().await,
         "restore" => restore::show().await,

@@ -51,8 +51,8 @@ pub enum Written {
 #[derive(Debug)]
 pub(crate) enum Tried {
     Written(Vec<Written>),
-    /// These sessions are to be folded again first: an older version wrote their state.
-    Outdated(Vec<SessionId>),
+    /// These sessions are to be folded again first: another version wrote their state.
+    OtherVersion(Vec<SessionId>),
 }
 
 /// Why a batch was not written.

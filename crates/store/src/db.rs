@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use holdstead_protocol::{Seq, SessionId, Timestamp};
 use sqlx::postgres::PgRow;
 use sqlx::{Decode, Row as _, Type};
-use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::backend::Backend;
+use crate::refold::Refolding;
 use crate::search::Language;
 use crate::sqlite_row::{FromValue, SqliteRow};
 use crate::{Claim, Cluster, StoreError, sql};
@@ -124,8 +124,8 @@ pub(crate) trait Db: Backend {
     /// How the query would be run.
     async fn explain(&self, sql: &'static str, params: Vec<Param>) -> Result<String, StoreError>;
 
-    /// Held by whoever folds a session of an older version again.
-    fn refolding(&self) -> &Mutex<()>;
+    /// Held by whoever folds a session of another version again.
+    fn refolding(&self) -> &Refolding;
 
     /// The database as it is at one moment, for several queries.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;

@@ -113,9 +113,11 @@ pub(crate) fn opening_row(row: &Row) -> Result<OpeningRow, StoreError> {
     })
 }
 
-/// Whether an older version wrote the state in this row.
-pub(crate) fn is_outdated(row: &Row) -> Result<bool, StoreError> {
-    Ok(row.int("state_version")? < i64::from(STATE_VERSION))
+/// The version that wrote the state in this row, if that is another one: an older one, or a newer one that runs beside
+/// this one.
+pub(crate) fn other_version(row: &Row) -> Result<Option<i64>, StoreError> {
+    let version = row.int("state_version")?;
+    Ok((version != i64::from(STATE_VERSION)).then_some(version))
 }
 
 pub(crate) fn head(row: &Row) -> Result<(SessionId, StoredHead), StoreError> {

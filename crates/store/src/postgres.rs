@@ -8,7 +8,6 @@ use holdstead_protocol::{Seq, SessionId, Timestamp};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, Transaction};
-use tokio::sync::Mutex;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::batch::Batchers;
@@ -16,6 +15,7 @@ use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
 use crate::postgres_connections::{Connections, prepare};
 use crate::postgres_write::Known;
+use crate::refold::Refolding;
 use crate::search::Language;
 use crate::seen::{LastSeen, Place};
 use crate::store::Store;
@@ -45,7 +45,7 @@ pub struct Postgres {
     options: PgConnectOptions,
     known: Known,
     pub(crate) seen: Arc<LastSeen>,
-    refolding: Mutex<()>,
+    refolding: Refolding,
 }
 
 impl PostgresJournal {
@@ -97,7 +97,7 @@ impl Postgres {
         writers.give_back(writers.take().await?);
         let pool = pool_of(8, &seen).connect_with(options.clone()).await?;
         migrations().run(&pool).await.map_err(|error| StoreError::Migrate { source: Arc::new(error) })?;
-        let db = Self {
+        Ok(Self {
             writers,
             readers: connections(READERS),
             members: connections(MEMBERS),
@@ -106,10 +106,8 @@ impl Postgres {
             known: Known::new(Arc::clone(&seen)),
             seen,
             options,
-            refolding: Mutex::default(),
-        };
-        refold::refuse_newer(&db).await?;
-        Ok(db)
+            refolding: Refolding::default(),
+        })
     }
 }
 
@@ -168,7 +166,10 @@ fn migrations() -> Migrator {
     let all = MIGRATIONS.into_iter().map(|(version, name, sql)| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
-    Migrator::with_migrations(all.collect())
+    let mut migrations = Migrator::with_migrations(all.collect());
+    // A newer node that runs beside this one may have added tables and columns; it takes none away.
+    migrations.set_ignore_missing(true);
+    migrations
 }
 
 fn arguments(params: Vec<Param>) -> Result<PgArguments, StoreError> {
@@ -240,26 +241,29 @@ fn rows(rows: Vec<sqlx::postgres::PgRow>) -> Vec<Row> {
 impl Backend for Postgres {
     async fn write(&self, items: &[&Item], patience: Patience) -> Result<Vec<Written>, WriteError> {
         let alone = patience == Patience::Skip && items.iter().all(|item| item.maybe_at.is_none());
-        loop {
-            // A connection on which something failed is not given back.
-            let mut writer = self.writers.take().await?;
+        // A connection on which something failed is not given back.
+        let mut writer = self.writers.take().await?;
+        if alone {
             let (timeline, connection) = (writer.timeline, &mut writer.connection);
-            let mut tried = None;
-            if alone {
-                tried = postgres_write::write(&mut *connection, timeline, items, &self.known).await?;
-            }
-            let tried = match tried {
-                Some(tried) => tried,
-                None => {
-                    postgres_write::write_locked(connection, timeline, items, patience, &self.known).await?
+            match postgres_write::write(connection, timeline, items, &self.known).await? {
+                Some(Tried::Written(written)) => {
+                    self.writers.give_back(writer);
+                    return Ok(written);
                 }
-            };
-            self.writers.give_back(writer);
-            match tried {
-                Tried::Written(written) => return Ok(written),
-                Tried::Outdated(sessions) => refold::all(self, &sessions).await?,
+                // Before their heads are held: a long journal takes its time.
+                Some(Tried::OtherVersion(sessions)) => {
+                    self.writers.give_back(writer);
+                    refold::all(self, &sessions).await?;
+                    writer = self.writers.take().await?;
+                }
+                None => {}
             }
         }
+        let (timeline, connection) = (writer.timeline, &mut writer.connection);
+        let written =
+            postgres_write::write_locked(connection, timeline, items, patience, &self.known).await?;
+        self.writers.give_back(writer);
+        Ok(written)
     }
 }
 
@@ -311,7 +315,7 @@ impl Db for Postgres {
         Ok(lines?.join("\n"))
     }
 
-    fn refolding(&self) -> &Mutex<()> {
+    fn refolding(&self) -> &Refolding {
         &self.refolding
     }
 
@@ -367,5 +371,20 @@ impl Snapshot for PostgresSnapshot {
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         Ok(self.0.commit().await?)
+    }
+}
+
+/// A connection in a transaction that somebody else began.
+pub(crate) struct Lent<'c>(pub(crate) &'c mut PgConnection);
+
+#[async_trait]
+impl Snapshot for Lent<'_> {
+    async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
+        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&mut *self.0).await?))
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        sqlx::raw_sql("COMMIT").execute(self.0).await?;
+        Ok(())
     }
 }

@@ -15,13 +15,14 @@ use uuid::Uuid;
 use crate::backend::{Item, Patience, Tried, WriteError, Written, planned};
 use crate::db::Row;
 use crate::plan::{self, Loaded, Plan, Seen, Wanted};
+use crate::postgres::Lent;
 use crate::postgres_store::{is_conflict, is_wrong_guess, store};
 use crate::recent::{Recent, is_all_written};
 use crate::rows::SessionPlan;
 use crate::search::Language;
 use crate::seen::{LastSeen, Place, Timeline};
 use crate::server_clock::ServerClock;
-use crate::{StoreError, decode, sql};
+use crate::{StoreError, decode, refold, sql};
 
 macro_rules! now {
     () => {
@@ -99,7 +100,7 @@ pub(crate) async fn write(
     known.recent.forget(items);
     let (plan, seen) = match look(connection, timeline, items, known).await? {
         Looked::At(plan, seen) => (plan, seen),
-        Looked::Outdated(sessions) => return Ok(Some(Tried::Outdated(sessions))),
+        Looked::OtherVersion(sessions) => return Ok(Some(Tried::OtherVersion(sessions))),
     };
     write_plan(connection, timeline, plan, &seen, known, is_conflict).await
 }
@@ -136,18 +137,21 @@ pub(crate) async fn write_locked(
     items: &[&Item],
     patience: Patience,
     known: &Known,
-) -> Result<Tried, WriteError> {
+) -> Result<Vec<Written>, WriteError> {
     known.recent.forget(items);
     sqlx::raw_sql("BEGIN").execute(&mut *connection).await?;
     let held = lock_heads(connection, items, patience).await?;
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
         items.iter().copied().enumerate().filter(|(_, item)| !held.contains(&item.session)).unzip();
-    let (plan, seen) = match look(connection, timeline, &ours, known).await? {
-        Looked::At(plan, seen) => (plan, seen),
-        Looked::Outdated(sessions) => {
-            // Its heads are locked until then.
-            sqlx::raw_sql("ROLLBACK").execute(connection).await?;
-            return Ok(Tried::Outdated(sessions));
+    let (plan, seen) = loop {
+        match look(connection, timeline, &ours, known).await? {
+            Looked::At(plan, seen) => break (plan, seen),
+            // A node of that version came in between. Now none can.
+            Looked::OtherVersion(sessions) => {
+                for session in sessions {
+                    refold::refold_locked(&mut Lent(connection), LANGUAGE, session).await?;
+                }
+            }
         }
     };
     let mut written: Vec<_> = items.iter().map(|_| Written::Busy).collect();
@@ -157,7 +161,7 @@ pub(crate) async fn write_locked(
             // Another node opened a session since we saw that there was none.
             Err(error) if is_conflict(&error) => {
                 sqlx::raw_sql("ROLLBACK").execute(connection).await?;
-                return Ok(Tried::Written(written));
+                return Ok(written);
             }
             Err(error) => return Err(error.into()),
         }
@@ -168,7 +172,7 @@ pub(crate) async fn write_locked(
     match sqlx::raw_sql("COMMIT").execute(connection).await {
         Ok(_) => {
             known.wrote(timeline, &plan.sessions, &written)?;
-            Ok(Tried::Written(written))
+            Ok(written)
         }
         Err(error) => Err(WriteError::in_commit(error, &written)),
     }
@@ -206,8 +210,8 @@ fn ids(sessions: &BTreeSet<SessionId>) -> Vec<Uuid> {
 
 enum Looked {
     At(Plan, HashMap<SessionId, Seen>),
-    /// An older version wrote the state of these.
-    Outdated(Vec<SessionId>),
+    /// Another version wrote the state of these.
+    OtherVersion(Vec<SessionId>),
 }
 
 /// Reads what the batch is decided on, and decides it.
@@ -226,12 +230,14 @@ async fn look(
         .bind(ids(&live))
         .fetch_all(&mut *connection)
         .await?;
-    let (mut now, mut asks, mut outdated) = (Timestamp::from_micros(0), Vec::new(), Vec::new());
+    let (mut now, mut asks, mut others) = (Timestamp::from_micros(0), Vec::new(), Vec::new());
     for row in rows.into_iter().map(Row::Postgres) {
         match (row.maybe_id("id")?, row.maybe_id("session_id")?) {
             (None, _) => now = decode::moment(&row, "last_at")?,
             (Some(_), Some(_)) => asks.push(row),
-            (Some(id), None) if decode::is_outdated(&row)? => outdated.push(SessionId::from_uuid(id)),
+            (Some(id), None) if decode::other_version(&row)?.is_some() => {
+                others.push(SessionId::from_uuid(id));
+            }
             (Some(_), None) => {
                 let (id, head) = decode::head(&row)?;
                 loaded.heads.insert(id, head);
@@ -239,8 +245,8 @@ async fn look(
         }
     }
     known.clock.set(now);
-    if !outdated.is_empty() {
-        return Ok(Looked::Outdated(outdated));
+    if !others.is_empty() {
+        return Ok(Looked::OtherVersion(others));
     }
     for row in asks {
         loaded.asks.push(decode::loaded_ask(&row)?);

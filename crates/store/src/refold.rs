@@ -1,21 +1,38 @@
-//! Brings what an older version folded up to date: one session at a time, when it is read or written.
+//! Brings what another version folded to ours: one session at a time, when it is read or written.
+//!
+//! While nodes are replaced one after the other, two versions run side by side. Each folds the events its own way, so a session
+//! that both work on is folded again whenever it changes hands. What the older one cannot read is left to the newer one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use holdstead_core::{STATE_VERSION, State, findable, fold};
 use holdstead_protocol::{Event, Seq, SessionId, Timestamp};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::plan::words_of;
 use crate::rows::{self, AskRow, HeadRow};
-use crate::search::FoundRow;
+use crate::search::{FoundRow, Language, Sum};
 use crate::{StoreError, decode, sql};
 
 /// How many events are read at a time.
 const PAGE: i64 = 1_000;
+/// How often a session is folded for one look at it: a node of another version may fold it its own way in between.
+const TIMES: u32 = 5;
 
-/// A database that a newer version wrote to is not for us.
+/// Many may come for one session: the first does the work. A few sessions share a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Refolding([Mutex<()>; 16]);
+
+impl Refolding {
+    async fn alone(&self, session: SessionId) -> MutexGuard<'_, ()> {
+        let [.., last] = session.uuid().into_bytes();
+        self.0[usize::from(last) % self.0.len()].lock().await
+    }
+}
+
+/// A file that a newer version wrote to is not for us: nobody runs beside us who could see to what we cannot read.
 pub(crate) async fn refuse_newer(db: &dyn Db) -> Result<(), StoreError> {
     let rows = db.query(sql::NEWER, vec![Param::Int(i64::from(STATE_VERSION))]).await?;
     let Some(row) = rows.first() else { return Ok(()) };
@@ -23,7 +40,7 @@ pub(crate) async fn refuse_newer(db: &dyn Db) -> Result<(), StoreError> {
     Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
 }
 
-/// Rows with a session's state or its asks in them. Those of an older version are folded again first; one that cannot be
+/// Rows with a session's state or its asks in them. Those of another version are folded again first; one that cannot be
 /// is told and left as it is, and keeps nobody from the others.
 pub(crate) async fn query(
     db: &dyn Db,
@@ -47,23 +64,28 @@ async fn rows_of<F>(db: &dyn Db, look: impl Fn() -> F + Send) -> Result<Vec<Row>
 where
     F: Future<Output = Result<Vec<Row>, StoreError>> + Send,
 {
-    let mut tried = BTreeSet::new();
+    // How often each may still be folded.
+    let mut left = BTreeMap::new();
     loop {
         let rows = look().await?;
-        let mut outdated = BTreeSet::new();
+        let mut others = BTreeSet::new();
         for row in &rows {
-            if decode::is_outdated(row)? {
-                outdated.insert(SessionId::from_uuid(row.id("session_id")?));
+            if decode::other_version(row)?.is_some() {
+                others.insert(SessionId::from_uuid(row.id("session_id")?));
             }
         }
+        others.retain(|session| *left.entry(*session).or_insert(TIMES) > 0);
         // What was folded may belong elsewhere in a list, so that the next look finds others.
-        if outdated.is_subset(&tried) {
+        if others.is_empty() {
             return Ok(rows);
         }
-        for session in outdated.difference(&tried) {
-            refold_or_tell(db, *session).await?;
+        for session in others {
+            let again = match refold_or_tell(db, session).await? {
+                Refolded::Done => left.get(&session).copied().unwrap_or_default().saturating_sub(1),
+                Refolded::LeftAlone => 0,
+            };
+            left.insert(session, again);
         }
-        tried.extend(outdated);
     }
 }
 
@@ -74,55 +96,72 @@ pub(crate) async fn all(db: &dyn Db, sessions: &[SessionId]) -> Result<(), Store
     Ok(())
 }
 
+/// What became of a session of another version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refolded {
+    Done,
+    LeftAlone,
+}
+
 /// A session that cannot be folded again is told. Other errors may pass, and are the caller's.
-pub(crate) async fn refold_or_tell(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
+pub(crate) async fn refold_or_tell(db: &dyn Db, session: SessionId) -> Result<Refolded, StoreError> {
     match refold(db, session).await {
+        Ok(()) => Ok(Refolded::Done),
         Err(error @ (StoreError::Corrupt { .. } | StoreError::Panicked { .. })) => {
             tracing::error!(%session, %error,
                 "a session of an older version cannot be folded again and is left alone: run `holdstead audit verify`");
-            Ok(())
+            Ok(Refolded::LeftAlone)
         }
-        other => other,
+        Err(error @ StoreError::NewerVersion { .. }) => {
+            tracing::warn!(%error, "a session is left to the nodes of the newer version");
+            Ok(Refolded::LeftAlone)
+        }
+        Err(error) => Err(error),
     }
 }
 
 /// Folds the session's journal again and stores what it comes to, unless that was done meanwhile.
 pub(crate) async fn refold(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
-    // Many may come for one session: the first does the work.
-    let _alone = db.refolding().lock().await;
-    let id = || vec![Param::Id(session.uuid())];
-    let outdated = |rows: &[Row]| rows.first().map_or(Ok(false), decode::is_outdated);
-    if !outdated(&db.query(sql::SESSION, id()).await?)? {
-        return Ok(());
-    }
-    let mut folded = Folded { session, state: State::Unopened, last: None, found: Vec::new() };
-    db.execute(sql::DROP_FOUND, id()).await?;
-    // Most is read before the head is locked for good: nobody else waits for a long journal.
-    loop {
-        let rows = db.query(sql::READ, folded.page()).await?;
-        if !folded.take(rows)? {
-            break;
-        }
-        folded.flush(db).await?;
-    }
+    let _alone = db.refolding().alone(session).await;
+    let Some(found) = other_version(&db.query(sql::SESSION, id(session)).await?)? else { return Ok(()) };
+    said_of(session, found, fold_again(db, session, found).await)
+}
+
+fn id(session: SessionId) -> Vec<Param> {
+    vec![Param::Id(session.uuid())]
+}
+
+fn other_version(rows: &[Row]) -> Result<Option<i64>, StoreError> {
+    rows.first().map_or(Ok(None), decode::other_version)
+}
+
+async fn fold_again(db: &dyn Db, session: SessionId, found: i64) -> Result<(), StoreError> {
+    let mut folded = Folded::nothing(session);
+    // Most is read before the head is locked: nobody else waits for a long journal.
+    while folded.take(db.query(sql::READ, folded.page()).await?)? {}
     let mut locked = db.begin(Some(session)).await?;
-    let rows = locked.query(sql::SESSION, id()).await?;
-    let Some(row) = rows.first().filter(|_| matches!(outdated(&rows), Ok(true))) else { return Ok(()) };
-    let (head, asks) = match decode::erasure(row)? {
-        Some(_) => (decode::erased_head(session, row)?, Vec::new()),
-        None => {
-            loop {
-                let rows = locked.query(sql::READ, folded.page()).await?;
-                if !folded.take(rows)? {
-                    break;
-                }
-            }
-            add_found(db, &mut *locked, std::mem::take(&mut folded.found)).await?;
-            folded.rows(row)?
-        }
-    };
-    replace(&mut *locked, head, asks).await?;
+    folded.finish(&mut *locked, db.language(), found).await?;
     locked.commit().await
+}
+
+/// The same for whoever holds the head and goes on with what it comes to: nobody of another version comes in between.
+pub(crate) async fn refold_locked(
+    locked: &mut dyn Snapshot,
+    language: Language,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    let Some(found) = other_version(&locked.query(sql::SESSION, id(session)).await?)? else { return Ok(()) };
+    said_of(session, found, Folded::nothing(session).finish(locked, language, found).await)
+}
+
+/// What cannot be read of a newer version is for that one.
+fn said_of(session: SessionId, found: i64, folded: Result<(), StoreError>) -> Result<(), StoreError> {
+    match folded {
+        Err(StoreError::Corrupt { .. } | StoreError::Panicked { .. }) if found > i64::from(STATE_VERSION) => {
+            Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
+        }
+        other => other,
+    }
 }
 
 /// What a session's events come to, as far as they were read.
@@ -130,11 +169,40 @@ struct Folded {
     session: SessionId,
     state: State,
     last: Option<(Seq, Timestamp)>,
-    /// What was not written yet.
+    /// What they are found by.
     found: Vec<FoundRow>,
 }
 
 impl Folded {
+    const fn nothing(session: SessionId) -> Self {
+        Self { session, state: State::Unopened, last: None, found: Vec::new() }
+    }
+
+    /// Reads the rest and stores what it comes to, unless that was done meanwhile.
+    async fn finish(
+        mut self,
+        locked: &mut dyn Snapshot,
+        language: Language,
+        found: i64,
+    ) -> Result<(), StoreError> {
+        let rows = locked.query(sql::SESSION, id(self.session)).await?;
+        let Some(row) = rows.first().filter(|_| matches!(other_version(&rows), Ok(Some(_)))) else {
+            return Ok(());
+        };
+        let (head, asks) = match decode::erasure(row)? {
+            Some(_) => (decode::erased_head(self.session, row)?, Vec::new()),
+            None => {
+                while self.take(locked.query(sql::READ, self.page()).await?)? {}
+                // What a newer version finds events by is right, whatever we would.
+                if found < i64::from(STATE_VERSION) {
+                    self.put_found(locked, language).await?;
+                }
+                self.rows(row)?
+            }
+        };
+        replace(locked, head, asks).await
+    }
+
     /// What comes behind that which was read.
     fn page(&self) -> Vec<Param> {
         let after = self.last.map_or(Seq::START, |(seq, _)| seq);
@@ -160,17 +228,22 @@ impl Folded {
         }
     }
 
-    /// What events are found by never changes, so it can be written before the rest. With the head locked: nobody erases
-    /// the session meanwhile.
-    async fn flush(&mut self, db: &dyn Db) -> Result<(), StoreError> {
-        let mut locked = db.begin(Some(self.session)).await?;
-        let rows = locked.query(sql::SESSION, vec![Param::Id(self.session.uuid())]).await?;
-        let erased = rows.first().map(decode::erasure).transpose()?.flatten();
-        let found = std::mem::take(&mut self.found);
-        if erased.is_none() {
-            add_found(db, &mut *locked, found).await?;
+    /// Puts what its events are found by in the place of what they were, if that is not the same.
+    async fn put_found(&mut self, locked: &mut dyn Snapshot, language: Language) -> Result<(), StoreError> {
+        let mut sum = Sum::default();
+        self.found.iter().for_each(|row| sum.add(row));
+        if sum.holds(locked, self.session).await? {
+            return Ok(());
         }
-        locked.commit().await
+        locked.query(sql::DROP_FOUND, id(self.session)).await?;
+        for row in std::mem::take(&mut self.found) {
+            let place = vec![Param::Id(row.session.uuid()), Param::Int(decode::number(row.seq))];
+            locked.query(language.add, row.params()).await?;
+            if let Some(add_words) = language.add_words {
+                locked.query(add_words, place).await?;
+            }
+        }
+        Ok(())
     }
 
     fn rows(self, head: &Row) -> Result<(HeadRow, Vec<AskRow>), StoreError> {
@@ -182,18 +255,6 @@ impl Folded {
         let asks = asks.collect::<Result<_, _>>()?;
         Ok((rows::head_row(self.session, &session.head, seq, at, decode::hash(head, "head_hash")?)?, asks))
     }
-}
-
-async fn add_found(db: &dyn Db, locked: &mut dyn Snapshot, found: Vec<FoundRow>) -> Result<(), StoreError> {
-    let language = db.language();
-    for row in found {
-        let place = vec![Param::Id(row.session.uuid()), Param::Int(decode::number(row.seq))];
-        locked.query(language.add, row.params()).await?;
-        if let Some(add_words) = language.add_words {
-            locked.query(add_words, place).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Puts another state and other asks in the place of a session's own.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdstead_protocol::{SessionId, Timestamp};
 use rusqlite::Connection;
-use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
@@ -15,6 +14,7 @@ use crate::batch::Batchers;
 use crate::clock::{Clock, SystemClock};
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::recent::Recent;
+use crate::refold::Refolding;
 use crate::search::Language;
 use crate::sqlite_connections::{BUSY, Connections, Lent, Place, make_private, open};
 use crate::sqlite_row::{bound, run};
@@ -35,7 +35,7 @@ pub struct Sqlite {
     clock: Arc<dyn Clock>,
     calls: Calls,
     recent: Recent,
-    refolding: Mutex<()>,
+    refolding: Refolding,
 }
 
 /// Where SQLite works, which blocks whoever calls it.
@@ -99,7 +99,7 @@ impl Sqlite {
             Ok(Connections::new(place, connection))
         };
         let connections = calls.run(connect).await?;
-        let (recent, refolding) = (Recent::default(), Mutex::default());
+        let (recent, refolding) = (Recent::default(), Refolding::default());
         let db = Self { connections, clock, calls, recent, refolding };
         refold::refuse_newer(&db).await?;
         Ok(db)
@@ -188,7 +188,7 @@ impl Backend for Sqlite {
             };
             match tried {
                 Tried::Written(written) => return Ok(written),
-                Tried::Outdated(sessions) => refold::all(self, &sessions).await?,
+                Tried::OtherVersion(sessions) => refold::all(self, &sessions).await?,
             }
         }
     }
@@ -242,7 +242,7 @@ impl Db for Sqlite {
         self.calls.run(explain).await
     }
 
-    fn refolding(&self) -> &Mutex<()> {
+    fn refolding(&self) -> &Refolding {
         &self.refolding
     }
 

@@ -72,20 +72,20 @@ fn write_read(
     // IMMEDIATE takes the write lock at once: a batch never has to be given up halfway for want of it.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let mut loaded = Loaded { found: found(&transaction, items)?, ..Loaded::default() };
-    let mut outdated = Vec::new();
+    let mut others = Vec::new();
     let sessions: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
     for session in sessions {
         for row in run(&transaction, HEAD, &[&blob(&session.uuid())])? {
-            if decode::is_outdated(&row)? {
-                outdated.push(session);
+            if decode::other_version(&row)?.is_some() {
+                others.push(session);
             } else {
                 let (id, head) = decode::head(&row)?;
                 loaded.heads.insert(id, head);
             }
         }
     }
-    if !outdated.is_empty() {
-        return Ok(Tried::Outdated(outdated));
+    if !others.is_empty() {
+        return Ok(Tried::OtherVersion(others));
     }
     let Wanted { asks, undelivered, live } = Wanted::by(items);
     let by_id = asks.iter().map(|ask| (ASK, ask.uuid()));

@@ -214,8 +214,9 @@ pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_written(fix
 pub(crate) async fn many_come_for_one_session_of_an_older_version(fixture: &Fixture) {
     let journal = fixture.journal();
     let session = open(&**journal, "old").await;
-    for number in 0..20 {
+    for number in 0..10 {
         journal.append(session, say(&number.to_string())).await.expect("said");
+        journal.append(session, message(&format!("hello {number}"))).await.expect("said");
     }
     age(fixture).await;
     let other = fixture.second().await;
@@ -234,12 +235,58 @@ pub(crate) async fn many_come_for_one_session_of_an_older_version(fixture: &Fixt
     assert_eq!(check_sound(&**journal, session).await.len(), 25);
 }
 
-pub(crate) async fn a_state_of_a_newer_version_is_left_alone(fixture: &Fixture) {
-    let session = open(&**fixture.journal(), "new").await;
-    let sql = "UPDATE sessions SET state_version = 1000000";
-    fixture.run(sql, sql).await;
-    let appended = fixture.journal().append(session, say("hello")).await;
+/// A newer version that runs beside this one wrote what is beside the events, and this one cannot read it.
+async fn renew(fixture: &Fixture) {
+    let sql = "UPDATE sessions SET state_version = 1000000, state = {}; UPDATE asks SET doc = {}";
+    fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
+}
+
+pub(crate) async fn a_state_of_a_newer_version_is_folded_from_the_events(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "new").await;
+    let request = question(session, "new");
+    journal.append(session, ask(&request)).await.expect("asked");
+    let before = journal.session(session).await.expect("a look").expect("there");
+    let asked = journal.ask(request.interaction_id).await.expect("an ask");
+    renew(fixture).await;
+    assert_eq!(journal.session(session).await.expect("a look").expect("there"), before);
+    assert_eq!(journal.ask(request.interaction_id).await.expect("an ask"), asked);
+    // The newer one goes on with it, and then so do we.
+    renew(fixture).await;
+    let (one, two) = tokio::join!(
+        journal.append(session, answer(&request, "ada", "k1", "here")),
+        journal.append(session, answer(&request, "eve", "k2", "there")),
+    );
+    one.expect("the first answer wins");
+    assert!(matches!(two, Err(AppendError::Rejected(_))), "{two:?}");
+    assert_eq!(check_sound(journal, session).await.len(), 3);
+}
+
+pub(crate) async fn what_only_a_newer_version_can_read_is_left_to_it(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (session, other) = (open(journal, "new").await, open(journal, "other").await);
+    for session in [session, other] {
+        journal.append(session, message("hello")).await.expect("said");
+    }
+    renew(fixture).await;
+    let id = session.uuid().simple();
+    let sql = "UPDATE events SET type = 'of_tomorrow' WHERE seq = 2 AND session_id = ";
+    fixture.run(&format!("{sql}x'{id}'"), &format!("{sql}'{id}'")).await;
+    let appended = journal.append(session, say("hello")).await;
     assert!(matches!(appended, Err(AppendError::Store(StoreError::NewerVersion { .. }))), "{appended:?}");
+    let read = journal.session(session).await;
+    assert!(matches!(read, Err(StoreError::NewerVersion { .. })), "{read:?}");
+    // It keeps nobody from the others, and nothing was taken from it.
+    let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 10 };
+    let listed = journal.sessions(page).await.expect("a page");
+    assert_eq!(listed.iter().map(|record| record.id).collect::<Vec<_>>(), [other]);
+    fixture
+        .run(
+            "UPDATE events SET type = 'user_message' WHERE seq = 2",
+            "UPDATE events SET type = 'user_message' WHERE seq = 2",
+        )
+        .await;
+    check_sound(journal, session).await;
 }
 
 pub(crate) async fn bytes_survive_as_they_were(fixture: &Fixture) {
