@@ -124,7 +124,7 @@ pub(crate) async fn refold_or_tell(db: &dyn Db, session: SessionId) -> Result<Re
 pub(crate) async fn refold(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
     let _alone = db.refolding().alone(session).await;
     let Some(found) = other_version(&db.query(sql::SESSION, id(session)).await?)? else { return Ok(()) };
-    said_of(session, found, fold_again(db, session, found).await)
+    said_of(session, found, fold_again(db, session).await)
 }
 
 fn id(session: SessionId) -> Vec<Param> {
@@ -135,12 +135,12 @@ fn other_version(rows: &[Row]) -> Result<Option<i64>, StoreError> {
     rows.first().map_or(Ok(None), decode::other_version)
 }
 
-async fn fold_again(db: &dyn Db, session: SessionId, found: i64) -> Result<(), StoreError> {
+async fn fold_again(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
     let mut folded = Folded::nothing(session);
     // Most is read before the head is locked: nobody else waits for a long journal.
     while folded.take(db.query(sql::READ, folded.page()).await?)? {}
     let mut locked = db.begin(Some(session)).await?;
-    folded.finish(&mut *locked, db.language(), found).await?;
+    folded.finish(&mut *locked, db.language()).await?;
     locked.commit().await
 }
 
@@ -151,7 +151,7 @@ pub(crate) async fn refold_locked(
     session: SessionId,
 ) -> Result<(), StoreError> {
     let Some(found) = other_version(&locked.query(sql::SESSION, id(session)).await?)? else { return Ok(()) };
-    said_of(session, found, Folded::nothing(session).finish(locked, language, found).await)
+    said_of(session, found, Folded::nothing(session).finish(locked, language).await)
 }
 
 /// What cannot be read of a newer version is for that one.
@@ -179,16 +179,9 @@ impl Folded {
     }
 
     /// Reads the rest and stores what it comes to, unless that was done meanwhile.
-    async fn finish(
-        mut self,
-        locked: &mut dyn Snapshot,
-        language: Language,
-        found: i64,
-    ) -> Result<(), StoreError> {
+    async fn finish(mut self, locked: &mut dyn Snapshot, language: Language) -> Result<(), StoreError> {
         let rows = locked.query(sql::SESSION, id(self.session)).await?;
-        let Some(row) = rows.first().filter(|_| matches!(other_version(&rows), Ok(Some(_)))) else {
-            return Ok(());
-        };
+        let Some((row, found)) = rows.first().zip(other_version(&rows)?) else { return Ok(()) };
         let (head, asks) = match decode::erasure(row)? {
             Some(_) => (decode::erased_head(self.session, row)?, Vec::new()),
             None => {
