@@ -220,12 +220,12 @@ impl Gateway {
             let limit = PAGE.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
             let outdated = || async { journal.part(part)?.outdated(limit).await };
             let mut outdated = self.patiently(outdated).await?;
-            let found = outdated.len();
+            let (found, all) = (outdated.len(), outdated.len() < limit as usize);
             outdated.retain(|id| tried.insert(*id));
-            if outdated.is_empty() {
+            if outdated.is_empty() && all {
                 return Ok(());
             }
-            left = left.max(found - outdated.len());
+            left = found - outdated.len();
             for id in outdated {
                 match self.patiently(|| journal.session(id)).await {
                     Ok(Some(record)) if is_unfinished(&record.state) => self.take_up(&record, places).await,

@@ -53,9 +53,17 @@ impl Gateway {
             };
             after = Some(*last);
             for session in page {
-                let Some(record) = self.inner.journal.session(session).await? else { continue };
+                if !self.sees_to(session) {
+                    continue;
+                }
+                let record = match self.inner.journal.session(session).await {
+                    Ok(Some(record)) => record,
+                    // A newer node sees to it.
+                    Ok(None) | Err(StoreError::NewerVersion { .. }) => continue,
+                    Err(error) => return Err(error.into()),
+                };
                 let rests = began.since(record.changed_at) >= REST;
-                if !rests || record.erased.is_some() || !self.sees_to(session) {
+                if !rests || record.erased.is_some() {
                     continue;
                 }
                 match self.inner.journal.gather(session).await {

@@ -155,9 +155,15 @@ pub(crate) fn session(row: &Row) -> Result<SessionRecord, StoreError> {
 }
 
 fn state(session: SessionId, row: &Row) -> Result<Head, StoreError> {
+    is_ours(session, row)?;
+    json(&row.bytes("state")?)
+}
+
+/// What another version wrote could be read as something else.
+fn is_ours(session: SessionId, row: &Row) -> Result<(), StoreError> {
     let found = row.int("state_version")?;
     match found.cmp(&i64::from(STATE_VERSION)) {
-        Ordering::Equal => json(&row.bytes("state")?),
+        Ordering::Equal => Ok(()),
         Ordering::Less => Err(StoreError::corrupt(format!(
             "session {session} was written by an older version and could not be folded again"
         ))),
@@ -173,8 +179,14 @@ pub(crate) fn loaded_ask(row: &Row) -> Result<(SessionId, InteractionId, Ask), S
     ))
 }
 
+/// The same, from a row that says of which version it is.
+pub(crate) fn ask_of_ours(row: &Row) -> Result<(SessionId, InteractionId, Ask), StoreError> {
+    is_ours(SessionId::from_uuid(row.id("session_id")?), row)?;
+    loaded_ask(row)
+}
+
 pub(crate) fn ask(row: &Row) -> Result<AskRecord, StoreError> {
-    let (session, id, ask) = loaded_ask(row)?;
+    let (session, id, ask) = ask_of_ours(row)?;
     let request: InteractionRequest = json(&row.bytes("request")?)?;
     let response: Option<InteractionResponse> =
         row.maybe_bytes("response")?.map(|data| json(&data)).transpose()?;

@@ -10,7 +10,7 @@ use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, 
 
 use crate::db::{Db, Param, Snapshot};
 use crate::notary::{self, Notary};
-use crate::{Erasure, SessionRecord, StoreError, chain, decode, rows, sql};
+use crate::{Erasure, SessionRecord, StoreError, chain, decode, refold, rows, sql};
 
 /// How many rows one step takes away at most, and about how many bytes.
 const STEP: usize = 128;
@@ -86,6 +86,7 @@ async fn mark(
     let erasure = Erasure { at: db.now().await?, by: why.by() };
     // With its head locked, nothing is appended meanwhile.
     let mut transaction = db.begin(Some(session)).await?;
+    refold::refold_locked(&mut *transaction, db.language(), session).await?;
     let rows = transaction.query(sql::SESSION, vec![Param::Id(session.uuid())]).await?;
     let row = rows.first().ok_or(EraseError::NoSession)?;
     let record = decode::session(row)?;

@@ -43,14 +43,15 @@ macro_rules! store {
                response_seq = new.response_seq, doc = new.doc, decided_at = new.decided_at, under_way = new.under_way \
                FROM UNNEST($33::uuid[], $34::bool[], $35::bigint[], $36::bigint[], $37::bigint[], $38::bytea[], \
                $39::bigint[], $40::text[]) AS new (id, live, due_at, request_seq, response_seq, doc, decided_at, under_way) \
-               WHERE a.id = new.id \
+               WHERE a.id = new.id RETURNING a.id \
              ), found AS ( \
                INSERT INTO search (session_id, seq, kind, owner, at, interaction_id, text, words) \
                SELECT * FROM UNNEST($41::uuid[], $42::bigint[], $43::text[], $44::text[], $45::bigint[], \
                $46::uuid[], $47::text[], $48::text[]) ON CONFLICT (session_id, seq) DO NOTHING \
              )",
             $opening,
-            " SELECT 1 / ((SELECT count(*) FROM free) = cardinality($1::uuid[])",
+            " SELECT 1 / ((SELECT count(*) FROM free) = cardinality($1::uuid[]) \
+               AND (SELECT count(*) FROM changed) = cardinality($33::uuid[])",
             $all,
             ")::int"
         )

@@ -149,6 +149,8 @@ pub(crate) async fn write_locked(
             // A node of that version came in between. Now none can.
             Looked::OtherVersion(sessions) => {
                 for session in sessions {
+                    // One that was opened only now is nobody's yet.
+                    sqlx::query(LOCK_HEAD).bind(session.uuid()).execute(&mut *connection).await?;
                     refold::refold_locked(&mut Lent(connection), LANGUAGE, session).await?;
                 }
             }

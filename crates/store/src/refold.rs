@@ -64,8 +64,7 @@ async fn rows_of<F>(db: &dyn Db, look: impl Fn() -> F + Send) -> Result<Vec<Row>
 where
     F: Future<Output = Result<Vec<Row>, StoreError>> + Send,
 {
-    // How often each may still be folded.
-    let mut left = BTreeMap::new();
+    let (mut times, mut left_alone) = (BTreeMap::new(), BTreeSet::new());
     loop {
         let rows = look().await?;
         let mut others = BTreeSet::new();
@@ -74,19 +73,40 @@ where
                 others.insert(SessionId::from_uuid(row.id("session_id")?));
             }
         }
-        others.retain(|session| *left.entry(*session).or_insert(TIMES) > 0);
+        others.retain(|session| !left_alone.contains(session));
         // What was folded may belong elsewhere in a list, so that the next look finds others.
         if others.is_empty() {
             return Ok(rows);
         }
         for session in others {
-            let again = match refold_or_tell(db, session).await? {
-                Refolded::Done => left.get(&session).copied().unwrap_or_default().saturating_sub(1),
-                Refolded::LeftAlone => 0,
-            };
-            left.insert(session, again);
+            let times = times.entry(session).or_insert(0);
+            *times += 1;
+            if *times > TIMES {
+                return Err(contested(session));
+            }
+            if refold_or_tell(db, session).await? == Refolded::LeftAlone {
+                left_alone.insert(session);
+            }
         }
     }
+}
+
+/// The database at one moment, in which this session is as we fold it, unless it cannot be.
+pub(crate) async fn snapshot(db: &dyn Db, session: SessionId) -> Result<Box<dyn Snapshot>, StoreError> {
+    for _ in 0..TIMES {
+        let refolded = refold_or_tell(db, session).await?;
+        let mut snapshot = db.snapshot().await?;
+        let other = other_version(&snapshot.query(sql::SESSION, id(session)).await?)?;
+        if other.is_none() || refolded == Refolded::LeftAlone {
+            return Ok(snapshot);
+        }
+    }
+    Err(contested(session))
+}
+
+/// It may be otherwise in a moment.
+fn contested(session: SessionId) -> StoreError {
+    StoreError::unreachable(format!("nodes of another version work on session {session}"))
 }
 
 pub(crate) async fn all(db: &dyn Db, sessions: &[SessionId]) -> Result<(), StoreError> {

@@ -185,7 +185,7 @@ impl<D: Db + 'static> Journal for Store<D> {
         let params = vec![Param::Int(now.micros()), Param::Int(limit.into())];
         let rows = refold::query(&*self.db, sql::DUE, params).await?;
         let due = decode::readable(&rows, |row| {
-            let (session, interaction, ask) = decode::loaded_ask(row)?;
+            let (session, interaction, ask) = decode::ask_of_ours(row)?;
             let late_by = due_at(&ask).map_or(Duration::ZERO, |at| now.since(at));
             Ok(DueAsk { session, interaction, prompt: ask.prompt_id, late_by })
         });
@@ -195,13 +195,11 @@ impl<D: Db + 'static> Journal for Store<D> {
     }
 
     async fn verify(&self, session: SessionId) -> Result<ChainReport, StoreError> {
-        refold::refold_or_tell(&*self.db, session).await?;
-        audit::verify(&mut *self.db.snapshot().await?, session, None).await
+        audit::verify(&mut *refold::snapshot(&*self.db, session).await?, session, None).await
     }
 
     async fn audit(&self, session: SessionId, keys: &[PublicKey]) -> Result<ChainReport, StoreError> {
-        refold::refold_or_tell(&*self.db, session).await?;
-        audit::verify(&mut *self.db.snapshot().await?, session, Some(keys)).await
+        audit::verify(&mut *refold::snapshot(&*self.db, session).await?, session, Some(keys)).await
     }
 
     async fn contradiction(&self, kept: &Checkpoint) -> Result<Option<Fault>, StoreError> {

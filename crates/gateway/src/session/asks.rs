@@ -47,7 +47,9 @@ impl SessionTask {
                 Ok(())
             }
             // The store is away, or the gateway is going: it is asked when they are back.
-            Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => Err(error),
+            Err(error) if error.may_pass_in_its_session() || matches!(error, GatewayError::Closing) => {
+                Err(error)
+            }
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
             Err(error) => {
                 let message = not_shown(&error);

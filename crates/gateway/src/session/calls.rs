@@ -91,7 +91,9 @@ impl SessionTask {
                 resolution(ask, &decision)
             }
             Ok(_) => Resolution::Closed { message: NO_TURN.to_owned() },
-            Err(error) if error.may_pass() || matches!(error, GatewayError::Closing) => return Err(error),
+            Err(error) if error.may_pass_in_its_session() || matches!(error, GatewayError::Closing) => {
+                return Err(error);
+            }
             Err(error) => Resolution::Closed { message: format!("{NO_TURN} {error}") },
         };
         if let Some(process) = &self.process {

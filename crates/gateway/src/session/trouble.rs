@@ -73,7 +73,7 @@ impl SessionTask {
             }
             self.gateway.inner.counted.lacking.add();
         }
-        if !error.may_pass() {
+        if !error.may_pass_in_its_session() {
             tracing::warn!(session = %self.session, %error, "a session could not go on");
             self.say_error(error.to_string());
             return false;

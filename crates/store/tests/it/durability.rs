@@ -268,6 +268,8 @@ pub(crate) async fn what_only_a_newer_version_can_read_is_left_to_it(fixture: &F
     for session in [session, other] {
         journal.append(session, message("hello")).await.expect("said");
     }
+    let request = question(session, "new");
+    journal.append(session, ask(&request)).await.expect("asked");
     renew(fixture).await;
     let id = session.uuid().simple();
     let sql = "UPDATE events SET type = 'of_tomorrow' WHERE seq = 2 AND session_id = ";
@@ -276,6 +278,8 @@ pub(crate) async fn what_only_a_newer_version_can_read_is_left_to_it(fixture: &F
     assert!(matches!(appended, Err(AppendError::Store(StoreError::NewerVersion { .. }))), "{appended:?}");
     let read = journal.session(session).await;
     assert!(matches!(read, Err(StoreError::NewerVersion { .. })), "{read:?}");
+    let asked = journal.ask(request.interaction_id).await;
+    assert!(matches!(asked, Err(StoreError::NewerVersion { .. })), "{asked:?}");
     // It keeps nobody from the others, and nothing was taken from it.
     let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 10 };
     let listed = journal.sessions(page).await.expect("a page");
