@@ -18,9 +18,13 @@ pub(crate) async fn sign(db: &dyn Db, notary: &Arc<Notary>) -> Result<(), StoreE
     while !db.query(sql::IN_NO_ROUND, vec![Param::Int(1)]).await?.is_empty() {
         let now = db.now().await?;
         let mut transaction = db.begin(None).await?;
-        let rows = transaction.query(sql::IN_NO_ROUND, vec![Param::Int(MOST)]).await?;
-        let checkpoints = rows.iter().map(decode::checkpoint).collect::<Result<Vec<_>, _>>()?;
+        // First: another node may sign a round at any moment, and then either its number is taken or it has what it listed.
         let last = last(&mut *transaction).await?;
+        let rows = transaction.query(sql::IN_NO_ROUND, vec![Param::Int(MOST)]).await?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let checkpoints = rows.iter().map(decode::checkpoint).collect::<Result<Vec<_>, _>>()?;
         let round = Round::sign(&notary.key, &checkpoints, last.as_ref(), now);
         if !add(&mut *transaction, &round).await? {
             // Another node has this number; it may have listed these.

@@ -1,6 +1,6 @@
 //! What was signed cannot be changed, not even by somebody who writes the whole chain anew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use holdstead_core::Command;
 use holdstead_protocol::{Seq, SessionId};
@@ -29,6 +29,11 @@ impl Office {
 
     pub(crate) fn signs_for(&self, journal: &dyn Journal) {
         journal.sign_with(Notary::new(self.key.clone(), self.log()));
+    }
+
+    /// With the same key, and a file of that journal's own.
+    pub(crate) fn signs_elsewhere_for(&self, journal: &dyn Journal, folder: &Path) {
+        journal.sign_with(Notary::new(self.key.clone(), folder.join("log")));
     }
 
     pub(crate) fn log(&self) -> PathBuf {
@@ -212,9 +217,8 @@ pub(crate) async fn a_kept_copy_finds_what_was_taken(fixture: &Fixture) {
 pub(crate) async fn two_nodes_sign_one_journal(fixture: &Fixture) {
     let (journal, other) = (&**fixture.journal(), fixture.second().await);
     let office = Office::new(journal);
-    // They share a key, and each has a file of its own.
     let folder = TempDir::new().expect("a folder");
-    other.sign_with(Notary::new(office.key.clone(), folder.path().join("log")));
+    office.signs_elsewhere_for(&*other, folder.path());
     let (session, _) = journal_of_seven(fixture).await;
     for round in 0..10 {
         journal.append(session, message(&format!("here {round}"))).await.expect("said");

@@ -126,6 +126,7 @@ conformance! {
         a_tampered_round_is_found,
         a_killed_notary_completes_its_file_by_one_round,
         many_checkpoints_are_several_rounds,
+        nodes_that_sign_at_once_list_each_checkpoint_once,
     }
     erasing {
         only_what_has_ended_is_erased,

@@ -1,10 +1,13 @@
 //! What was signed about all journals together: none of them can go with everything that speaks of it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use holdstead_store::{AuditKey, Heads, Kept, RoundFault};
 
 use crate::audit::journal_of_seven;
 use crate::checkpoints::{Office, sign};
-use crate::commands::message;
+use crate::commands::{message, open};
 use crate::fixture::Fixture;
 
 async fn faults(fixture: &Fixture, office: &Office) -> Vec<RoundFault> {
@@ -110,6 +113,35 @@ async fn rounds_of_another_node_are_in_its_own_file() {
     assert_eq!(journal.audit_rounds(&keys).await.expect("a report").faults, []);
     other.close().await;
     fixture.end().await;
+}
+
+pub(crate) async fn nodes_that_sign_at_once_list_each_checkpoint_once(fixture: &Fixture) {
+    let (journal, other) = (fixture.journal(), fixture.second().await);
+    let office = Office::new(&**journal);
+    let folder = tempfile::TempDir::new().expect("a folder");
+    office.signs_elsewhere_for(&*other, folder.path());
+    let mut sessions = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        sessions.push(open(&**journal, name).await);
+    }
+    for round in 0..100 {
+        for session in &sessions {
+            journal.append(*session, message(&round.to_string())).await.expect("said");
+        }
+        // The second begins anywhere in what the first does.
+        let late = Duration::from_micros(round % 25 * 400);
+        let signing = [(journal, Duration::ZERO), (&other, late)].map(|(journal, late)| {
+            let journal = Arc::clone(journal);
+            tokio::spawn(async move {
+                tokio::time::sleep(late).await;
+                journal.checkpoint(Heads::Changed).await
+            })
+        });
+        for signed in signing {
+            signed.await.expect("it ends").expect("signed");
+        }
+    }
+    assert_eq!(faults(fixture, &office).await, []);
 }
 
 pub(crate) async fn many_checkpoints_are_several_rounds(fixture: &Fixture) {
