@@ -22,6 +22,8 @@ const CALL_FIRST: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Call {
+    /// The program asks about its calls in the order in which it makes them.
+    number: u64,
     pub(super) tool_name: String,
     pub(super) input: Value,
     pub(super) agent_id: Option<String>,
@@ -79,7 +81,9 @@ pub(super) enum DecidedBy {
 
 impl ClaudeTerminal {
     pub(super) fn called(&mut self, id: String, tool_name: String, input: Value, agent_id: Option<String>) {
-        let call = Call { tool_name, input, agent_id, shown: false, state: CallState::Made };
+        self.called += 1;
+        let number = self.called;
+        let call = Call { number, tool_name, input, agent_id, shown: false, state: CallState::Made };
         self.calls.entry(id).or_insert(call);
     }
 
@@ -87,7 +91,9 @@ impl ClaudeTerminal {
     pub(super) fn match_requests(&mut self) -> Vec<TerminalEffect> {
         let calls = &mut self.calls;
         self.unmatched.retain(|request| {
-            let Some(call) = calls.values_mut().find(|call| request.is_about(call)) else { return true };
+            // Of calls that are alike, the first.
+            let alike = calls.values_mut().filter(|call| request.is_about(call));
+            let Some(call) = alike.min_by_key(|call| call.number) else { return true };
             call.input = request.tool_input.clone();
             let (waits, since, cwd) = (request.waits, request.since, request.cwd.clone());
             call.state = CallState::Waits { waits, since, asked: false, cwd };

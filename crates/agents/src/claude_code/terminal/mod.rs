@@ -39,6 +39,8 @@ pub(super) struct ClaudeTerminal {
     /// What was said in the turn stands in the transcript a moment later.
     ending: Option<Ending>,
     calls: HashMap<String, Call>,
+    /// How many calls there were.
+    called: u64,
     /// Requests that no call was found for yet.
     unmatched: Vec<asks::Unmatched>,
     /// Subagents, and what each is called.
@@ -65,6 +67,7 @@ impl ClaudeTerminal {
             turn: if in_turn { TurnHere::Given } else { TurnHere::None },
             ending: None,
             calls: HashMap::new(),
+            called: 0,
             unmatched: Vec::new(),
             subagents: HashMap::new(),
             at_work: HashSet::new(),

@@ -162,6 +162,26 @@ fn a_request_whose_call_never_shows_itself_is_left_to_the_terminal() {
 }
 
 #[test]
+fn of_calls_that_are_alike_the_first_is_asked_about() {
+    let mut terminal = terminal();
+    let now = Instant::now();
+    let block = |number: usize| json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash", "input": { "command": "ls" } });
+    let blocks: Vec<_> = (0..20).map(block).collect();
+    terminal
+        .recorded(&json!({ "type": "assistant", "message": { "id": "m", "content": blocks } }).to_string());
+    let asked = json!({ "session_id": "s", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+        "tool_input": { "command": "ls" } });
+    for number in 0..20 {
+        let effects = terminal.heard(&asked.to_string(), Some(number), now);
+        let about = effects.iter().find_map(|effect| {
+            let TerminalEffect::Event(AgentEvent::Ask(ask)) = effect else { return None };
+            Some(ask.tool_call_id.as_str().to_owned())
+        });
+        assert_eq!(about, Some(format!("toolu_{number}")));
+    }
+}
+
+#[test]
 fn nobody_names_any_file_as_a_record() {
     let said =
         |path: &str| json!({ "session_id": "abc", "cwd": "/src", "transcript_path": path }).to_string();
