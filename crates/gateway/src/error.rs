@@ -157,9 +157,7 @@ impl GatewayError {
             | Self::Closing => false,
         }
     }
-}
 
-impl GatewayError {
     /// The same for one session's own task: what only a newer node can read it leaves alone until such a node has its place.
     pub(crate) const fn may_pass_in_its_session(&self) -> bool {
         self.may_pass() || matches!(self, Self::Store(StoreError::NewerVersion { .. }))

@@ -1,6 +1,5 @@
 //! Rows into records.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use holdstead_core::{Archived, Ask, Head, STATE_VERSION};
@@ -161,13 +160,14 @@ fn state(session: SessionId, row: &Row) -> Result<Head, StoreError> {
 
 /// What another version wrote could be read as something else.
 fn is_ours(session: SessionId, row: &Row) -> Result<(), StoreError> {
-    let found = row.int("state_version")?;
-    match found.cmp(&i64::from(STATE_VERSION)) {
-        Ordering::Equal => Ok(()),
-        Ordering::Less => Err(StoreError::corrupt(format!(
+    match other_version(row)? {
+        None => Ok(()),
+        Some(found) if found > i64::from(STATE_VERSION) => {
+            Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
+        }
+        Some(_) => Err(StoreError::corrupt(format!(
             "session {session} was written by an older version and could not be folded again"
         ))),
-        Ordering::Greater => Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION }),
     }
 }
 

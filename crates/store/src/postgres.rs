@@ -366,7 +366,7 @@ struct PostgresSnapshot(Transaction<'static, sqlx::Postgres>);
 #[async_trait]
 impl Snapshot for PostgresSnapshot {
     async fn query(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-        Ok(rows(sqlx::query_with(sql, arguments(params)?).fetch_all(&mut *self.0).await?))
+        Lent(&mut self.0).query(sql, params).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {

@@ -170,8 +170,7 @@ pub(crate) async fn refold_locked(
     language: Language,
     session: SessionId,
 ) -> Result<(), StoreError> {
-    let Some(found) = other_version(&locked.query(sql::SESSION, id(session)).await?)? else { return Ok(()) };
-    said_of(session, found, Folded::nothing(session).finish(locked, language).await)
+    Folded::nothing(session).finish(locked, language).await
 }
 
 /// What cannot be read of a newer version is for that one.
@@ -199,9 +198,21 @@ impl Folded {
     }
 
     /// Reads the rest and stores what it comes to, unless that was done meanwhile.
-    async fn finish(mut self, locked: &mut dyn Snapshot, language: Language) -> Result<(), StoreError> {
-        let rows = locked.query(sql::SESSION, id(self.session)).await?;
+    async fn finish(self, locked: &mut dyn Snapshot, language: Language) -> Result<(), StoreError> {
+        let session = self.session;
+        let rows = locked.query(sql::SESSION, id(session)).await?;
         let Some((row, found)) = rows.first().zip(other_version(&rows)?) else { return Ok(()) };
+        said_of(session, found, self.put(locked, language, row, found).await)
+    }
+
+    /// In the place of what the version `found` folded to this row.
+    async fn put(
+        mut self,
+        locked: &mut dyn Snapshot,
+        language: Language,
+        row: &Row,
+        found: i64,
+    ) -> Result<(), StoreError> {
         let (head, asks) = match decode::erasure(row)? {
             Some(_) => (decode::erased_head(self.session, row)?, Vec::new()),
             None => {

@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use holdstead_protocol::{
     AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Timestamp,
 };
-
 use serde_json::Value;
 
 use super::respond::{Respond, late_grant, lost};

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdstead_core::{Cancel, Command};
-use holdstead_protocol::{EventBody, Incarnation, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId};
+use holdstead_protocol::{
+    EventBody, Incarnation, InteractionRequest, Seq, SessionId, ToolCallEnd, ToolCallId, TurnId,
+};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written};
 use holdstead_store::{
     AppendError, AskFilter, AskQuery, EVENT_LIMIT, Journal, SessionQuery, SessionsOnly, StoreError,
@@ -139,6 +141,15 @@ pub(crate) async fn everything_is_there_after_reopening(fixture: &Fixture) {
     again.close().await;
 }
 
+async fn first_answer_wins(journal: &dyn Journal, session: SessionId, request: &InteractionRequest) {
+    let (one, two) = tokio::join!(
+        journal.append(session, answer(request, "ada", "k1", "here")),
+        journal.append(session, answer(request, "eve", "k2", "there")),
+    );
+    one.expect("the first answer wins");
+    assert!(matches!(two, Err(AppendError::Rejected(_))), "{two:?}");
+}
+
 /// An older version wrote what is beside the events, and this one cannot read it.
 async fn age(fixture: &Fixture) {
     let sql = "UPDATE sessions SET state_version = 0, state = {}; UPDATE asks SET doc = {}";
@@ -199,12 +210,7 @@ pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_written(fix
     journal.append(session, ask(&request)).await.expect("asked");
     journal.append(ended, Command::End { name: "ada".to_owned() }).await.expect("ended");
     age(fixture).await;
-    let (one, two) = tokio::join!(
-        journal.append(session, answer(&request, "ada", "k1", "here")),
-        journal.append(session, answer(&request, "eve", "k2", "there")),
-    );
-    one.expect("the first answer wins");
-    assert!(matches!(two, Err(AppendError::Rejected(_))), "{two:?}");
+    first_answer_wins(journal, session, &request).await;
     assert_eq!(outdated(journal).await, [ended]);
     journal.erase(ended, "ada").await.expect("erased");
     assert_eq!(outdated(journal).await, []);
@@ -253,12 +259,7 @@ pub(crate) async fn a_state_of_a_newer_version_is_folded_from_the_events(fixture
     assert_eq!(journal.ask(request.interaction_id).await.expect("an ask"), asked);
     // The newer one goes on with it, and then so do we.
     renew(fixture).await;
-    let (one, two) = tokio::join!(
-        journal.append(session, answer(&request, "ada", "k1", "here")),
-        journal.append(session, answer(&request, "eve", "k2", "there")),
-    );
-    one.expect("the first answer wins");
-    assert!(matches!(two, Err(AppendError::Rejected(_))), "{two:?}");
+    first_answer_wins(journal, session, &request).await;
     assert_eq!(check_sound(journal, session).await.len(), 3);
 }
 
