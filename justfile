@@ -285,10 +285,6 @@ alerts:
 show-retention deltas="1000000": _shows
     scripts/postgres with {{ proof }} retention {{ deltas }}
 
-# Several databases: what they cost a cycle, that the owners of one notice nothing when another stops, and that nothing is lost when sessions move under load.
-show-shards: _shows
-    scripts/postgres with {{ proof }} shards
-
 # Tools over MCP: the real Claude Code, hosted, and the real Gemini CLI, not hosted; also across `kill -9`.
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"
@@ -310,7 +306,7 @@ show-answer-latency: _shows
 show-nodes: _shows
     scripts/nats with scripts/postgres with {{ proof }} nodes
 
-# What a team, a company and a platform take: arithmetic from what other shows measured, and a simulation of nodes, databases and hints.
+# The capacity of one cell and the number of cells for larger deployments, from measured costs; docs/scale.md has the same figures.
 show-scale: _shows
     {{ proof }} scale
 

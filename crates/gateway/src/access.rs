@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use holdstead_protocol::{DeviceId, DeviceKind, PersonId};
-use holdstead_store::{DeviceRecord, PersonRecord, Revision, SERVES_WITHOUT_CONTROL, StoreError};
+use holdstead_store::{DeviceRecord, PersonRecord, Revision};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Gateway, GatewayError};
@@ -22,13 +22,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const USE: Duration = Duration::from_secs(60);
 /// How long it is believed what was read of a device. Whoever is put out is forgotten at once.
 const BELIEVED: Duration = Duration::from_secs(1);
-/// The same while the database that knows cannot be reached, where that has nothing to do with the sessions. It is also how
-/// long a device that was revoked on another node may stay in on one that is cut off.
-const BELIEVED_AWAY: Duration = SERVES_WITHOUT_CONTROL;
-/// How long nobody asks again after it could not be reached.
-const AWAY: Duration = Duration::from_secs(1);
-/// How long it is waited for, where there is something to believe.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// When so many devices were seen, those of more than that time ago are forgotten.
 const SWEEP: usize = 10_000;
 /// How long a browser stays logged in that is not used.
@@ -91,8 +84,6 @@ struct Inner {
     believed: HashMap<[u8; 32], Believed>,
     /// When those that are believed no longer were last forgotten: once in that time, however many there are.
     swept: Option<Instant>,
-    /// When the database could not be reached.
-    away: Option<Instant>,
     used: HashMap<DeviceId, Instant>,
 }
 
@@ -106,11 +97,7 @@ struct Believed {
 
 impl Believed {
     fn is_fresh(&self, now: Instant) -> bool {
-        self.is_good_for(BELIEVED, now)
-    }
-
-    fn is_good_for(&self, time: Duration, now: Instant) -> bool {
-        now.duration_since(self.read) < time && self.expires.is_none_or(|expires| now < expires)
+        now.duration_since(self.read) < BELIEVED && self.expires.is_none_or(|expires| now < expires)
     }
 }
 
@@ -169,14 +156,10 @@ impl Access {
         }
         let now = believed.read;
         if inner.swept.is_none_or(|swept| now.duration_since(swept) >= BELIEVED) {
-            inner.believed.retain(|_, one| one.is_good_for(BELIEVED_AWAY, now));
+            inner.believed.retain(|_, one| one.is_fresh(now));
             inner.swept = Some(now);
         }
         inner.believed.insert(hash, believed);
-    }
-
-    fn is_away(&self, now: Instant) -> bool {
-        self.lock().away.is_some_and(|away| now.duration_since(away) < AWAY)
     }
 
     /// Whether it is time to write down that this device was used.
@@ -232,28 +215,12 @@ impl Gateway {
                 let revision = journal.revision().await?;
                 access.lock().seen.get_or_insert(revision);
             }
-            let now = Instant::now();
-            let fallback = believed
-                .clone()
-                .filter(|one| journal.shards().is_some() && one.is_good_for(BELIEVED_AWAY, now));
-            let believed = match believed.filter(|believed| believed.is_fresh(now)) {
+            let fresh = believed.filter(|believed| believed.is_fresh(Instant::now()));
+            let believed = match fresh {
                 Some(believed) => believed,
-                None => match fallback {
-                    Some(fallback) if access.is_away(now) => fallback,
-                    Some(fallback) => match timeout(PATIENCE, self.look_up(hash, times)).await {
-                        Ok(Err(GatewayError::Store(StoreError::Unreachable { .. }))) | Err(_) => {
-                            access.lock().away = Some(Instant::now());
-                            fallback
-                        }
-                        Ok(looked_up) => match looked_up? {
-                            Some(believed) => believed,
-                            None => return Ok(None),
-                        },
-                    },
-                    None => match self.look_up(hash, times).await? {
-                        Some(believed) => believed,
-                        None => return Ok(None),
-                    },
+                None => match self.look_up(hash, times).await? {
+                    Some(believed) => believed,
+                    None => return Ok(None),
                 },
             };
             let Believed { device, person, expires, .. } = believed;

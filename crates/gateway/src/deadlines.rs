@@ -19,16 +19,11 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(2);
 /// How late another node may be with what is its turn.
 const TURN: Duration = Duration::from_secs(3);
 
-/// One timer for each database: one that does not answer keeps nobody else from their deadlines.
 pub(crate) async fn run(gateway: Gateway) {
-    join_all((0..gateway.inner.journal.parts()).map(|part| run_in(&gateway, part))).await;
-}
-
-async fn run_in(gateway: &Gateway, part: usize) {
     let shutdown = gateway.shutdown_token();
     let mut new_deadline = gateway.inner.new_deadline.subscribe();
     loop {
-        let sleep = match close_due(gateway, part).await {
+        let sleep = match close_due(&gateway).await {
             Ok(next) => next.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP),
             Err(error) => {
                 tracing::error!(%error, "deadlines could not be checked");
@@ -44,8 +39,8 @@ async fn run_in(gateway: &Gateway, part: usize) {
 }
 
 /// How long until the next one.
-async fn close_due(gateway: &Gateway, part: usize) -> Result<Option<Duration>, GatewayError> {
-    let list = gateway.inner.journal.part(part)?.due(BATCH).await?;
+async fn close_due(gateway: &Gateway) -> Result<Option<Duration>, GatewayError> {
+    let list = gateway.inner.journal.due(BATCH).await?;
     let mut closed = false;
     let due: Vec<&DueAsk> = list.due.iter().filter(|ask| is_ours(gateway, ask)).collect();
     // All are queued before the first is awaited, so that they commit together.

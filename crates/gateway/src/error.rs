@@ -107,7 +107,6 @@ impl GatewayError {
                 | StoreError::Unknown { .. }
                 | StoreError::Overloaded { .. }
                 | StoreError::NoWriter { .. }
-                | StoreError::Moving
                 | StoreError::WentBack(_),
             )
             | Self::Silent
@@ -121,7 +120,7 @@ impl GatewayError {
                 | StoreError::File { .. }
                 | StoreError::Panicked { .. }
                 | StoreError::Claimed { .. }
-                | StoreError::Shards { .. }
+                | StoreError::OldFormat { .. }
                 | StoreError::NoKey,
             )
             | Self::NoSession

@@ -355,8 +355,6 @@ pub(crate) async fn follow(gateway: Gateway) {
     let mut heard = Heard::default();
     // When everything was read again last, and whether that is to be done once more.
     let (mut looked, mut missed) = (tokio::time::Instant::now(), false);
-    // Where journals are elsewhere, they are compared also while nobody can say who is there.
-    let (mut compared, is_elsewhere) = (looked, gateway.inner.journal.shards().is_some());
     while !shutdown.is_cancelled() {
         let mut notices = listening(&gateway, Arc::clone(&node.carrier));
         let mut deaf = 0;
@@ -374,14 +372,8 @@ pub(crate) async fn follow(gateway: Gateway) {
                     }
                     let arrived = heard.roll(&rolls.borrow_and_update(), node.id);
                     deaf = if arrived == Arrived::All { 0 } else { deaf + 1 };
-                    compared = tokio::time::Instant::now();
                     gateway.compare_heads();
                     arrived
-                }
-                () = sleep_until(compared + RENEW * 2), if is_elsewhere => {
-                    compared = tokio::time::Instant::now();
-                    gateway.compare_heads();
-                    Arrived::NotAll
                 }
                 () = sleep_until(looked + PAUSE), if missed => Arrived::All,
             };

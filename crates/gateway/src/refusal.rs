@@ -64,7 +64,6 @@ impl From<&GatewayError> for Refusal {
                     sessions(went_back.count())
                 ),
             ),
-            GatewayError::Store(StoreError::Moving) => Self::new(Code::Unavailable, words),
             GatewayError::Store(error @ StoreError::NewerVersion { .. }) => {
                 tracing::warn!(%error, "a request was for a node of the newer version");
                 let words = "A newer Holdstead wrote to this session, and this node is not new enough to go on with it. Nothing was \

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::try_join_all;
 use holdstead_core::{Head, is_idle, is_unfinished};
 use holdstead_protocol::{Incarnation, RunnerId, SessionId};
 use holdstead_store::{SessionRecord, UnderWay};
@@ -84,17 +83,7 @@ impl Gateway {
     /// meanwhile, and whoever acts in a session takes it up at once.
     pub(crate) async fn recover(&self) -> Result<(), GatewayError> {
         let until = Some(Instant::now() + STARTING);
-        match self.inner.journal.parts() {
-            0 | 1 => self.patiently_until(until, || self.sweep_secrets(0)).await?,
-            // One that cannot be reached is left for the next start: the others' owners do not wait for it.
-            parts => {
-                for part in 0..parts {
-                    if let Err(error) = self.sweep_secrets(part).await {
-                        tracing::error!(%error, part, "secrets that nobody waits for may be left in a database");
-                    }
-                }
-            }
-        }
+        self.patiently_until(until, || self.sweep_secrets()).await?;
         if let Some(node) = &self.inner.node
             && !self.patiently_until(until, || self.speak_if_free(node)).await?
         {
@@ -150,13 +139,8 @@ impl Gateway {
 
     async fn take_up_all(&self) -> Result<(), GatewayError> {
         let places = Arc::new(Semaphore::new(AT_ONCE));
-        // Each database by itself: one that does not answer keeps the sessions of the others from nothing.
-        let places = &places;
-        let parts = (0..self.inner.journal.parts()).map(|part| async move {
-            self.take_up_unfinished_of(part, places, &|_| true).await?;
-            self.take_up_outdated(part, places).await
-        });
-        try_join_all(parts).await.map(drop)
+        self.take_up_unfinished(&places, |_| true).await?;
+        self.take_up_outdated(&places).await
     }
 
     /// Takes up the sessions of a runner that dialled in.
@@ -173,24 +157,11 @@ impl Gateway {
         places: &Arc<Semaphore>,
         only: impl Fn(&SessionRecord) -> bool,
     ) -> Result<(), GatewayError> {
-        let only = &only;
-        let parts = (0..self.inner.journal.parts())
-            .map(|part| async move { self.take_up_unfinished_of(part, places, only).await });
-        try_join_all(parts).await.map(drop)
-    }
-
-    async fn take_up_unfinished_of(
-        &self,
-        part: usize,
-        places: &Arc<Semaphore>,
-        only: &impl Fn(&SessionRecord) -> bool,
-    ) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let mut after = None;
         let mut idle = Vec::new();
         loop {
-            let unfinished = || async { journal.part(part)?.unfinished(after, PAGE).await };
-            let page = self.patiently(unfinished).await?;
+            let page = self.patiently(|| journal.unfinished(after, PAGE)).await?;
             let next = page.last().filter(|_| page.len() == PAGE as usize).map(|last| last.id);
             for record in page.into_iter().filter(|record| only(record)) {
                 if is_idle(&record.state) {
@@ -213,13 +184,12 @@ impl Gateway {
 
     /// What an older version folded is folded again, which may show that there is something to do. Each once: what cannot be
     /// read stays as it is, and what a node of the older version goes on with beside this one is that node's.
-    async fn take_up_outdated(&self, part: usize, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
+    async fn take_up_outdated(&self, places: &Arc<Semaphore>) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let (mut tried, mut left) = (HashSet::new(), 0);
         loop {
             let limit = PAGE.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
-            let outdated = || async { journal.part(part)?.outdated(limit).await };
-            let mut outdated = self.patiently(outdated).await?;
+            let mut outdated = self.patiently(|| journal.outdated(limit)).await?;
             let (found, all) = (outdated.len(), outdated.len() < limit as usize);
             outdated.retain(|id| tried.insert(*id));
             if outdated.is_empty() && all {

@@ -108,10 +108,10 @@ impl Gateway {
     }
 
     /// Drops what an earlier gateway left behind when it was killed.
-    pub(crate) async fn sweep_secrets(&self, part: usize) -> Result<(), GatewayError> {
+    pub(crate) async fn sweep_secrets(&self) -> Result<(), GatewayError> {
         let journal = &self.inner.journal;
         let now = journal.now().await?;
-        for secret in journal.part(part)?.secrets().await? {
+        for secret in journal.secrets().await? {
             let needed = match journal.ask(secret.interaction).await.map_err(GatewayError::from) {
                 Ok(Some(record)) => {
                     on_its_way(secret.interaction, &record.ask, &secret.answer)

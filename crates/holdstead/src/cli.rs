@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdstead_protocol::PermissionMode;
 use holdstead_protocol::api::Role;
-use holdstead_store::TagRange;
 
 use crate::answer_flags::AnswerFlags;
 
@@ -60,11 +59,6 @@ pub(crate) enum Command {
     Runners {
         #[command(subcommand)]
         command: Option<Runners>,
-    },
-    /// Several databases: which has which sessions, and moving sessions between them
-    Shards {
-        #[command(subcommand)]
-        command: Option<Shards>,
     },
     /// End the gateway of this folder, whoever started it. What waits for you stays in the journal
     Stop,
@@ -266,22 +260,6 @@ pub(crate) enum Runners {
     List,
     /// A machine goes for good: its token is taken back, and its sessions end
     Retire { name: String },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Shards {
-    /// The databases, and which tags each has
-    List,
-    /// Take in what is new at the end of `data` in the settings
-    Add,
-    /// Move the sessions of some tags to another database. They can only be read meanwhile. Interrupted, it goes on when it is
-    /// run again
-    Move {
-        /// The first and the last tag, like 8000-ffff
-        range: TagRange,
-        /// The number of the database in the list
-        to: usize,
-    },
 }
 
 #[derive(Debug, Subcommand)]

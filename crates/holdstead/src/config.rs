@@ -14,7 +14,6 @@ use toml::{Table, Value};
 use crate::cli::Common;
 use crate::failure::Failure;
 use crate::places::Places;
-use crate::store_address::StoreAddress;
 use crate::traces;
 
 pub(crate) const DEFAULTS: &str = include_str!("config.default.toml");
@@ -25,7 +24,7 @@ pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     pub(crate) allow_remote: bool,
     pub(crate) allowed_hosts: Vec<String>,
-    pub(crate) store: StoreAddress,
+    pub(crate) store: String,
     hints: String,
     traces: String,
     pub(crate) owner: OwnerId,
@@ -87,8 +86,8 @@ impl Config {
         }
         let mut config: Self =
             table.try_into().map_err(|error: toml::de::Error| Failure::Config(error.to_string()))?;
-        if config.store == StoreAddress::One(String::new()) {
-            config.store = StoreAddress::One(places.database());
+        if config.store.is_empty() {
+            config.store = places.database();
         }
         if config.name.is_empty() {
             let user = std::env::var("USER").ok().and_then(|user| person_name(&user).ok());

@@ -14,7 +14,6 @@ mod own_person;
 mod places;
 mod rule_file;
 mod store;
-mod store_address;
 mod terminal;
 mod text;
 mod traces;

@@ -8,7 +8,6 @@ use holdstead_store::{AuditKey, NodeId, Notary, owners_alone};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::store_address::StoreAddress;
 
 /// The two folders: what a person writes, and what the gateway writes.
 #[derive(Debug, Clone)]
@@ -137,11 +136,13 @@ impl Places {
     }
 
     /// What no agent may read or change: tokens, keys, settings, the journal, and what went from it.
-    pub(crate) fn private(&self, store: &StoreAddress, aged: Option<PathBuf>) -> Vec<PathBuf> {
+    pub(crate) fn private(&self, store: &str, aged: Option<PathBuf>) -> Vec<PathBuf> {
         let mut private = vec![self.config.clone(), self.data.clone()];
         private.extend(aged);
         // SQLite's other files begin with the same name; those of its folder that are not its own are left alone.
-        if let Some(file) = store.file().filter(|file| !file.is_empty() && !file.starts_with(':')) {
+        if let Some(file) =
+            crate::store::file(store).filter(|file| !file.is_empty() && !file.starts_with(':'))
+        {
             private.extend(["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{file}{end}"))));
         }
         private.dedup();

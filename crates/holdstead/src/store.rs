@@ -6,26 +6,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use holdstead_store::{Journal, KeyMatch, StoreError, Unmarked};
+use holdstead_store::{Journal, KeyMatch, StoreError, Unmarked, without_secret};
 
 use crate::cli::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::places::Places;
-use crate::store_address::StoreAddress;
 
 /// What was said for this command, else what the gateway of this folder wrote down, else the settings.
-pub(crate) fn address(common: &Common, places: &Places, config: &Config) -> StoreAddress {
+pub(crate) fn address(common: &Common, places: &Places, config: &Config) -> String {
     let is_said = common.store.is_some() || std::env::var_os("HOLDSTEAD_STORE").is_some();
-    let last = places.running().and_then(|running| running.store?.parse().ok());
-    let Some(last): Option<StoreAddress> = last.filter(|_| !is_said) else {
+    let last = places.running().and_then(|running| running.store);
+    let Some(last) = last.filter(|_| !is_said) else {
         return config.store.clone();
     };
-    if last != config.store.absolute() && !places.is_locked() {
+    if last != absolute(&config.store) && !places.is_locked() {
         eprintln!(
             "! No gateway runs here, and the settings name another store than the last one used. This command uses that \
              of the last one: {}. To use another, add --store.",
-            last.shown()
+            without_secret(&last)
         );
     }
     last
@@ -37,7 +36,7 @@ pub(crate) async fn open(
     places: &Places,
     config: &Config,
 ) -> Result<Arc<dyn Journal>, Failure> {
-    let journal = address(common, places, config).open_existing().await?;
+    let journal = holdstead_store::open_existing(&address(common, places, config)).await?;
     guard(places, journal.as_ref()).await?;
     Ok(journal)
 }
@@ -86,6 +85,11 @@ pub(crate) fn absolute(store: &str) -> String {
         Some(query) => format!("sqlite:{}?{query}", file.display()),
         None => format!("sqlite:{}", file.display()),
     }
+}
+
+/// The file that the journal is, if it is one.
+pub(crate) fn file(store: &str) -> Option<&str> {
+    store.strip_prefix("sqlite:").map(|path| path.split('?').next().unwrap_or(path))
 }
 
 /// A database that is not there yet is told as that, and is no fault of the database.

@@ -149,43 +149,43 @@ impl From<PersonId> for RunnerId {
     }
 }
 
-/// What sessions are spread over databases by: one of 65,536, computed from their owner, and part of each of their ids. So it
-/// takes no lookup to know where something is.
+/// One of 65,536 tags, computed from the owner and part of every session and ask id. It tells without a lookup that an
+/// id cannot belong to an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ShardTag(pub u16);
+pub struct OwnerTag(pub u16);
 
 /// Where an id keeps the tag of its owner.
-const SHARD_BYTES: std::ops::Range<usize> = 12..14;
+const TAG_BYTES: std::ops::Range<usize> = 12..14;
 
-fn with_shard(uuid: Uuid, tag: ShardTag) -> Uuid {
+fn with_tag(uuid: Uuid, tag: OwnerTag) -> Uuid {
     let mut bytes = uuid.into_bytes();
-    bytes[SHARD_BYTES].copy_from_slice(&tag.0.to_be_bytes());
+    bytes[TAG_BYTES].copy_from_slice(&tag.0.to_be_bytes());
     Uuid::from_bytes(bytes)
 }
 
-const fn shard_of(uuid: Uuid) -> ShardTag {
+const fn tag_of(uuid: Uuid) -> OwnerTag {
     let bytes = uuid.into_bytes();
-    ShardTag(u16::from_be_bytes([bytes[SHARD_BYTES.start], bytes[SHARD_BYTES.start + 1]]))
+    OwnerTag(u16::from_be_bytes([bytes[TAG_BYTES.start], bytes[TAG_BYTES.start + 1]]))
 }
 
 impl SessionId {
     pub fn generate(owner: &OwnerId) -> Self {
-        Self(with_shard(Uuid::now_v7(), owner.shard_tag()))
+        Self(with_tag(Uuid::now_v7(), owner.owner_tag()))
     }
 
     /// Whether it has the tag of this owner. Few others have the same.
     pub fn may_belong_to(self, owner: &OwnerId) -> bool {
-        self.shard_tag() == owner.shard_tag()
+        self.owner_tag() == owner.owner_tag()
     }
 
     /// The session that `name` always leads to for this owner: its own journal, or a calling program's session.
     pub fn derive(owner: &OwnerId, name: &str) -> Self {
         let space = Uuid::new_v5(&Uuid::NAMESPACE_OID, owner.as_str().as_bytes());
-        Self(with_shard(Uuid::new_v5(&space, name.as_bytes()), owner.shard_tag()))
+        Self(with_tag(Uuid::new_v5(&space, name.as_bytes()), owner.owner_tag()))
     }
 
-    pub const fn shard_tag(self) -> ShardTag {
-        shard_of(self.0)
+    pub const fn owner_tag(self) -> OwnerTag {
+        tag_of(self.0)
     }
 }
 
@@ -193,15 +193,15 @@ impl InteractionId {
     /// The ask that `key` always leads to in this session. The key is the agent's tool call or the caller's own
     /// key, so that asking the same thing again finds the same ask.
     pub fn derive(session: SessionId, key: &str) -> Self {
-        Self(with_shard(Uuid::new_v5(&session.0, key.as_bytes()), session.shard_tag()))
+        Self(with_tag(Uuid::new_v5(&session.0, key.as_bytes()), session.owner_tag()))
     }
 
     pub fn generate(session: SessionId) -> Self {
-        Self(with_shard(Uuid::now_v7(), session.shard_tag()))
+        Self(with_tag(Uuid::now_v7(), session.owner_tag()))
     }
 
-    pub const fn shard_tag(self) -> ShardTag {
-        shard_of(self.0)
+    pub const fn owner_tag(self) -> OwnerTag {
+        tag_of(self.0)
     }
 }
 
@@ -319,9 +319,9 @@ text_id!(
 );
 
 impl OwnerId {
-    pub fn shard_tag(&self) -> ShardTag {
+    pub fn owner_tag(&self) -> OwnerTag {
         let bytes = Uuid::new_v5(&Uuid::NAMESPACE_OID, self.0.as_bytes()).into_bytes();
-        ShardTag(u16::from_be_bytes([bytes[0], bytes[1]]))
+        OwnerTag(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 }
 
@@ -425,11 +425,11 @@ mod tests {
     }
 
     #[test]
-    fn an_ask_carries_the_shard_of_its_owner() {
+    fn an_ask_carries_the_tag_of_its_owner() {
         let owner = OwnerId::new("team-a").unwrap();
         let session = SessionId::generate(&owner);
         let ask = InteractionId::derive(session, "call:toolu_1");
-        assert_eq!((ask.shard_tag(), session.shard_tag()), (owner.shard_tag(), owner.shard_tag()));
+        assert_eq!((ask.owner_tag(), session.owner_tag()), (owner.owner_tag(), owner.owner_tag()));
         assert_eq!(ask, InteractionId::derive(session, "call:toolu_1"));
         assert_ne!(ask, InteractionId::derive(session, "call:toolu_2"));
     }

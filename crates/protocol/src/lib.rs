@@ -43,7 +43,7 @@ pub use event::{
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{
     AgentSeq, DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId,
-    PasskeyId, PersonId, PromptId, RunnerId, Seq, SessionId, ShardTag, ToolCallId, TrustId, TurnId,
+    OwnerTag, PasskeyId, PersonId, PromptId, RunnerId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use meaning::{MayAllow, Meaning, Shell, Subject};
 pub use person::{Actor, DeviceKind};

@@ -7,7 +7,6 @@ mod field;
 mod hints;
 mod menu;
 mod server;
-pub(crate) mod shards;
 pub(crate) mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -95,7 +95,6 @@ async fn main() -> ExitCode {
         "restore" => restore::show().await,
         "metrics" => faults::watched::show().await,
         "retention" => retention::show().await,
-        "shards" => faults::shards::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,

@@ -117,8 +117,7 @@ impl From<StoreError> for WriteError {
             | E::Panicked { .. }
             | E::Claimed { .. }
             | E::NoWriter { .. }
-            | E::Shards { .. }
-            | E::Moving
+            | E::OldFormat { .. }
             | E::NoKey) => Self::Corrupt(other),
         }
     }

@@ -52,14 +52,9 @@ pub enum StoreError {
     /// Two gateways would take each other's agents for dead.
     #[error("`{database}` is hosted already, by {by}: stop that gateway, or use another database")]
     Claimed { database: String, by: String },
-    /// The settings name other databases than this deployment has, or too many or too few.
+    /// A format that an earlier version wrote and this one does not read. Nothing was changed.
     #[error("{what}")]
-    Shards { what: String },
-    /// Nothing was written: what it belongs to is on its way to another database.
-    #[error(
-        "your sessions are being moved to another database and can only be read meanwhile: try again in a moment"
-    )]
-    Moving,
+    OldFormat { what: String },
     /// A mistake in our own code. Nothing was written.
     #[error(
         "a command made the journal's writer fail ({what}): this is a bug in Holdstead, please report it"
@@ -79,11 +74,6 @@ impl StoreError {
         Self::Unreachable { source: Arc::new(std::io::Error::other(why.into())) }
     }
 
-    /// The same may pass later, when the database is back.
-    pub(crate) const fn is_away(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
-    }
-
     pub(crate) fn file(what: impl Into<String>, why: &std::io::Error) -> Self {
         Self::File { what: what.into(), why: why.to_string() }
     }
@@ -97,17 +87,11 @@ impl From<sqlx::Error> for StoreError {
                 why @ (Unfit::Standby | Unfit::Former { .. }) => Self::Unreachable { source: Arc::new(why) },
             };
         }
-        if source.as_database_error().and_then(|error| error.constraint()) == Some(HERE) {
-            return Self::Moving;
-        }
         let away = is_away(&source);
         let source = Arc::new(source);
         if away { Self::Unreachable { source } } else { Self::Refused { source } }
     }
 }
-
-/// The name of what keeps a database from taking what is another one's: see `shard_move`.
-pub(crate) const HERE: &str = "holdstead_here";
 
 /// Why the server was not used, if that is what this says.
 fn unfit(error: &sqlx::Error) -> Option<&Unfit> {

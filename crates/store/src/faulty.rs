@@ -18,8 +18,7 @@ use crate::{
     DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Guard, Heads,
     Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People,
     PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
-    SessionQuery, SessionRecord, Sharded, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting,
-    WriterLoad,
+    SessionQuery, SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
 };
 
 /// A call of the journal.
@@ -261,19 +260,6 @@ impl Journal for FaultyJournal {
 
     async fn claim(&self) -> Result<Claim, StoreError> {
         self.may("claim")?.claim().await
-    }
-
-    fn parts(&self) -> usize {
-        self.inner.parts()
-    }
-
-    /// Where there are several, what is done with one of them by itself does not fail.
-    fn part(&self, number: usize) -> Result<&dyn Journal, StoreError> {
-        if self.inner.parts() > 1 { self.inner.part(number) } else { Ok(self) }
-    }
-
-    fn shards(&self) -> Option<&Sharded> {
-        self.inner.shards()
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

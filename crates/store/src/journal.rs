@@ -14,7 +14,7 @@ use crate::{
     AppendError, Appended, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim,
     Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Notary,
     People, PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
-    SessionQuery, SessionRecord, Sharded, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
+    SessionQuery, SessionRecord, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -157,20 +157,6 @@ pub trait Journal: People {
     /// single writes beside it need no claim. PostgreSQL serves any number.
     async fn claim(&self) -> Result<Claim, StoreError>;
 
-    /// How many databases it is on. What walks over all sessions walks over each by itself, so that one which cannot be
-    /// reached holds up nobody else.
-    fn parts(&self) -> usize {
-        1
-    }
-
-    /// One of them, counted from 0.
-    fn part(&self, number: usize) -> Result<&dyn Journal, StoreError>;
-
-    /// Which database has what, where there are several.
-    fn shards(&self) -> Option<&Sharded> {
-        None
-    }
-
     /// What several gateways on this database know of each other. `None` where it has one gateway only, by its claim.
     fn cluster(&self) -> Option<&dyn Cluster>;
 
@@ -248,13 +234,7 @@ pub async fn open(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
         Ok(Arc::new(SqliteJournal::open(url).await?))
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         let journal = PostgresJournal::open(url).await?;
-        if crate::shard_table::is_one_of_several(&journal.db).await? {
-            let what = format!(
-                "{} is one of several databases of a deployment: name them all, as {{ control = \"…\", data = [\"…\"] }}",
-                crate::without_secret(url)
-            );
-            return Err(StoreError::Shards { what });
-        }
+        crate::old_format::refuse_several_databases(&journal, url).await?;
         Ok(Arc::new(journal))
     } else {
         Err(StoreError::BadUrl { url: url.to_owned(), why: "it names no database that we know".to_owned() })

@@ -14,7 +14,6 @@ use crate::backend::{Backend, Item, Patience, WriteError, Written};
 use crate::checkpoint::Head;
 use crate::db::{Db, Param, Snapshot};
 use crate::round::Round;
-use crate::shard_map::DatabaseNumber;
 use crate::{AuditKey, Checkpoint, StoreError, decode, owners_alone, rounds, sql};
 
 /// How many journals are signed in one transaction.
@@ -52,11 +51,6 @@ impl Notary {
         Self { key, log: log.into(), unlogged: Mutex::default(), changed: Mutex::default() }
     }
 
-    /// The same key, and a file for what it signs in this database: each has rounds of its own.
-    pub(crate) fn of_database(&self, number: DatabaseNumber) -> Self {
-        Self::new(self.key.clone(), log_of(&self.log, number))
-    }
-
     pub(crate) fn path(&self) -> &Path {
         &self.log
     }
@@ -82,17 +76,6 @@ impl Notary {
             logged.await.map_err(std::io::Error::other).and_then(|logged: std::io::Result<()>| logged);
         logged.map_err(|error| StoreError::file(format!("write to {}", self.log.display()), &error))
     }
-}
-
-/// Where a notary with this file writes what it signs in the database of this number. That of the first one is the file
-/// itself, as it is where there is only one.
-pub fn log_of(log: &Path, number: DatabaseNumber) -> PathBuf {
-    if number.0 <= 1 {
-        return log.to_owned();
-    }
-    let stem = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let end = log.extension().map(|end| format!(".{}", end.to_string_lossy())).unwrap_or_default();
-    log.with_file_name(format!("{stem}-{number}{end}"))
 }
 
 fn append(path: &Path, signed: &[Kept]) -> std::io::Result<()> {

@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::{Claim, Cluster, StoreError, decode, postgres_write, refold, sql};
 
 /// How many batches are on their way at once: a slow one holds the sessions of its lane, and no others.
-pub(crate) const LANES: usize = 2;
+const LANES: usize = 2;
 const READERS: usize = 8;
 const MEMBERS: usize = 2;
 
@@ -53,17 +53,12 @@ impl PostgresJournal {
         Self::open_between(url, |backend| backend).await
     }
 
-    /// With so many batchers.
-    pub(crate) async fn open_lanes(url: &str, lanes: usize) -> Result<Self, StoreError> {
-        Self::start(Postgres::connect(url, lanes).await?, Batchers::Tasks(lanes), |backend| backend)
-    }
-
     /// With something between the batcher and the database.
     pub async fn open_between(
         url: &str,
         between: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
     ) -> Result<Self, StoreError> {
-        Self::start(Postgres::connect(url, LANES).await?, Batchers::Tasks(LANES), between)
+        Self::start(Postgres::connect(url).await?, Batchers::Tasks(LANES), between)
     }
 }
 
@@ -84,7 +79,7 @@ impl Postgres {
         &self.pool
     }
 
-    async fn connect(url: &str, lanes: usize) -> Result<Self, StoreError> {
+    async fn connect(url: &str) -> Result<Self, StoreError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::BadUrl { url: without_secret(url), why: error.to_string() })?;
         if options.get_application_name().is_none() {
@@ -92,7 +87,7 @@ impl Postgres {
         }
         let seen = Arc::new(LastSeen::default());
         let connections = |most| Connections::new(options.clone(), most, Arc::clone(&seen));
-        let writers = connections(lanes);
+        let writers = connections(LANES);
         // A pool tries for long before it says why it cannot.
         writers.give_back(writers.take().await?);
         let pool = pool_of(8, &seen).connect_with(options.clone()).await?;

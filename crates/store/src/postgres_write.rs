@@ -22,7 +22,7 @@ use crate::rows::SessionPlan;
 use crate::search::Language;
 use crate::seen::{LastSeen, Place, Timeline};
 use crate::server_clock::ServerClock;
-use crate::{StoreError, decode, refold, sql};
+use crate::{decode, refold, sql};
 
 macro_rules! now {
     () => {
@@ -260,14 +260,7 @@ async fn look(
         .saw(timeline, loaded.heads.iter().map(Place::from))
         .map_err(|ended| WriteError::Away(Arc::new(ended)))?;
     let seen = loaded.seen();
-    let mut plan = plan::plan(items, loaded, now, rand::random)?;
-    for (item, result) in items.iter().zip(&mut plan.results) {
-        // Refused for what a session left behind here that is in another database by now.
-        if result.is_err() && !known.seen.is_here(item.session) {
-            *result = Err(StoreError::Moving.into());
-        }
-    }
-    Ok(Looked::At(plan, seen))
+    Ok(Looked::At(plan::plan(items, loaded, now, rand::random)?, seen))
 }
 
 /// Looks for items that a commit without a reply may have written. Their heads are locked: that commit is over.

@@ -13,7 +13,6 @@ use crate::StoreError;
 use crate::chain::Hash;
 use crate::plan::StoredHead;
 use crate::rows::HeadRow;
-use crate::shard_map::TagRange;
 
 const MOST_SESSIONS: usize = 1024;
 /// So many are named; of the others it is said how many there are.
@@ -105,8 +104,6 @@ pub(crate) struct LastSeen {
 #[derive(Debug, Default)]
 struct Memory {
     places: HashMap<SessionId, Place>,
-    /// Where sessions are spread over several databases: those that are here.
-    here: Option<Vec<TagRange>>,
     timeline: Timeline,
     /// Counts what was seen.
     changes: u64,
@@ -133,13 +130,6 @@ impl Default for LastSeen {
     }
 }
 
-impl Memory {
-    fn is_here(&self, session: SessionId) -> bool {
-        let tag = session.shard_tag();
-        self.here.as_ref().is_none_or(|here| here.iter().any(|range| range.has(tag)))
-    }
-}
-
 impl LastSeen {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,9 +146,6 @@ impl LastSeen {
             return Err(Ended);
         }
         for place in places {
-            if !memory.is_here(place.session) {
-                continue;
-            }
             let known = memory.places.get(&place.session);
             if known.is_none_or(|known| known.seq < place.seq) {
                 memory.changes += 1;
@@ -174,21 +161,6 @@ impl LastSeen {
             memory.places.retain(|_, place| age(place) >= middle);
         }
         Ok(())
-    }
-
-    /// Only sessions in these ranges are here: the others are not missed.
-    pub(crate) fn only(&self, here: Vec<TagRange>) {
-        let mut memory = self.memory();
-        memory.here = Some(here);
-        let gone: Vec<SessionId> =
-            memory.places.keys().copied().filter(|session| !memory.is_here(*session)).collect();
-        for session in gone {
-            memory.places.remove(&session);
-        }
-    }
-
-    pub(crate) fn is_here(&self, session: SessionId) -> bool {
-        self.memory().is_here(session)
     }
 
     pub(crate) fn is_ended(&self, timeline: Timeline) -> bool {

@@ -295,10 +295,6 @@ impl<D: Db + 'static> Journal for Store<D> {
         self.db.claim().await
     }
 
-    fn part(&self, _number: usize) -> Result<&dyn Journal, StoreError> {
-        Ok(self)
-    }
-
     fn cluster(&self) -> Option<&dyn Cluster> {
         self.db.cluster()
     }

@@ -36,7 +36,6 @@ mod reprompts;
 mod rules;
 mod runners;
 mod secrets;
-mod shards;
 mod stop;
 mod streams;
 mod terminals;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holdstead_store::{DatabaseNumber, Journal, Kept, PublicKey, Round, RoundsReport, log_of, read_log};
+use holdstead_store::{Journal, Kept, PublicKey, Round, RoundsReport, read_log};
 use tokio::time::sleep;
 
 use crate::failure::Failure;
@@ -69,36 +69,6 @@ pub(super) async fn end(journal: &dyn Journal, log: &Path) -> Result<Option<End>
 
 /// How many rounds there are, and what is wrong with them.
 pub(super) async fn verify(
-    journal: &dyn Journal,
-    keys: &[PublicKey],
-    logs: &[PathBuf],
-    ends: &[End],
-) -> Result<(usize, Vec<String>), Failure> {
-    let (mut rounds, mut found) = (0, Vec::new());
-    // Each database has rounds of its own.
-    for part in 0..journal.parts() {
-        let (some, more) = verify_part(journal.part(part)?, keys, &of_part(part, logs), ends).await?;
-        rounds += some;
-        match journal.parts() {
-            1 => found.extend(more),
-            _ => found.extend(more.into_iter().map(|words| format!("database {}: {words}", part + 1))),
-        }
-    }
-    Ok((rounds, found))
-}
-
-/// The files of what was signed in this database.
-fn of_part(part: usize, logs: &[PathBuf]) -> Vec<PathBuf> {
-    logs.iter().map(|log| log_of(log, DatabaseNumber(part + 1))).collect()
-}
-
-/// The files of what was signed in each.
-pub(super) fn of_all(journal: &dyn Journal, logs: &[PathBuf]) -> Vec<(usize, PathBuf)> {
-    let of_part = |part| of_part(part, logs).into_iter().map(move |log| (part, log));
-    (0..journal.parts()).flat_map(of_part).collect()
-}
-
-async fn verify_part(
     journal: &dyn Journal,
     keys: &[PublicKey],
     logs: &[PathBuf],

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use holdstead_protocol::SessionId;
 use holdstead_store::{
     AuditKey, ChainReport, Checkpoint, Fault, Journal, Kept, PublicKey, StoreError, read_log, verify_export,
+    without_secret,
 };
 use serde::Serialize;
 
@@ -78,7 +79,7 @@ pub(super) async fn journal(
 ) -> Result<(), Failure> {
     let mut chosen = Chosen::new(journal, session).await?;
     let config = Config::load(common, places)?;
-    let store = Some(store::address(common, places, &config).shown());
+    let store = Some(without_secret(&store::address(common, places, &config)));
     let mut verified = Verified { store, kept: Some(0), ..Verified::default() };
     loop {
         let page = chosen.next(journal).await?;
@@ -95,8 +96,8 @@ pub(super) async fn journal(
     }
     // What was signed is also kept where whoever changes the database does not reach.
     let mut ends = Vec::new();
-    for (part, log) in &audit_rounds::of_all(journal, logs) {
-        let end = audit_rounds::end(journal.part(*part)?, log).await?;
+    for log in logs {
+        let end = audit_rounds::end(journal, log).await?;
         for (number, line) in read_log(log)? {
             match line {
                 Ok(Kept::Round(_)) => {}

@@ -14,7 +14,7 @@ use crate::store;
 pub(super) async fn run(common: &Common, file: &Path) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     let config = Config::load(common, &places)?;
-    let bytes = holdstead_store::backup(store::address(common, &places, &config).first(), file).await?;
+    let bytes = holdstead_store::backup(&store::address(common, &places, &config), file).await?;
     if common.json {
         return print_json(&json!({ "file": file, "bytes": bytes }));
     }

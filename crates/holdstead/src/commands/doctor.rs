@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdstead_agents::{Boxes, StartedBy};
 use holdstead_protocol::AgentBox;
-use holdstead_store::{Journal, SessionQuery, SessionsOnly};
+use holdstead_store::{Journal, SessionQuery, SessionsOnly, without_secret};
 use serde::Serialize;
 
 use super::own_terminals::{Connection, connection};
@@ -85,8 +85,8 @@ async fn gateway(common: &Common) -> Check {
 async fn storage(common: &Common, places: &Places, config: &Config) -> Check {
     let what = "storage";
     let address = store::address(common, places, config);
-    let shown = address.shown();
-    let (health, words) = match address.open_existing().await {
+    let shown = without_secret(&address);
+    let (health, words) = match holdstead_store::open_existing(&address).await {
         Ok(journal) => verify(journal.as_ref(), config)
             .await
             .unwrap_or_else(|failure| (Health::Bad, failure.to_string())),

@@ -26,7 +26,6 @@ mod rules;
 mod run;
 mod runner;
 mod serve;
-mod shards;
 mod stop;
 mod token;
 mod trust;
@@ -40,13 +39,12 @@ use holdstead_protocol::{ResponseDraft, SessionId};
 use serde::Serialize;
 
 pub(crate) use self::list::now;
-use crate::cli::{Command, Common, People, Rules, Runners, Shards};
+use crate::cli::{Command, Common, People, Rules, Runners};
 use crate::config::{self, Config};
 use crate::connect;
 use crate::failure::Failure;
 use crate::listed::Listed;
 use crate::places::Places;
-use crate::store_address::StoreAddress;
 use crate::text::shortened;
 use crate::words;
 
@@ -69,7 +67,6 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
             Runners::List => list::runners(common).await,
             Runners::Retire { name } => runner::retire(common, &name).await,
         },
-        Command::Shards { command } => shards::run(common, command.unwrap_or(Shards::List)).await,
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,
         Command::Pair(flags) => pair::run(common, &flags).await,
@@ -101,31 +98,15 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
     }
 }
 
-/// Of a database, or of several.
-fn hide_secrets(store: &mut toml::Value) {
-    match store {
-        toml::Value::String(text) => {
-            *text = text.parse().map_or_else(|bad| bad, |address: StoreAddress| address.shown());
-        }
-        toml::Value::Array(some) => some.iter_mut().for_each(hide_secrets),
-        toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| hide_secrets(value)),
-        toml::Value::Integer(_)
-        | toml::Value::Float(_)
-        | toml::Value::Boolean(_)
-        | toml::Value::Datetime(_) => {}
-    }
-}
-
 fn print_config(common: &Common) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
     Config::load(common, &places)?;
     let mut table = config::merged(&places)?;
     // A terminal's lines are copied into chats and reports.
-    if let Some(toml::Value::String(url)) = table.get_mut("hints") {
-        *url = holdstead_store::without_secret(url);
-    }
-    if let Some(store) = table.get_mut("store") {
-        hide_secrets(store);
+    for key in ["hints", "store"] {
+        if let Some(toml::Value::String(url)) = table.get_mut(key) {
+            *url = holdstead_store::without_secret(url);
+        }
     }
     if common.json {
         return print_json(&table);

@@ -58,7 +58,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         leave_terminal();
     }
     take_all_files();
-    let journal = config.store.open().await?;
+    let journal = holdstead_store::open(&config.store).await?;
     if journal.cluster().is_none() && config.hints_by()? != HintsBy::Notify {
         return Err(Failure::Config(
             "`hints` is for several gateways on one PostgreSQL, and this store has one only: leave it out, or use a \
@@ -72,11 +72,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let listener = Listener::bind(listen)?;
     let address = listener.address();
     let url = format!("http://{}", own(address));
-    let running = Running {
-        url: url.clone(),
-        pid: std::process::id(),
-        store: Some(config.store.absolute().to_string()),
-    };
+    let running =
+        Running { url: url.clone(), pid: std::process::id(), store: Some(store::absolute(&config.store)) };
     places.write_running(&running)?;
 
     let hold = config.hold()?;
@@ -248,7 +245,7 @@ pub(super) fn open_door(runner: &Arc<Runner>, places: &Places) -> Option<Door> {
 /// What keeps agents from what is the gateway's own.
 pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
     let aged = config.age_out(places).ok().flatten().map(|age_out| age_out.to);
-    Boxes::new(config.agents.boxed, &places.private(&config.store.absolute(), aged))
+    Boxes::new(config.agents.boxed, &places.private(&store::absolute(&config.store), aged))
 }
 
 pub(super) fn drivers(

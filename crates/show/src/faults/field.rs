@@ -23,8 +23,6 @@ const MACHINES: [&str; 2] = ["first-machine", "second-machine"];
 pub(super) struct Field {
     pub(super) server: Server,
     schema: String,
-    /// Where the sessions are, if they are not in the first.
-    shards: Vec<String>,
     pub(super) nodes: Vec<Node>,
     pub(super) machines: Vec<Machine>,
     balancer: Cable,
@@ -51,18 +49,8 @@ pub(super) struct Machine {
 
 impl Field {
     pub(super) async fn new(by: HintsBy) -> Result<Self> {
-        Self::new_on(by, 0).await
-    }
-
-    /// With so many databases for sessions, and one more that controls them.
-    pub(super) async fn new_on(by: HintsBy, shards: usize) -> Result<Self> {
         let server = Server::ours().await?;
         let schema = server.new_schema().await?;
-        let mut schemas = Vec::new();
-        for _ in 0..shards {
-            schemas.push(server.new_schema().await?);
-        }
-        let shards = schemas;
         let balancer = Cable::new().await?;
         let ways = [Cable::new().await?, Cable::new().await?];
         let known = [&balancer, &ways[0], &ways[1]].map(|cable| cable.address.to_string()).join(",");
@@ -74,7 +62,7 @@ impl Field {
         for _ in 0..NODES {
             let (to_server, to_nats) = (Cable::new().await?, Cable::new().await?);
             to_server.lead_to(&[server.address]);
-            let store = store(&server, to_server.address, &schema, &shards);
+            let store = server.store(to_server.address, &schema);
             let mut settings = vec![("HOLDSTEAD_ALLOWED_HOSTS", known.clone())];
             if let Some(nats) = &nats {
                 to_nats.lead_to(&[nats.address]);
@@ -98,7 +86,7 @@ impl Field {
                 runner_process::start(folder.path(), &format!("http://{}", to_gateway.address), &token)?;
             machines.push(Machine { name, token, folder, process, to_gateway });
         }
-        let field = Self { server, schema, shards, nodes, machines, balancer, nats };
+        let field = Self { server, schema, nodes, machines, balancer, nats };
         field.balance();
         runner_process::connected(&field.admin()?, &MACHINES).await?;
         Ok(field)
@@ -178,18 +166,6 @@ impl Field {
         gateway.person()?.ready().await
     }
 
-    /// Moves all sessions to the database of this number, as an operator does. Returns how many had to move.
-    pub(super) async fn move_sessions(&self, to: usize) -> Result<u64> {
-        let args = ["shards", "move", "0000-ffff", &to.to_string(), "--json"];
-        let output = self.nodes[0].gateway.holdstead(&args).await?;
-        let words = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "the sessions did not move: {words}");
-        let moved: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-        println!("moved to database {to}: {moved}");
-        Ok(moved["sessions"].as_u64().ok_or("it does not say how many")?)
-    }
-
-    /// Both machines are there, for whoever asks.
     /// Ends all of it, and looks at what is left as an auditor does: with every node's key, and what each one kept.
     pub(super) async fn end(mut self) -> Result<Verdict> {
         for machine in &mut self.machines {
@@ -206,11 +182,9 @@ impl Field {
             }
         }
         let first = self.nodes.first().ok_or("there are nodes")?;
-        let store = store(&self.server, self.server.address, &self.schema, &self.shards);
+        let store = self.server.store(self.server.address, &self.schema);
         let verdict = Auditor::new(first.gateway.folder(), &store)?.verify_with(&named).await?;
-        for schema in self.shards.iter().chain([&self.schema]) {
-            self.server.run(format!("DROP SCHEMA {schema} CASCADE")).await?;
-        }
+        self.server.run(format!("DROP SCHEMA {} CASCADE", self.schema)).await?;
         Ok(verdict)
     }
 }
@@ -239,15 +213,4 @@ impl Machine {
         let lines: Vec<_> = log.lines().collect();
         Ok(lines[lines.len().saturating_sub(5)..].join("\n"))
     }
-}
-
-/// As it stands in the settings.
-fn store(server: &Server, by: SocketAddr, schema: &str, shards: &[String]) -> String {
-    let shards: Vec<_> = shards.iter().map(|shard| server.store(by, shard)).collect();
-    let control = server.store(by, schema);
-    if shards.is_empty() { control } else { several(&control, &shards) }
-}
-
-pub(super) fn several(control: &str, data: &[String]) -> String {
-    format!("{{ control = {control:?}, data = {data:?} }}")
 }

@@ -1,4 +1,4 @@
-//! Measures what `costs.rs` has, on PostgreSQL: two nodes, of which one is only told what the other wrote.
+//! Measures the figures of `costs.rs` on PostgreSQL: two nodes, of which the second only hears what the first wrote.
 
 use std::fs;
 use std::time::Duration;

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use holdstead_protocol::{Seq, SessionId};
 use holdstead_store::backend::{Backend, Item, Patience, WriteError, Written, planned};
-use holdstead_store::{
-    Journal, NewDatabases, PostgresJournal, Sharded, SqliteJournal, StoreError, SystemClock,
-};
+use holdstead_store::{Journal, PostgresJournal, SqliteJournal, SystemClock};
 use sqlx::{AssertSqlSafe, PgPool};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -20,45 +18,9 @@ pub(crate) struct Fixture {
 }
 
 enum Place {
-    Memory {
-        journal: Arc<SqliteJournal>,
-    },
-    File {
-        url: String,
-        journal: Arc<SqliteJournal>,
-        _folder: TempDir,
-    },
-    Postgres {
-        url: String,
-        name: String,
-        pool: PgPool,
-    },
-    /// The first controls the others.
-    Sharded {
-        schemas: Vec<Schema>,
-    },
-}
-
-/// A schema of its own on the server that the environment names.
-struct Schema {
-    url: String,
-    name: String,
-    /// Not the journal's own: those notice that something was taken away.
-    pool: PgPool,
-}
-
-impl Schema {
-    async fn new() -> Self {
-        let server =
-            std::env::var("HOLDSTEAD_TEST_POSTGRES").expect("these tests need PostgreSQL: `just test`");
-        let name = format!("test_{}", Uuid::now_v7().simple());
-        let pool = PgPool::connect(&server).await.expect("the server in HOLDSTEAD_TEST_POSTGRES");
-        run_postgres(&pool, format!("CREATE SCHEMA {name}")).await;
-        pool.close().await;
-        let url = format!("{server}?options[search_path]={name}&application_name={name}");
-        let pool = PgPool::connect(&url).await.expect("the same schema");
-        Self { url, name, pool }
-    }
+    Memory { journal: Arc<SqliteJournal> },
+    File { url: String, journal: Arc<SqliteJournal>, _folder: TempDir },
+    Postgres { url: String, name: String, pool: PgPool },
 }
 
 impl Fixture {
@@ -95,42 +57,10 @@ impl Fixture {
         Self { journal: Arc::new(journal), place }
     }
 
-    /// Three databases: one controls, and two have sessions.
-    pub(crate) async fn sharded() -> Self {
-        let schemas = vec![Schema::new().await, Schema::new().await, Schema::new().await];
-        let place = Place::Sharded { schemas };
-        let journal = Arc::new(place.open_sharded(NewDatabases::Refused).await.expect("three schemas"));
-        let fixture = Self { journal, place };
-        // The sessions of most tests are then in the first one.
-        let turn = "UPDATE shards SET database = 3 - database; UPDATE shard_map SET version = version + 1";
-        fixture.run(turn, turn).await;
-        Self { journal: fixture.reopened().await.expect("the same"), place: fixture.place }
-    }
-
-    /// Another journal on the same databases, as what it is.
-    pub(crate) async fn shards(&self) -> Sharded {
-        self.place.open_sharded(NewDatabases::Refused).await.expect("the same schemas")
-    }
-
     /// The address of a PostgreSQL database.
     pub(crate) fn url(&self) -> String {
         let Place::Postgres { url, .. } = &self.place else { panic!("it has no address") };
         url.clone()
-    }
-
-    /// The addresses of a journal on several databases; the first controls the others.
-    pub(crate) fn urls(&self) -> Vec<String> {
-        match &self.place {
-            Place::Sharded { schemas } => schemas.iter().map(|schema| schema.url.clone()).collect(),
-            Place::Memory { .. } | Place::File { .. } | Place::Postgres { .. } => Vec::new(),
-        }
-    }
-
-    /// The number that a query gives in one of several databases; 0 controls the others.
-    pub(crate) async fn count_in(&self, database: usize, sql: &str) -> i64 {
-        let Place::Sharded { schemas } = &self.place else { panic!("there is one database only") };
-        let sql = AssertSqlSafe(sql.to_owned());
-        sqlx::query_scalar(sql).fetch_one(&schemas[database].pool).await.expect("a number")
     }
 
     pub(crate) fn journal(&self) -> &Arc<dyn Journal> {
@@ -144,7 +74,6 @@ impl Fixture {
             Place::File { url, .. } | Place::Postgres { url, .. } => {
                 holdstead_store::open(url).await.expect("a second journal")
             }
-            Place::Sharded { .. } => Arc::new(self.shards().await),
         }
     }
 
@@ -172,11 +101,6 @@ impl Fixture {
             Place::Postgres { url, .. } => {
                 Arc::new(PostgresJournal::open_between(url, between).await.expect("the same schema"))
             }
-            // Where the sessions of these tests are.
-            Place::Sharded { schemas } => {
-                let url = &schemas[1].url;
-                Arc::new(PostgresJournal::open_between(url, between).await.expect("the same schema"))
-            }
         }
     }
 
@@ -188,7 +112,6 @@ impl Fixture {
             Place::File { url, .. } | Place::Postgres { url, .. } => {
                 Some(holdstead_store::open(url).await.expect("the same database"))
             }
-            Place::Sharded { .. } => Some(Arc::new(self.shards().await)),
         }
     }
 
@@ -200,11 +123,6 @@ impl Fixture {
                 journal.by_hand(move |connection| connection.execute_batch(&sql)).await.expect(sqlite);
             }
             Place::Postgres { pool, .. } => run_postgres(pool, postgres.to_owned()).await,
-            Place::Sharded { schemas } => {
-                for schema in schemas {
-                    run_postgres(&schema.pool, postgres.to_owned()).await;
-                }
-            }
         }
     }
 
@@ -219,14 +137,6 @@ impl Fixture {
             }
             Place::Postgres { pool, .. } => {
                 sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.expect("a number")
-            }
-            Place::Sharded { schemas } => {
-                let mut sum = 0;
-                for schema in schemas {
-                    let count = sqlx::query_scalar::<_, Option<i64>>(AssertSqlSafe(sql.clone()));
-                    sum += count.fetch_one(&schema.pool).await.expect("a number").unwrap_or_default();
-                }
-                sum
             }
         }
     }
@@ -255,12 +165,7 @@ impl Fixture {
 
     /// Breaks every connection that the journal has, where there are connections to break.
     pub(crate) async fn break_connections(&self) {
-        let names: Vec<&String> = match &self.place {
-            Place::Memory { .. } | Place::File { .. } => Vec::new(),
-            Place::Postgres { name, .. } => vec![name],
-            Place::Sharded { schemas } => schemas.iter().map(|schema| &schema.name).collect(),
-        };
-        for name in names {
+        if let Place::Postgres { name, .. } = &self.place {
             let server = std::env::var("HOLDSTEAD_TEST_POSTGRES").expect("set");
             let pool = PgPool::connect(&server).await.expect("the server");
             let sql = format!(
@@ -274,9 +179,7 @@ impl Fixture {
     pub(crate) fn check_plan(&self, name: &str, plan: &str, index: &str) {
         let (primary, bad): (_, &[&str]) = match &self.place {
             Place::Memory { .. } | Place::File { .. } => ("sqlite_autoindex_", &["SCAN", "TEMP B-TREE"]),
-            Place::Postgres { .. } | Place::Sharded { .. } => {
-                ("_pkey", &["Seq Scan", "Sort", "Hash", "Bitmap"])
-            }
+            Place::Postgres { .. } => ("_pkey", &["Seq Scan", "Sort", "Hash", "Bitmap"]),
         };
         let index = if index == "primary key" { primary } else { index };
         assert!(plan.contains(index), "`{name}` does not use {index}:\n{plan}");
@@ -291,7 +194,7 @@ impl Fixture {
     pub(crate) fn found_by_session(&self) -> &'static str {
         match &self.place {
             Place::Memory { .. } | Place::File { .. } => "search_by_session",
-            Place::Postgres { .. } | Place::Sharded { .. } => "search_pkey",
+            Place::Postgres { .. } => "search_pkey",
         }
     }
 
@@ -299,20 +202,7 @@ impl Fixture {
         if let Place::Postgres { name, pool, .. } = &self.place {
             run_postgres(pool, format!("DROP SCHEMA {name} CASCADE")).await;
         }
-        if let Place::Sharded { schemas } = &self.place {
-            for Schema { name, pool, .. } in schemas {
-                run_postgres(pool, format!("DROP SCHEMA {name} CASCADE")).await;
-            }
-        }
         self.journal.close().await;
-    }
-}
-
-impl Place {
-    async fn open_sharded(&self, new: NewDatabases) -> Result<Sharded, StoreError> {
-        let Self::Sharded { schemas } = self else { panic!("there is one database only") };
-        let urls: Vec<String> = schemas.iter().map(|schema| schema.url.clone()).collect();
-        Sharded::open(&urls[0], &urls[1..], new).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every journal must do, run unchanged on SQLite in memory, on a SQLite file, on PostgreSQL and on several of those.
+//! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
 
 mod aside;
 mod audit;
@@ -11,6 +11,7 @@ mod durability;
 mod erasing;
 mod fixture;
 mod gathering;
+mod old_format;
 mod order;
 mod paused;
 mod people;
@@ -20,7 +21,6 @@ mod rounds;
 mod searching;
 mod secrets;
 mod settle;
-mod shards;
 mod unreadable;
 mod went_back;
 
@@ -181,51 +181,3 @@ conformance! {
         a_deadline_of_another_ask_is_kept,
     }
 }
-
-// On several databases: what is routed by each kind of id, walked over, or written beside the database.
-conformance!(@on sharded,
-    order {
-        two_instances_append_to_the_same_sessions,
-        replay_from_any_seq_is_the_journal,
-    }
-    settle {
-        one_of_a_hundred_answers_wins,
-        two_instances_have_one_winner,
-        an_ask_is_answered_in_its_own_session_only,
-    }
-    queries {
-        the_inbox_comes_in_pages,
-        an_ask_comes_with_its_prompt_and_its_answer,
-        sessions_come_in_pages_without_the_owners_journal,
-        deadlines_are_found_in_time,
-        what_needs_looking_after_is_found,
-    }
-    durability {
-        a_broken_connection_neither_loses_nor_doubles,
-        everything_is_there_after_reopening,
-    }
-    checkpoints {
-        what_changed_is_signed_once,
-        a_kept_copy_finds_what_was_taken,
-    }
-    rounds {
-        a_session_cannot_go_with_its_checkpoints,
-    }
-    erasing {
-        an_erased_session_still_holds,
-    }
-    gathering {
-        words_that_streamed_are_gathered,
-    }
-    searching {
-        what_people_look_for_is_found,
-        decisions_come_in_pages_the_newest_first,
-    }
-    secrets {
-        a_secret_is_kept_until_it_is_dropped,
-    }
-    people {
-        a_device_is_found_until_it_is_revoked,
-        a_ticket_opens_one_of_twenty,
-    }
-);
