@@ -280,8 +280,8 @@ alerts:
     promtool check rules docs/watching/alerts.yml
     promtool test rules docs/watching/alerts.test.yml
 
-# Words that streamed become the words of their messages: what that saves, that it reads the same and verifies. Then 100,000 sessions with parked
-# agents: from start to ready, the gateway's memory, and what a session takes on disk.
+# Sessions that are erased stay erased, and sessions that age out come back from their files; what a session takes on disk. Then
+# 100,000 sessions with parked agents: from start to ready, the gateway's memory, and what a session takes on disk.
 show-retention deltas="1000000": _shows
     scripts/postgres with {{ proof }} retention {{ deltas }}
 

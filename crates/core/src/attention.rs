@@ -42,7 +42,6 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::WordsGathered(_)
         | EventBody::ToolCallEnd(_)
         | EventBody::ToolResult(_)
         | EventBody::InteractionRequest(_)

@@ -16,7 +16,6 @@ pub(crate) mod expire;
 pub(crate) mod fenced;
 pub(crate) mod finish;
 pub(crate) mod forget;
-pub(crate) mod gather;
 pub(crate) mod grant;
 pub(crate) mod identify;
 pub(crate) mod late_answer;
@@ -45,7 +44,7 @@ use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
     InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, SessionArchived,
     SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage,
-    VariablesSet, WordsGathered,
+    VariablesSet,
 };
 use serde_json::Value;
 
@@ -134,8 +133,6 @@ pub enum Command {
     Trust(Box<Trust>),
     /// And not any more.
     Distrust { trust_id: TrustId, name: String },
-    /// Words that streamed are put together.
-    Gather(WordsGathered),
     /// End the session.
     End { name: String },
     /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
@@ -222,7 +219,6 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Trust(_)
             | Self::Distrust { .. }
-            | Self::Gather(_)
             | Self::Retire { .. }
             | Self::End { .. } => Said::Nothing,
         }
@@ -250,7 +246,6 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
-            | Self::Gather(_)
             | Self::Revoke { .. }
             | Self::Exit(_)
             | Self::Finish(_)
@@ -312,7 +307,6 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
-            | Self::Gather(_)
             | Self::Revoke { .. }
             | Self::Request(_)
             | Self::Respond(_)
@@ -404,7 +398,6 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Revoke { grant_id, name } => revoke::decide(&session.head, *grant_id, name),
         Command::Trust(trust) => trust::decide(&session.head, trust),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
-        Command::Gather(gathered) => Ok(gather::decide(gathered)),
         Command::End { name } => end::decide(session, name),
         Command::Retire { by, machine } => end::retire(session, by, machine),
         Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {

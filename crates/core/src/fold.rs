@@ -114,7 +114,6 @@ pub fn fold(state: &mut State, event: &Event) {
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::WordsGathered(_)
         | EventBody::Error(_) => {}
     }
 }

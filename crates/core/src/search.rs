@@ -77,7 +77,6 @@ pub fn findable(session: &Session, event: &Event) -> Option<Findable> {
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::WordsGathered(_)
         | EventBody::ToolResult(_)
         | EventBody::InteractionUpdate(_)
         | EventBody::InteractionSnoozed(_)

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::{self, Access};
-use crate::age_out::AgeOut;
+use crate::age_out::{self, AgeOut};
 use crate::ask::Clients;
 use crate::carrier::HintsBy;
 use crate::choosing::Machine;
@@ -34,7 +34,6 @@ use crate::passkeys::Challenges;
 use crate::policy::PolicyConfig;
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
-use crate::resting;
 use crate::runners::Runners;
 use crate::session::SessionHandle;
 use crate::tools::{Followed, Tool, builtin};
@@ -201,7 +200,7 @@ impl Gateway {
         gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
         gateway.inner.tasks.spawn(access::run(gateway.clone()));
         gateway.inner.tasks.spawn(later::run(gateway.clone()));
-        gateway.inner.tasks.spawn(resting::run(gateway.clone()));
+        gateway.inner.tasks.spawn(age_out::run(gateway.clone()));
         if gateway.inner.node.is_some() {
             gateway.inner.tasks.spawn(node::stay(gateway.clone()));
             gateway.inner.tasks.spawn(node::tell(gateway.clone()));

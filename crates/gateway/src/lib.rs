@@ -42,7 +42,6 @@ mod refusal;
 mod registry;
 mod rehearse;
 mod respond;
-mod resting;
 mod retire;
 mod rules;
 mod runners;

@@ -155,7 +155,6 @@ impl Reading {
             | EventBody::TextDelta(_)
             | EventBody::ThinkingDelta(_)
             | EventBody::ToolCallDelta(_)
-            | EventBody::WordsGathered(_)
             | EventBody::ToolResult(_)
             | EventBody::InteractionUpdate(_)
             | EventBody::InteractionClosed(_)

@@ -145,8 +145,6 @@ events! {
     Error(SessionError) = "error",
     /// A turn ended: completed, stopped by a person, or failed.
     Done(Done) = "done",
-    /// Words that streamed stand in one event each from now on, and the others are gone: this says which, with a signature.
-    WordsGathered(WordsGathered) = "words_gathered",
 }
 
 impl EventBody {
@@ -192,8 +190,7 @@ impl EventBody {
             | Self::TurnEndBlocked(_)
             | Self::SessionStatus(_)
             | Self::Error(_)
-            | Self::Done(_)
-            | Self::WordsGathered(_) => None,
+            | Self::Done(_) => None,
         }
     }
 }
@@ -332,38 +329,6 @@ pub struct ThinkingDelta {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parents: Vec<String>,
-}
-
-/// What stands for events that were words as they came, and are gone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WordsGathered {
-    pub runs: Vec<GatheredRun>,
-    /// By whoever put them together, as what was signed before says something else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signed: Option<SignedWords>,
-}
-
-/// A public key and its signature, in hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SignedWords {
-    pub key: String,
-    pub signature: String,
-}
-
-/// Events that followed each other, of one stream. Only the last is left, and has the words of all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GatheredRun {
-    pub first: Seq,
-    pub last: Seq,
-    /// The hash of the event before the first in the chain.
-    pub before: Digest,
-    /// The hash of the last, from when all of them were there.
-    pub hash: Digest,
-    /// Of the last one's line and what it says now.
-    pub digest: Digest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

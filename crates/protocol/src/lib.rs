@@ -33,12 +33,12 @@ pub use ask::{
 };
 pub use code::{Code, CodeWords};
 pub use event::{
-    AskChange, ContextSaid, Done, Event, EventBody, EventType, GatheredRun, GrantAdded, GrantRevoked,
-    InteractionClosed, InteractionResponse, InteractionSnoozed, InteractionUnsnoozed, InteractionUpdate,
-    LateAnswer, Opener, ProcessChange, RevokedWhy, SessionArchived, SessionError, SessionInitialised,
-    SessionOpened, SessionStatus, SessionUnarchived, SignedWords, StopReason, TextDelta, ThinkingDelta,
-    ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage,
-    UserMessage, VariablesSet, WordsGathered, heard_in,
+    AskChange, ContextSaid, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
+    InteractionResponse, InteractionSnoozed, InteractionUnsnoozed, InteractionUpdate, LateAnswer, Opener,
+    ProcessChange, RevokedWhy, SessionArchived, SessionError, SessionInitialised, SessionOpened,
+    SessionStatus, SessionUnarchived, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage, VariablesSet,
+    heard_in,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{

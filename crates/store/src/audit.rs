@@ -78,10 +78,7 @@ impl Audit<'_> {
             return Ok(Some(fault));
         }
         let erased = self.is_erased(head)?;
-        if let Err(fault) = self.walk.end() {
-            return Ok(Some(fault));
-        }
-        if let Err(fault) = self.check_head(head, erased) {
+        if let Err(fault) = self.walk.end().and_then(|()| self.check_head(head, erased)) {
             return Ok(Some(fault));
         }
         if erased {
@@ -156,9 +153,6 @@ impl Audit<'_> {
         let body = decode::body(line.event_type, data)?;
         if let (EventBody::SessionOpened(opened), None) = (&body, &self.opened) {
             self.opened = Some((opened.clone(), line.at));
-        }
-        if let EventBody::WordsGathered(gathered) = &body {
-            self.walk.gathered(gathered);
         }
         let event = Event { id: line.id, seq: line.seq, at: line.at, heard: heard_in(data), body };
         fold(&mut self.state, &event);

@@ -33,11 +33,6 @@ pub(crate) fn link(previous: &Hash, line: Line, data: &Hash) -> Hash {
     ])
 }
 
-/// Of an event that stands for others, whatever they were.
-pub(crate) fn standing(line: Line, data: &Hash) -> Hash {
-    link(&START, line, data)
-}
-
 pub(crate) fn data_hash(salt: &Salt, data: &[u8]) -> Hash {
     fields(&[salt, data])
 }

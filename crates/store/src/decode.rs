@@ -16,10 +16,11 @@ use crate::rows::{self, AskRow, HeadRow, OpeningRow};
 use crate::seen::Place;
 use crate::{
     AskRecord, Checkpoint, DecidedRecord, Erasure, PublicKey, SessionRecord, StoreError, UnderWay, erase,
+    old_format,
 };
 
 pub(crate) fn event(row: &Row) -> Result<Event, StoreError> {
-    let event_type: EventType = row.text("type")?.parse().map_err(StoreError::corrupt)?;
+    let event_type: EventType = event_type(&row.text("type")?)?;
     let data = row.bytes("data")?;
     let (heard, body) = (heard_in(&data), body(event_type, &data)?);
     let (id, seq, at) = (EventId::from_uuid(row.id("id")?), seq(row, "seq")?, moment(row, "at")?);
@@ -51,6 +52,17 @@ pub(crate) fn readable<T>(rows: &[Row], decode: impl Fn(&Row) -> Result<T, Store
     rows.iter().filter_map(|row| decode(row).inspect_err(|error| told(row, error)).ok()).collect()
 }
 
+pub(crate) fn event_type(text: &str) -> Result<EventType, StoreError> {
+    text.parse().map_err(|why: String| match text {
+        old_format::COMPACTED => StoreError::corrupt("an earlier version compacted its text"),
+        _ => StoreError::corrupt(why),
+    })
+}
+
+pub(crate) fn session_id(row: &Row) -> Result<SessionId, StoreError> {
+    row.id("id").map(SessionId::from_uuid)
+}
+
 pub(crate) fn body(event_type: EventType, data: &[u8]) -> Result<EventBody, StoreError> {
     EventBody::from_data(event_type, data).map_err(|error| StoreError::corrupt(format!("an event: {error}")))
 }
@@ -62,7 +74,7 @@ pub(crate) fn line(session: SessionId, row: &Row) -> Result<Line, StoreError> {
         session,
         seq: seq(row, "seq")?,
         at: moment(row, "at")?,
-        event_type: row.text("type")?.parse().map_err(StoreError::corrupt)?,
+        event_type: event_type(&row.text("type")?)?,
     })
 }
 

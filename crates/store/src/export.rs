@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use holdstead_protocol::{EventId, EventType, Seq, SessionId, Timestamp};
+use holdstead_protocol::{EventId, Seq, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{PAGE, Signed};
@@ -95,7 +95,7 @@ fn event_line(session: SessionId, row: &Row, erased: bool) -> Result<EventLine, 
     if data_hash.is_none() {
         let (bytes, salted): (_, Salt) =
             (row.bytes("data")?, row.bytes("salt")?.try_into().map_err(|_| bad("the salt"))?);
-        if erased && event_type != EventType::WordsGathered {
+        if erased {
             data_hash = Some(chain::data_hash(&salted, &bytes));
         } else {
             data = Some(String::from_utf8(bytes).map_err(|_| bad("the data"))?);
@@ -168,32 +168,24 @@ impl Checked<'_> {
             Line::Checkpoint(checkpoint) => self.walk.checkpoint(checkpoint),
             Line::Event(event) => {
                 let seq = event.seq;
-                let event_type: EventType =
-                    event.event_type.parse().map_err(|why| Fault::Unreadable { seq, why })?;
+                let event_type = decode::event_type(&event.event_type)
+                    .map_err(|error| Fault::Unreadable { seq, why: error.to_string() })?;
                 let EventLine { session, id, at, .. } = *event;
                 let content = match (&event.data, &event.salt, event.data_hash) {
                     (Some(data), Some(salt), None) => Content::Kept { salt, data: data.as_bytes() },
                     (None, None, Some(hash)) => Content::Erased(hash),
                     (_, _, _) => return Err(Fault::Changed { seq }),
                 };
-                self.walk.event(chain::Line { id, session, seq, at, event_type }, content, &event.hash)?;
-                if let (EventType::WordsGathered, Some(data)) = (event_type, &event.data) {
-                    let gathered = serde_json::from_str(data);
-                    let unreadable =
-                        |error: serde_json::Error| Fault::Unreadable { seq, why: error.to_string() };
-                    self.walk.gathered(&gathered.map_err(unreadable)?);
-                }
-                Ok(())
+                self.walk.event(chain::Line { id, session, seq, at, event_type }, content, &event.hash)
             }
         }
     }
 
-    fn end(mut self) -> ChainReport {
-        let mut fault = self.fault.take().or_else(|| self.walk.end().err());
-        // In a database the next checkpoint may be a minute away. A file is handed to somebody as evidence.
-        if self.walk.checkpoints == 0 {
-            fault.get_or_insert(Fault::NothingSigned);
-        }
+    fn end(self) -> ChainReport {
+        let ended = || self.walk.end().err();
+        // In a database the next checkpoint may be a minute away. A file is evidence, so it must have one.
+        let unsigned = || (self.walk.checkpoints == 0).then_some(Fault::NothingSigned);
+        let fault = self.fault.clone().or_else(ended).or_else(unsigned);
         self.walk.report(fault)
     }
 }

@@ -15,10 +15,10 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
-    DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Guard, Heads,
-    Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People,
-    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
-    SessionQuery, SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
+    DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal,
+    LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord,
+    PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery,
+    SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
 };
 
 /// A call of the journal.
@@ -236,10 +236,6 @@ impl Journal for FaultyJournal {
         file: &mut (dyn std::io::BufRead + Send),
     ) -> Result<BroughtBack, BringBackError> {
         self.may("bring_back")?.bring_back(session, file).await
-    }
-
-    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError> {
-        self.may("gather")?.gather(session).await
     }
 
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {

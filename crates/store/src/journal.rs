@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, Appended, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim,
-    Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Notary,
-    People, PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
-    SessionQuery, SessionRecord, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad,
+    Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People,
+    PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    SessionQuery, SessionRecord, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad, old_format,
 };
 
 /// Remembers sessions and their asks; and, as [`People`], who may do what.
@@ -139,10 +139,6 @@ pub trait Journal: People {
         file: &mut (dyn std::io::BufRead + Send),
     ) -> Result<BroughtBack, BringBackError>;
 
-    /// Puts words together that streamed: of each message's events one is left, with all its words. What is read stays
-    /// the same in words, and the chain still holds.
-    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError>;
-
     /// Keeps a sealed secret until it is dropped.
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError>;
 
@@ -231,10 +227,13 @@ pub async fn is_there(url: &str) -> Result<(), StoreError> {
 /// Opens the journal that the URL names and brings its tables up to date.
 pub async fn open(url: &str) -> Result<Arc<dyn Journal>, StoreError> {
     if url.starts_with("sqlite:") {
-        Ok(Arc::new(SqliteJournal::open(url).await?))
+        let journal = SqliteJournal::open(url).await?;
+        old_format::refuse_compacted_text(&*journal.db, url).await?;
+        Ok(Arc::new(journal))
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         let journal = PostgresJournal::open(url).await?;
-        crate::old_format::refuse_several_databases(&journal, url).await?;
+        old_format::refuse_several_databases(&journal, url).await?;
+        old_format::refuse_compacted_text(&*journal.db, url).await?;
         Ok(Arc::new(journal))
     } else {
         Err(StoreError::BadUrl { url: url.to_owned(), why: "it names no database that we know".to_owned() })

@@ -28,8 +28,6 @@ mod export;
 mod fault;
 #[cfg(feature = "faults")]
 pub mod faulty;
-mod gather;
-mod gathered;
 mod guard;
 mod hex;
 mod journal;
@@ -81,7 +79,6 @@ pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};
 pub use export::verify_export;
 pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
-pub use gather::Gathered;
 pub use guard::{Guard, Unmarked};
 pub use journal::{Journal, PendingAppend, is_there, open, open_existing};
 pub use notary::{Heads, Kept, Notary, read_log};

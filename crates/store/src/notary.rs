@@ -221,15 +221,6 @@ pub(crate) async fn sign_and_commit(
     }
 }
 
-/// Signs where one journal stands, now.
-pub(crate) async fn sign_one(
-    db: &dyn Db,
-    notary: &Arc<Notary>,
-    session: SessionId,
-) -> Result<(), StoreError> {
-    sign_some(db, notary, &[session]).await.map(drop)
-}
-
 /// Where a journal stands, and what was signed about it last.
 pub(crate) async fn head_and_last(
     transaction: &mut dyn Snapshot,

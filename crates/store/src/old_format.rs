@@ -1,7 +1,17 @@
 //! Formats that an earlier version wrote and this one does not read. Opening such a database is refused.
 
 use crate::db::{Db, Param};
-use crate::{PostgresJournal, StoreError, without_secret};
+use crate::{PostgresJournal, StoreError, decode, without_secret};
+
+/// The event by which an earlier version said that it had merged streamed text and deleted the fragments. Such a
+/// journal has gaps, so its chain does not verify here.
+pub(crate) const COMPACTED: &str = "words_gathered";
+/// A session whose state this version wrote has no such event: folding it would have failed. So only sessions of earlier
+/// versions are searched, and once they are folded again the query costs one index lookup.
+const FIND_COMPACTED: &str = "SELECT e.session_id AS id FROM sessions s JOIN events e ON e.session_id = s.id \
+    WHERE s.state_version < $1 AND e.type = $2 LIMIT 1";
+/// The first version without compaction.
+const UNCOMPACTED_SINCE: i64 = 18;
 
 /// The sessions of such a deployment are spread over several databases. The one that lists the others has rows in
 /// `shard_databases`; each of the others has a name of its own in `keys`.
@@ -18,6 +28,20 @@ pub(crate) async fn refuse_several_databases(journal: &PostgresJournal, url: &st
         what: format!(
             "{} belongs to a deployment whose sessions are spread over several databases, which this version does not \
              support. Nothing was changed. Run the version that wrote it, or start with an empty database",
+            without_secret(url)
+        ),
+    })
+}
+
+pub(crate) async fn refuse_compacted_text(db: &dyn Db, url: &str) -> Result<(), StoreError> {
+    let params = vec![Param::Int(UNCOMPACTED_SINCE), Param::Text(COMPACTED.to_owned())];
+    let found = db.query(FIND_COMPACTED, params).await?;
+    let Some(row) = found.first() else { return Ok(()) };
+    Err(StoreError::OldFormat {
+        what: format!(
+            "the streamed text of session {} in {} was compacted by an earlier version, which this version does not \
+             read. Nothing was changed. Run the version that wrote it, or start with an empty database",
+            decode::session_id(row)?,
             without_secret(url)
         ),
     })

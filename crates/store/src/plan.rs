@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use holdstead_core::{Ask, Command, Head, Needs, Rejection, Session, State, decide, findable, fold};
+use holdstead_core::{Ask, Head, Needs, Rejection, Session, State, decide, findable, fold};
 use holdstead_protocol::{Event, EventBody, InteractionId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::backend::Item;
@@ -197,12 +197,8 @@ impl Draft {
         now: Timestamp,
         salt: &mut impl FnMut() -> Salt,
     ) -> Result<Appended, AppendError> {
-        let at = match (&item.command, self.last_at) {
-            // Nothing happened: its session does not look as if it had changed.
-            (Command::Gather(_), Some(last)) => last,
-            // Time does not run backwards within a journal, whatever the clocks of its nodes do.
-            (_, last) => last.map_or(now, |last| last.max(now)),
-        };
+        // Time does not run backwards within a journal, whatever the clocks of its nodes do.
+        let at = self.last_at.map_or(now, |last| last.max(now));
         let bodies = decide(&self.state, &item.command, at)?;
         if self.erased && !bodies.is_empty() {
             return Err(Rejection::Erased.into());

@@ -226,15 +226,8 @@ pub(crate) const ADD_CHECKPOINT: &str = "INSERT INTO checkpoints \
     (session_id, number, seq, hash, at, previous, erased_by, key, signature) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session_id, number) DO NOTHING RETURNING number";
 
-/// What stands for events that are gone has no words in it, and without it the chain would not hold.
 pub(crate) const ERASE_EVENT: &str = "UPDATE events SET data = $4, salt = $4, data_hash = $3 \
-    WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL AND type <> 'words_gathered'";
-/// Few, and their session is read as a whole where they are.
-pub(crate) const GATHERED: &str = "SELECT seq, id, at, type, data, hash FROM events \
-    WHERE session_id = $1 AND type = 'words_gathered' AND data_hash IS NULL ORDER BY seq";
-pub(crate) const DROP_EVENTS: &str = "DELETE FROM events WHERE session_id = $1 AND seq >= $2 AND seq < $3";
-pub(crate) const REPLACE_WORDS: &str =
-    "UPDATE events SET data = $3 WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL";
+    WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL";
 pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = $2, state = $3, \
     agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7, aged_out_to = $8, unfinished = TRUE WHERE id = $1";
 /// Of what went to a file it is known from now on that it does not come back.

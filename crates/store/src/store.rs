@@ -17,10 +17,10 @@ use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
     AskFilter, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
-    DecidedRecord, DueAsk, DueList, EraseError, Erasure, Fault, FoundRecord, Gathered, Heads, Journal,
-    Notary, PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    DecidedRecord, DueAsk, DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Journal, Notary,
+    PendingAppend, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
     SessionQuery, SessionRecord, SessionsOnly, StoreError, UnderWay, Waiting, WriterLoad, audit, bring_back,
-    decode, erase, export, gather, refold, rounds, rows, search, secrets, sql, waiting,
+    decode, erase, export, refold, rounds, rows, search, secrets, sql, waiting,
 };
 
 /// A journal on the database `D`.
@@ -65,9 +65,7 @@ impl<D: Db + 'static> Journal for Store<D> {
 
     async fn read(&self, session: SessionId, after: Seq, limit: u32) -> Result<Vec<Event>, StoreError> {
         let rows = self.db.events(session, after, limit).await?;
-        let mut events = rows.iter().map(decode::event_in_place).collect::<Result<Vec<_>, _>>()?;
-        gather::only_new(&mut events, &rows, after)?;
-        Ok(events)
+        rows.iter().map(decode::event_in_place).collect()
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
@@ -269,10 +267,6 @@ impl<D: Db + 'static> Journal for Store<D> {
         file: &mut (dyn std::io::BufRead + Send),
     ) -> Result<BroughtBack, BringBackError> {
         bring_back::bring_back(&*self.db, self.notary.get(), session, file).await
-    }
-
-    async fn gather(&self, session: SessionId) -> Result<Gathered, StoreError> {
-        gather::gather(&*self.db, self, self.notary.get(), session).await
     }
 
     async fn keep_secret(&self, secret: SealedSecret) -> Result<(), StoreError> {

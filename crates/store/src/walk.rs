@@ -1,9 +1,9 @@
 //! One walk along a journal, event by event and checkpoint by checkpoint. It needs no database: exports are walked too.
 
-use holdstead_protocol::{Digest, EventType, GatheredRun, Seq, SessionId, Timestamp, WordsGathered};
+use holdstead_protocol::{Seq, SessionId, Timestamp};
 
 use crate::chain::{self, Hash};
-use crate::{ChainReport, Checkpoint, Fault, PublicKey, gathered};
+use crate::{ChainReport, Checkpoint, Fault, PublicKey};
 
 /// What stands behind an event's line.
 #[derive(Debug, Clone, Copy)]
@@ -14,19 +14,6 @@ pub(crate) enum Content<'d> {
     },
     /// Data and salt are gone; this is what they hashed to.
     Erased(Hash),
-}
-
-/// Words that may stand for other events.
-#[derive(Debug)]
-struct Claim {
-    /// The first event that they stand for, and the hash of the one before it.
-    first: Seq,
-    before: Hash,
-    seq: Seq,
-    digest: Hash,
-    hash: Hash,
-    /// What it is otherwise.
-    fault: Fault,
 }
 
 #[derive(Debug)]
@@ -40,8 +27,6 @@ pub(crate) struct Walk<'k> {
     pub(crate) checkpoints: u64,
     signed: Seq,
     previous: Hash,
-    /// Places where events are gone or say something else. A later event has to say what stands for them.
-    claims: Vec<Claim>,
     /// The last event without data, and the last checkpoint that says so.
     hidden: Option<Seq>,
     pub(crate) erasure: Option<Checkpoint>,
@@ -58,7 +43,6 @@ impl<'k> Walk<'k> {
             checkpoints: 0,
             signed: Seq::START,
             previous: chain::START,
-            claims: Vec::new(),
             hidden: None,
             erasure: None,
         }
@@ -71,51 +55,27 @@ impl<'k> Walk<'k> {
         stored: &Hash,
     ) -> Result<(), Fault> {
         let seq = self.last.next();
+        if line.seq != seq {
+            return Err(Fault::Missing { seq });
+        }
         let data = match content {
             Content::Kept { salt, data } => {
                 chain::data_hash(salt.try_into().map_err(|_| Fault::Changed { seq })?, data)
             }
             Content::Erased(hash) => {
-                self.hidden = Some(line.seq);
+                self.hidden = Some(seq);
                 hash
             }
         };
-        let fault = match chain::link(&self.hash, line, &data) == *stored {
-            _ if line.seq != seq => Some(Fault::Missing { seq }),
-            false => Some(Fault::Changed { seq }),
-            true => None,
-        };
-        if let Some(fault) = fault {
-            if !may_stand_for_others(line.event_type) || line.seq < seq {
-                return Err(fault);
-            }
-            let (before, digest) = (self.hash, chain::standing(line, &data));
-            self.claims.push(Claim { first: seq, before, seq: line.seq, digest, hash: *stored, fault });
+        let hash = chain::link(&self.hash, line, &data);
+        if *stored != hash {
+            return Err(Fault::Changed { seq });
         }
         if self.at.is_some_and(|before| line.at < before) {
-            return Err(Fault::Backwards { seq: line.seq });
+            return Err(Fault::Backwards { seq });
         }
-        (self.last, self.at, self.hash) = (line.seq, Some(line.at), *stored);
+        (self.last, self.at, self.hash) = (seq, Some(line.at), hash);
         Ok(())
-    }
-
-    /// The last event says what stands for others.
-    pub(crate) fn gathered(&mut self, gathered: &WordsGathered) {
-        let is_signed = self.keys.is_none_or(|keys| gathered::is_signed(self.session, gathered, keys));
-        for GatheredRun { first, last, before, hash, digest } in &gathered.runs {
-            let says = |claim: &Claim| {
-                (claim.first, claim.seq) == (*first, *last)
-                    && Digest::from_bytes(&claim.before) == *before
-                    && Digest::from_bytes(&claim.hash) == *hash
-                    && Digest::from_bytes(&claim.digest) == *digest
-            };
-            if is_signed {
-                self.claims.retain(|claim| !says(claim));
-            }
-            for claim in self.claims.iter_mut().filter(|claim| says(claim)) {
-                claim.fault = Fault::Hidden { seq: claim.seq };
-            }
-        }
     }
 
     /// The next checkpoint, once the walk has come to its event.
@@ -146,11 +106,7 @@ impl<'k> Walk<'k> {
     }
 
     /// After the last event and the last checkpoint.
-    pub(crate) fn end(&mut self) -> Result<(), Fault> {
-        if let Some(claim) = self.claims.first() {
-            (self.last, self.hash) = (Seq(claim.first.0.saturating_sub(1)), claim.before);
-            return Err(claim.fault.clone());
-        }
+    pub(crate) fn end(&self) -> Result<(), Fault> {
         let erased_to = self.erasure.as_ref().map_or(Seq::START, |erasure| erasure.seq);
         match (self.hidden, self.keys) {
             (Some(seq), Some(_)) if seq > erased_to => Err(Fault::Hidden { seq }),
@@ -188,9 +144,4 @@ pub(crate) fn trusted(checkpoint: &Checkpoint, keys: &[PublicKey]) -> Result<(),
         return Err(Fault::UnknownKey { number, seq, key });
     }
     Ok(())
-}
-
-/// Only words that streamed do.
-fn may_stand_for_others(event_type: EventType) -> bool {
-    [EventType::TextDelta, EventType::ThinkingDelta, EventType::ToolCallDelta].contains(&event_type)
 }

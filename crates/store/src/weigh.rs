@@ -55,7 +55,6 @@ pub(crate) fn weigh(command: &Command) -> Weight {
             none.add(json(&heard.message) + json(&heard.start.defaults) + json(&heard.start.not_kept))
         }
         Command::BlockEnd(blocked) => none.add(json(blocked)),
-        Command::Gather(gathered) => none.add(json(gathered)),
         Command::Archive(_)
         | Command::Unarchive(_)
         | Command::Snooze(_)

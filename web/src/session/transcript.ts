@@ -193,9 +193,6 @@ function apply(draft: Draft, event: Event): void {
       }));
       break;
     }
-    // The same words in fewer events.
-    case "words_gathered":
-      break;
     // The inbox tells it; in its session the ask stays in its place.
     case "interaction_snoozed":
     case "interaction_unsnoozed":

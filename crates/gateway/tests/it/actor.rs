@@ -48,7 +48,7 @@ impl Stage {
         Self::with(config, Reasks::Parked).await
     }
 
-    async fn with(config: GatewayConfig, reasks: Reasks) -> Self {
+    pub(crate) async fn with(config: GatewayConfig, reasks: Reasks) -> Self {
         let (still, ends) = std::sync::mpsc::channel();
         tokio::task::spawn_blocking(move || ends.recv());
         let clock = Arc::new(TestClock::new());

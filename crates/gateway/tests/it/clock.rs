@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution, ResumeAt, ResumePoint};
 use holdstead_core::Rejection;
-use holdstead_gateway::{CallerAsk, GatewayConfig, GatewayError};
+use holdstead_gateway::{AgeOut, CallerAsk, GatewayConfig, GatewayError};
 use holdstead_protocol::api::{AskCall, AskCallBody};
 use holdstead_protocol::{
-    AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, Seq, StopReason,
+    AgentState, AskState, Closing, Delivery, EventBody, Hold, HoldThen, InteractionRequest, StopReason,
     ToolCallId,
 };
 use serde_json::json;
 use tokio::time::advance;
 
 use crate::actor::{MINUTE, Stage, approval, question};
-use crate::world::{Talk, ada, answer, approve, owner, respond};
+use crate::world::{Talk, ada, answer, approve, config, owner, respond};
 
 const fn ten_minutes(then: HoldThen) -> Hold {
     Hold { after_ms: 600_000, then }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Lets seconds pass until the ask is closed. The one timer of all deadlines cannot be seen, so after each second the
 /// database is asked often enough for the timer to have had its turn.
@@ -276,26 +277,36 @@ async fn words_wait_a_moment_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_of_a_session_that_rests_are_put_together() {
-    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+async fn an_ended_session_goes_to_a_file_when_it_is_old_enough() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let age_out = AgeOut { after: 3 * DAY, to: folder.path().to_owned() };
+    let config = GatewayConfig { age_out: Some(age_out), ..config(GatewayConfig::DEFAULT_HOLD) };
+    let mut stage = Stage::with(config, Reasks::Any).await;
     let (mut talk, actor) = stage.talk().await;
-    for text in ["one ", "two ", "three"] {
-        actor.says(AgentEvent::Text { text: text.to_owned(), parents: Vec::new() }).await;
-        actor.is_listened_to().await;
-        advance(Duration::from_millis(51)).await;
-        talk.until(|body| matches!(body, EventBody::TextDelta(delta) if delta.text == text).then_some(()))
-            .await;
-    }
     actor.ends_turn().await;
     talk.completed().await;
-    advance(25 * 60 * MINUTE).await;
-    talk.until(|body| matches!(body, EventBody::WordsGathered(_)).then_some(())).await;
-    let said = stage.gateway.journal().read(talk.session, Seq::START, 100).await.unwrap();
-    let words = said.iter().filter_map(|event| match &event.body {
-        EventBody::TextDelta(delta) => Some(delta.text.as_str()),
-        _ => None,
-    });
-    assert_eq!(words.collect::<Vec<_>>(), ["one two three"]);
+    let (going_on, _) = stage.talk().await;
+    stage.gateway.end(&ada(), talk.session).await.unwrap();
+    actor.exits(true).await;
+    let journal = stage.gateway.journal();
+    // The round itself cannot be seen, so the database is asked until it shows what the round did.
+    let mut days = 0;
+    let aged_out = loop {
+        let record = journal.session(talk.session).await.unwrap().unwrap();
+        if record.aged_out_to.is_some() {
+            break record.aged_out_to;
+        }
+        assert!(days < 1_000, "the session stays");
+        advance(DAY).await;
+        days += 1;
+    };
+    assert!(days >= 3, "it went on day {days}");
+    let file = folder.path().join(format!("{}.jsonl", talk.session));
+    assert_eq!(aged_out, Some(file.display().to_string()));
+    let said = std::fs::read_to_string(file).unwrap();
+    assert!(said.contains("user_message"), "{said}");
+    let other = journal.session(going_on.session).await.unwrap().unwrap();
+    assert_eq!(other.aged_out_to, None, "a session that has not ended stays");
 }
 
 #[tokio::test(start_paused = true)]

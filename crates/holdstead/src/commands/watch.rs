@@ -117,7 +117,6 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
         }
         EventBody::SessionOpened(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::WordsGathered(_)
         | EventBody::ToolCallEnd(_)
         | EventBody::ToolResult(_)
         | EventBody::InteractionUpdate(_)

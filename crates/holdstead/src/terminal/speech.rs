@@ -147,7 +147,6 @@ impl Speech {
             EventBody::SessionOpened(_)
             | EventBody::ThinkingDelta(_)
             | EventBody::ToolCallDelta(_)
-            | EventBody::WordsGathered(_)
             | EventBody::GrantAdded(_)
             | EventBody::GrantRevoked(_)
             | EventBody::TrustAdded(_)

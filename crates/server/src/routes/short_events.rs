@@ -143,7 +143,6 @@ fn outcome(event: &EventBody) -> Option<Value> {
         | EventBody::ThinkingDelta(_)
         | EventBody::ToolCallStart(_)
         | EventBody::ToolCallDelta(_)
-        | EventBody::WordsGathered(_)
         | EventBody::ToolCallEnd(_)
         | EventBody::ToolResult(_)
         | EventBody::InteractionRequest(_)

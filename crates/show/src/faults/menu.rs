@@ -28,8 +28,6 @@ pub(super) enum Fault {
     HintsInvented,
     /// On purpose, as for a new version.
     NodeRestarted,
-    /// To another database.
-    SessionsMoved,
 }
 
 impl Fault {
@@ -67,7 +65,6 @@ impl fmt::Display for Fault {
             Self::NoHints => "no hints at all",
             Self::HintsInvented => "hints doubled and invented",
             Self::NodeRestarted => "a node restarted on purpose",
-            Self::SessionsMoved => "all sessions moved to another database",
         })
     }
 }
@@ -97,7 +94,6 @@ pub(super) async fn make(field: &mut Field, fault: Fault, rng: &mut StdRng) -> R
             field.nodes[node].gateway.serve_again().await?;
         }
         Fault::NodeRestarted => field.restart(node).await?,
-        Fault::SessionsMoved => field.move_sessions(1 + node % 2).await.map(drop)?,
         Fault::MachineKilled => field.machines[machine].kill(away / 4).await?,
         Fault::DatabaseStopped => {
             field.server.stop_at_once().await?;

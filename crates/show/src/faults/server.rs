@@ -84,12 +84,6 @@ impl Server {
         self.start_with(&by).await
     }
 
-    /// In this place there is another server from now on, which has nothing to do with the first.
-    pub(super) async fn copy_of(&self, first: &Self) -> Result<()> {
-        self.follow(first, first.address).await?;
-        self.promote().await
-    }
-
     pub(super) async fn new_schema(&self) -> Result<String> {
         let schema = format!("show_{}", Uuid::now_v7().simple());
         self.run(format!("CREATE SCHEMA {schema}")).await?;

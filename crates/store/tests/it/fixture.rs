@@ -57,10 +57,17 @@ impl Fixture {
         Self { journal: Arc::new(journal), place }
     }
 
+    /// The address, unless it is in memory.
+    pub(crate) fn place_url(&self) -> Option<String> {
+        match &self.place {
+            Place::Memory { .. } => None,
+            Place::File { url, .. } | Place::Postgres { url, .. } => Some(url.clone()),
+        }
+    }
+
     /// The address of a PostgreSQL database.
     pub(crate) fn url(&self) -> String {
-        let Place::Postgres { url, .. } = &self.place else { panic!("it has no address") };
-        url.clone()
+        self.place_url().expect("it has an address")
     }
 
     pub(crate) fn journal(&self) -> &Arc<dyn Journal> {

@@ -1,5 +1,6 @@
 //! What every journal must do, run unchanged on SQLite in memory, on a SQLite file and on PostgreSQL.
 
+mod aging_out;
 mod aside;
 mod audit;
 mod backup;
@@ -10,7 +11,6 @@ mod commands;
 mod durability;
 mod erasing;
 mod fixture;
-mod gathering;
 mod old_format;
 mod order;
 mod paused;
@@ -137,15 +137,12 @@ conformance! {
         an_erasure_that_was_cut_off_goes_on,
         a_mark_that_nobody_signed_is_found,
     }
-    gathering {
-        words_that_streamed_are_gathered,
-        whoever_has_some_of_the_words_gets_the_rest,
-        what_was_signed_in_between_stays,
-        what_stands_for_others_cannot_be_changed,
-        words_that_nobody_signed_for_are_found,
-        what_was_gathered_can_be_erased,
+    aging_out {
         what_went_to_a_file_comes_back,
         what_somebody_erased_does_not_come_back,
+    }
+    old_format {
+        compacted_text_is_refused,
     }
     searching {
         what_people_look_for_is_found,

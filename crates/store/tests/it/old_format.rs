@@ -1,8 +1,27 @@
 //! Formats of earlier versions: opening them is refused, and changes nothing.
 
+use holdstead_core::STATE_VERSION;
 use holdstead_store::StoreError;
 
+use crate::commands::{message, open};
 use crate::fixture::Fixture;
+
+pub(crate) async fn compacted_text_is_refused(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = open(journal, "compacted").await;
+    journal.append(session, message("hello")).await.expect("said");
+    // As the version before left it: a gap in the events, and one that says why.
+    let before = STATE_VERSION - 1;
+    let sql = format!(
+        "UPDATE events SET type = 'words_gathered' WHERE seq = 2; UPDATE sessions SET state_version = {before}"
+    );
+    fixture.run(&sql, &sql).await;
+    let Some(url) = fixture.place_url() else { return };
+    let refused = holdstead_store::open(&url).await.map(drop).unwrap_err();
+    assert!(matches!(refused, StoreError::OldFormat { .. }), "{refused}");
+    assert!(refused.to_string().contains(&session.to_string()), "{refused}");
+    assert_eq!(fixture.count("SELECT count(*) FROM events").await, 2, "nothing was changed");
+}
 
 #[tokio::test]
 async fn one_of_several_databases_is_refused() {

@@ -195,6 +195,39 @@ async fn a_database_that_has_everything_is_used() {
     database.end().await;
 }
 
+/// A node remembers the last event of every page that it read. What maintenance does on another node keeps all of them.
+#[tokio::test]
+async fn erasing_and_ageing_out_elsewhere_takes_nothing_that_a_node_remembers() {
+    let database = Database::new().await;
+    let (writer, reader) = (database.journal().await, database.journal().await);
+    let mut sessions = Vec::new();
+    for name in ["erased", "aged out", "brought back"] {
+        let session = open(&*writer, name).await;
+        for _ in 0..10 {
+            say(&writer, session).await;
+        }
+        writer.append(session, Command::End { name: "ada".to_owned() }).await.expect("it ends");
+        // A page that ends in the middle.
+        assert_eq!(reader.read(session, Seq::START, 5).await.expect("it is read").len(), 5);
+        sessions.push(session);
+    }
+    writer.erase(sessions[0], "ada").await.expect("it is erased");
+    let mut file = Vec::new();
+    for session in &sessions[1..] {
+        let head = writer.session(*session).await.expect("a session").expect("this one").head;
+        file.clear();
+        writer.export(*session, &mut file).await.expect("written");
+        writer.age_out(*session, "/aged.jsonl", head).await.expect("it goes");
+    }
+    writer.bring_back(sessions[2], &mut file.as_slice()).await.expect("it is back");
+    database.break_connections().await;
+    say(&reader, open(&*reader, "a new connection").await).await;
+    for journal in [writer, reader] {
+        journal.close().await;
+    }
+    database.end().await;
+}
+
 #[tokio::test]
 async fn an_empty_database_lacks_everything() {
     let database = Database::new().await;

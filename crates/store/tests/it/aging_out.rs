@@ -1,0 +1,102 @@
+//! A session that ages out leaves its lines in the journal and comes back from its file as it was.
+
+use holdstead_core::{Command, Output};
+use holdstead_protocol::{
+    MessageId, Seq, SessionId, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId, TurnId,
+};
+use holdstead_store::{BringBackError, EraseError, Journal};
+use serde_json::json;
+
+use crate::checkpoints::Office;
+use crate::commands::{answer, ask, open, question, read_all};
+use crate::fixture::Fixture;
+
+const WORDS: usize = 40;
+const CALL: &str = "toolu_1";
+
+/// Each in an event of its own: thoughts and words of a message, a call with what it is called with, and the
+/// words of another message, which goes on.
+async fn said(journal: &dyn Journal) -> SessionId {
+    let session = open(journal, "much is said").await;
+    let (turn_id, ids) = (TurnId::generate(), [MessageId::generate(), MessageId::generate()]);
+    let text =
+        |message_id, text: String| Output::Text(TextDelta { turn_id, message_id, text, parents: Vec::new() });
+    let mut outputs = Vec::new();
+    for number in 0..10 {
+        let (message_id, text, parents) = (ids[0], format!("hm {number} "), Vec::new());
+        outputs.push(Output::Thinking(ThinkingDelta { turn_id, message_id, text, parents }));
+    }
+    outputs.extend((0..WORDS).map(|number| text(ids[0], format!("wörd {number} "))));
+    let tool_call_id = ToolCallId::new(CALL).expect("an id");
+    for number in 0..5 {
+        let text = format!("{{\"part\": {number}");
+        outputs.push(Output::ToolCallDelta(ToolCallDelta {
+            turn_id,
+            tool_call_id: tool_call_id.clone(),
+            text,
+        }));
+    }
+    let (tool_name, decision, input) = (None, None, json!({ "command": "make" }));
+    outputs.push(Output::ToolCallEnd(ToolCallEnd { turn_id, tool_call_id, tool_name, input, decision }));
+    outputs.extend((0..3).map(|number| text(ids[1], format!("later {number} "))));
+    for output in outputs {
+        journal.append(session, Command::Record(vec![output])).await.expect("said");
+    }
+    session
+}
+
+pub(crate) async fn what_went_to_a_file_comes_back(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let session = said(journal).await;
+    let request = question(session, "kept");
+    journal.append(session, ask(&request)).await.expect("asked");
+    journal.append(session, answer(&request, "ada", "k", "here")).await.expect("answered");
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    let before = read_all(journal, session).await;
+    let record = journal.session(session).await.expect("a session").expect("this one");
+    let asked = journal.ask(request.interaction_id).await.expect("an ask");
+    let mut file = Vec::new();
+    journal.export(session, &mut file).await.expect("written");
+
+    let late = journal.age_out(session, "/aged/one.jsonl", Seq(record.head.0 - 1)).await;
+    assert!(matches!(late, Err(EraseError::StillGoing)), "{late:?}");
+    journal.age_out(session, "/aged/one.jsonl", record.head).await.expect("it goes");
+    assert_eq!(read_all(journal, session).await, []);
+    assert_eq!(journal.ask(request.interaction_id).await.expect("no ask"), None);
+    let away = journal.session(session).await.expect("a session").expect("its lines stay");
+    assert_eq!(away.aged_out_to.as_deref(), Some("/aged/one.jsonl"));
+    assert_eq!(office.audit(fixture, session).await.fault, None);
+
+    let changed = String::from_utf8(file.clone()).expect("text").replace("rd 7", "rd 8");
+    let refused = journal.bring_back(session, &mut changed.as_bytes()).await;
+    assert!(matches!(refused, Err(BringBackError::Other { .. })), "{refused:?}");
+    let cut = &file[..=file[..file.len() / 2].iter().rposition(|byte| *byte == b'\n').expect("a line")];
+    let refused = journal.bring_back(session, &mut &*cut).await;
+    assert!(matches!(refused, Err(BringBackError::Lacks { .. })), "{refused:?}");
+    assert_eq!(read_all(journal, session).await, [], "half of it is none of it");
+    let brought = journal.bring_back(session, &mut file.as_slice()).await.expect("it is back");
+    assert_eq!((brought.session, brought.events), (session, before.len() as u64));
+    assert_eq!(read_all(journal, session).await, before);
+    assert_eq!(journal.session(session).await.expect("a session").expect("this one"), record);
+    assert_eq!(journal.ask(request.interaction_id).await.expect("an ask"), asked);
+    assert_eq!(office.audit(fixture, session).await.fault, None);
+    assert!(journal.verify(session).await.expect("a report").is_sound());
+    let again = journal.bring_back(session, &mut file.as_slice()).await;
+    assert!(matches!(again, Err(BringBackError::NotAway { .. })), "{again:?}");
+}
+
+pub(crate) async fn what_somebody_erased_does_not_come_back(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let session = said(journal).await;
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    let head = journal.session(session).await.expect("a session").expect("this one").head;
+    let mut file = Vec::new();
+    journal.export(session, &mut file).await.expect("written");
+    journal.age_out(session, "/aged/one.jsonl", head).await.expect("it goes");
+    assert_eq!(journal.erase(session, "ada").await.expect("for good").by, "ada");
+    let refused = journal.bring_back(session, &mut file.as_slice()).await;
+    assert!(matches!(refused, Err(BringBackError::NotAway { .. })), "{refused:?}");
+    assert_eq!(office.audit(fixture, session).await.fault, None);
+}
