@@ -1,6 +1,7 @@
 //! Tools for any agent, over MCP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use holdstead_gateway::{
@@ -15,6 +16,8 @@ use serde_json::{Value, json};
 use crate::running::{Client, Running};
 
 const BOTH: &str = "application/json, text/event-stream";
+/// How often a call that waits says so.
+const PROGRESS: Duration = Duration::from_secs(15);
 
 /// One message, as clients before 2026 send it.
 async fn send(client: &Client<'_>, path: &str, message: &Value) -> Response {
@@ -45,7 +48,7 @@ async fn inbox(person: &Client<'_>, count: usize) -> Vec<Value> {
         if asks.len() >= count {
             return asks.clone();
         }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -246,6 +249,20 @@ async fn an_agents_token_asks_in_its_own_session_under_its_own_call() {
     assert_eq!(gone["result"]["isError"], true, "a session that ended asks nobody: {gone}");
 }
 
+/// The next message of a stream.
+async fn next_message(stream: &mut Response) -> Value {
+    let mut text = String::new();
+    loop {
+        let chunk = stream.chunk().await.expect("bytes").expect("the stream goes on");
+        text.push_str(std::str::from_utf8(&chunk).expect("text"));
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let mut messages = lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
+        if let Some(message) = messages.next() {
+            return message;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_waits_shows_that_it_lives() {
     let running = Running::start().await;
@@ -253,24 +270,22 @@ async fn a_call_that_waits_shows_that_it_lives() {
     let agent = running.client(Role::Agent, "mcp").await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_user",
         "arguments": {"question": "Why?"}, "_meta": {"progressToken": "p"}}});
-    let asking = async {
-        let answer = send(&agent, "/mcp", &message).await;
-        assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        answer.text().await.unwrap()
-    };
-    let answering = async {
+    let waiting = async {
+        // The call waits as soon as it has asked.
         let asks = inbox(&ana, 1).await;
-        tokio::time::sleep(std::time::Duration::from_millis(15_500)).await;
-        let answers = json!({"action": "submit", "answers": {"answer": "because"}});
-        assert_eq!(ana.respond(&asks[0], "k", answers).await.0, 200);
+        tokio::time::pause();
+        tokio::time::advance(PROGRESS).await;
+        tokio::time::resume();
+        asks
     };
-    let (text, ()) = tokio::join!(asking, answering);
-    let messages: Vec<Value> =
-        text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
-    assert_eq!(messages.len(), 2, "{text}");
-    assert_eq!(messages[0]["method"], "notifications/progress");
-    assert_eq!(messages[0]["params"]["progressToken"], "p");
-    assert_eq!(told(&messages[1]["result"])["answer"], "because");
+    let (mut answer, asks) = tokio::join!(send(&agent, "/mcp", &message), waiting);
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    let progress = next_message(&mut answer).await;
+    assert_eq!(progress["method"], "notifications/progress");
+    assert_eq!(progress["params"]["progressToken"], "p");
+    let answers = json!({"action": "submit", "answers": {"answer": "because"}});
+    assert_eq!(ana.respond(&asks[0], "k", answers).await.0, 200);
+    assert_eq!(told(&next_message(&mut answer).await["result"])["answer"], "because");
 }
 
 #[tokio::test]

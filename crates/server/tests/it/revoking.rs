@@ -1,8 +1,13 @@
 //! A device that is revoked sees and decides nothing more, also where it is connected already.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use holdstead_protocol::Timestamp;
 use holdstead_protocol::api::Role;
+use holdstead_server::ServerConfig;
+use holdstead_store::{Clock, SqliteJournal, SystemClock};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,9 +16,6 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::running::{Client, PATIENCE, Running};
 use crate::socket::Wire;
-
-/// A second is promised, and measured by `just show-revoke`. The machine may be busy here.
-const SOON: Duration = Duration::from_secs(5);
 
 /// Reads an answer to its end; returns its status and its text.
 async fn read(response: Response) -> (u16, String) {
@@ -55,8 +57,8 @@ impl Open {
         Self { reading, socket }
     }
 
-    /// All of it ends soon, and nothing of what is said from now on is in it.
-    async fn ends(mut self, since: Instant, after: &str) {
+    /// All of it ends, and nothing of what is said from now on is in it. How soon is measured by `just show-revoke`.
+    async fn ends(mut self, after: &str) {
         let (code, words) = loop {
             let heard = self.socket.heard().await;
             if let Message::Close(Some(close)) = &heard {
@@ -71,7 +73,6 @@ impl Open {
             assert!(!text.contains(after), "{what}: {text}");
             assert!(status == 401 || text.contains("data: "), "{what}: {status} {text}");
         }
-        assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     }
 }
 
@@ -92,28 +93,30 @@ async fn everything_open_ends(revoked: Revoked) {
     let open = Open::by(&running, &ana, &session, &ask).await;
     // The call of a tool has asked before it is cut off.
     while ben.get("/v1/interactions").await.1["interactions"].as_array().expect("a list").len() < 2 {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 
     let device = running.device(&ana.token).await.id;
-    let since = Instant::now();
     let done = match revoked {
         Revoked::Here => running.gateway.revoke_device(device).await.expect("revoked"),
         Revoked::Beside => running.gateway.journal().revoke_device(device).await.expect("revoked"),
     };
     assert!(done);
     // What was read of a device is believed for a second, unless it is revoked here.
-    while revoked == Revoked::Beside && ana.get("/v1/me").await.0 != 401 && since.elapsed() < SOON {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(ana.get("/v1/me").await.0, 401);
+    let unknown = async {
+        while ana.get("/v1/me").await.0 != 401 {
+            assert_eq!(revoked, Revoked::Beside, "it is forgotten at once");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, unknown).await.expect("its token is refused");
     let answer = json!({"action": "submit", "answers": {"store": "SQLite"}});
     assert_eq!(ana.respond(&ask, "late", answer.clone()).await.0, 401);
     if revoked == Revoked::Here {
         let text = json!({"text": "say what was said after that"});
         assert_eq!(ben.post(&format!("/v1/sessions/{session}/messages"), &text).await.0, 202);
     }
-    open.ends(since, "what was said after that").await;
+    open.ends("what was said after that").await;
     assert_eq!(ben.respond(&ask, "k", answer).await.0, 200, "it still waited");
 }
 
@@ -137,25 +140,46 @@ async fn a_changed_role_holds_for_what_is_open() {
     let mut socket = Wire::connect(&running, &ana.token).await;
     let person = running.device(&ana.token).await.person;
     assert!(running.gateway.journal().change_role(person, Role::Viewer).await.expect("changed"));
-    tokio::time::timeout(SOON, read(stream)).await.expect("the stream ends");
-    assert_eq!(tokio::time::timeout(SOON, socket.closed()).await.expect("it closes").0, 1008);
+    tokio::time::timeout(PATIENCE, read(stream)).await.expect("the stream ends");
+    assert_eq!(tokio::time::timeout(PATIENCE, socket.closed()).await.expect("it closes").0, 1008);
     let mut socket = Wire::connect(&running, &ana.token).await;
     let message = json!({"type": "message", "id": 1, "session": session, "text": "go on"});
     assert_eq!(socket.reply(&message).await["refusal"]["code"], "forbidden");
     assert_eq!(ana.get("/v1/me").await.1["role"], "viewer");
 }
 
+/// The machine's clock, so many seconds ahead.
+#[derive(Default)]
+struct AheadClock(AtomicU64);
+
+impl Clock for AheadClock {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().after(Duration::from_secs(self.0.load(Ordering::Relaxed)))
+    }
+}
+
 #[tokio::test]
 async fn a_stream_ends_when_its_device_expires() {
-    let running = Running::start().await;
+    let lifetime = Duration::from_secs(3600);
+    let clock = Arc::new(AheadClock::default());
+    let journal = SqliteJournal::open_with_clock("sqlite::memory:", Arc::clone(&clock) as Arc<dyn Clock>);
+    let journal = Arc::new(journal.await.expect("a journal"));
+    let running = Running::on(journal, ServerConfig::default(), Vec::new()).await;
     let ana = running.client(Role::Person, "ana").await;
     let device = running.device(&ana.token).await;
     let journal = running.gateway.journal();
-    let soon = journal.now().await.expect("a time").after(Duration::from_millis(300));
-    journal.use_device(device.id, Some(soon)).await.expect("it expires");
-    let stream = ana.request(Method::GET, "/v1/interactions/events").send().await.expect("an answer");
+    let expires_at = journal.now().await.expect("a time").after(lifetime);
+    journal.use_device(device.id, Some(expires_at)).await.expect("it expires");
+    let stream = ana.request(Method::GET, "/v1/interactions/events").timeout(2 * lifetime);
+    let stream = stream.send().await.expect("an answer");
     assert_eq!(stream.status(), 200);
-    tokio::time::timeout(Duration::from_millis(300) + SOON, read(stream)).await.expect("the stream ends");
+    // The journal's clock and the gateway's timers pass the lifetime together.
+    clock.0.store(lifetime.as_secs(), Ordering::Relaxed);
+    tokio::time::pause();
+    tokio::time::advance(lifetime).await;
+    tokio::time::resume();
+    let ended = tokio::time::timeout(PATIENCE, stream.text()).await.expect("the stream ends");
+    ended.expect("the server ends it");
     assert_eq!(ana.get("/v1/me").await.0, 401);
 }
 
@@ -172,16 +196,18 @@ async fn an_answer_whose_end_comes_after_the_revocation_is_not_taken() {
     let mut line = tokio::net::TcpStream::connect(host).await.expect("it connects");
     let head = format!(
         "POST /v1/interactions/{}/respond HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
-         content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+         content-type: application/json\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         ask["request"]["interactionId"].as_str().expect("an id"),
         ana.token,
         body.len()
     );
     let (first, rest) = body.as_bytes().split_at(20);
     line.write_all(head.as_bytes()).await.expect("sent");
+    // It is told to go on when its body is read, and its token was looked at before.
+    let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    line.read_exact(&mut go_on).await.expect("it is told to go on");
+    assert!(go_on.starts_with(b"HTTP/1.1 100"), "{}", String::from_utf8_lossy(&go_on));
     line.write_all(first).await.expect("sent");
-    // Its token was looked at by now.
-    tokio::time::sleep(Duration::from_millis(200)).await;
     running.gateway.revoke_device(running.device(&ana.token).await.id).await.expect("revoked");
     line.write_all(rest).await.expect("sent");
     let mut answer = String::new();
