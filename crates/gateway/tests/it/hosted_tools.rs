@@ -105,7 +105,7 @@ async fn an_answer_in_time_goes_to_the_call_and_is_no_message() {
 async fn answered_in_vain() -> (World, Talk) {
     let world = World::new().await;
     let mut talk = world.talk().await;
-    talk.say("say one\nwait 20s").await;
+    talk.say("say one\nwait 1h").await;
     talk.status(AgentState::Running).await;
     let id = ask_user(&talk).await;
     let asked = talk.gateway.interaction(&owner("ada"), id).await.unwrap();

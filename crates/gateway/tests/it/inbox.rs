@@ -1,14 +1,17 @@
 //! The inbox: a snapshot, then changes; whoever falls behind gets a new snapshot.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use holdstead_gateway::{CallerAsk, Gateway, GatewayError, InboxFrame, InboxStream, Person};
+use holdstead_gateway::{CallerAsk, Gateway, GatewayConfig, GatewayError, InboxFrame, InboxStream, Person};
 use holdstead_protocol::api::{AskCall, Interaction, SnoozeAsk};
 use holdstead_protocol::{AskState, InteractionId, Settlement};
+use holdstead_store::SqliteJournal;
 use serde_json::json;
 
-use crate::world::{PATIENCE, World, ada, approve, owner, respond};
+use crate::actor::TestClock;
+use crate::world::{PATIENCE, World, ada, approve, config, owner, respond};
 
 async fn ask(gateway: &Gateway, n: usize) -> Interaction {
     let call =
@@ -47,37 +50,41 @@ async fn a_snapshot_and_then_every_change() {
     assert_eq!(settled.state, AskState::Settled { settlement: Settlement::Approved });
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_snooze_is_seen_on_every_screen_and_ends_by_itself() {
-    let world = World::new().await;
-    let asked = ask(&world.gateway, 1).await;
+    // Time moves on when everybody waits, and so for the journal: nothing is late on a busy machine.
+    let journal =
+        SqliteJournal::open_with_clock("sqlite::memory:", Arc::new(TestClock::new())).await.unwrap();
+    let config = config(GatewayConfig::DEFAULT_HOLD);
+    let gateway = &Gateway::start(Arc::new(journal), Vec::new(), config).await.unwrap();
+    let asked = ask(gateway, 1).await;
     let id = asked.request.interaction_id;
-    let mut inbox = world.gateway.inbox(&owner("ada"));
+    let mut inbox = gateway.inbox(&owner("ada"));
     assert_eq!(snapshot(&mut inbox).await, [id]);
     let upsert = async |inbox: &mut InboxStream| match next(inbox).await {
         InboxFrame::Upsert(upsert) => upsert,
         InboxFrame::Snapshot(page) => panic!("not a change: {page:?}"),
     };
-    let now = world.gateway.journal().now().await.unwrap();
+    let now = gateway.journal().now().await.unwrap();
     let snooze = |until| SnoozeAsk { prompt_id: asked.request.prompt_id, until };
 
     let long = now.after(Duration::from_secs(3_600));
-    let shown = world.gateway.snooze(&ada(), id, snooze(long)).await.unwrap();
+    let shown = gateway.snooze(&ada(), id, snooze(long)).await.unwrap();
     assert_eq!((shown.snoozed_until, shown.snoozed_by), (Some(long), Some(ada().name)));
     assert_eq!((shown.state, shown.request.deadline), (AskState::Open, asked.request.deadline));
     let told = upsert(&mut inbox).await;
     assert_eq!((told.interaction_id, told.snoozed_until, told.state), (id, Some(long), AskState::Open));
-    assert_eq!(world.gateway.unsnooze(&ada(), id).await.unwrap().snoozed_until, None);
+    assert_eq!(gateway.unsnooze(&ada(), id).await.unwrap().snoozed_until, None);
     assert_eq!(upsert(&mut inbox).await.snoozed_until, None);
 
     let short = now.after(Duration::from_millis(200));
-    world.gateway.snooze(&ada(), id, snooze(short)).await.unwrap();
+    gateway.snooze(&ada(), id, snooze(short)).await.unwrap();
     assert_eq!(upsert(&mut inbox).await.snoozed_until, Some(short));
     // Nobody does anything, and it is told that its time has come.
     let back = upsert(&mut inbox).await;
     assert_eq!((back.snoozed_until, back.snoozed_by, back.state), (None, None, AskState::Open));
     let stranger = Person::new(owner("eve"), "Eve", ada().surface);
-    let refused = world.gateway.snooze(&stranger, id, snooze(long)).await;
+    let refused = gateway.snooze(&stranger, id, snooze(long)).await;
     assert!(matches!(refused, Err(GatewayError::NoAsk)), "{refused:?}");
 }
 

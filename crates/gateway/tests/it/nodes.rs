@@ -47,7 +47,7 @@ async fn a_node_that_is_taken_for_dead_ends_its_streams_and_begins_again() {
     respond(&second, &request, approve()).await.unwrap();
     let serves = async {
         while first.serving_token().is_cancelled() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(PATIENCE, serves).await.expect("it serves again");
@@ -69,6 +69,7 @@ async fn who_watches_on_one_node_counts_on_the_other_until_they_leave() {
                 if (view.interactive_clients, view.enabled_clients) == wanted {
                     return;
                 }
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         async move { tokio::time::timeout(PATIENCE, counted).await.expect("it is counted") }

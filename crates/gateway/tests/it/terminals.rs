@@ -103,6 +103,13 @@ impl Machine {
     }
 }
 
+/// What one that waits is told.
+async fn reply(waiter: &mut BufReader<UnixStream>) -> ReplyLine {
+    let mut line = String::new();
+    tokio::time::timeout(PATIENCE, waiter.read_line(&mut line)).await.expect("it is told").unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
 struct Hook(JoinHandle<Option<ReplyLine>>);
 
 impl Hook {
@@ -267,15 +274,13 @@ async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
         |body| if let EventBody::SessionStatus(status) = body { status.agent_ref.clone() } else { None },
     )
     .await;
-    let mut waiter = machine.comes(machine.step("Waiter", json!({})), true).await;
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let mut first = machine.comes(machine.step("Waiter", json!({})), true).await;
+    let mut second = machine.comes(machine.step("Waiter", json!({})), true).await;
+    let let_go = reply(&mut first).await;
+    assert!(matches!(let_go, ReplyLine::Answer(None)), "one waits at a time: {let_go:?}");
     talk.say("And the tests?").await;
-    let mut line = String::new();
-    tokio::time::timeout(PATIENCE, waiter.read_line(&mut line)).await.expect("it is told").unwrap();
-    assert!(
-        matches!(serde_json::from_str(&line), Ok(ReplyLine::Say(words)) if words == "And the tests?"),
-        "{line}"
-    );
+    let told = reply(&mut second).await;
+    assert!(matches!(&told, ReplyLine::Say(words) if words == "And the tests?"), "{told:?}");
     // It arrives as the program's own prompt, which is no turn of its own.
     machine.tells("UserPromptSubmit", json!({ "prompt": "<task-notification>And the tests?" })).await;
     machine.tells("Stop", json!({ "last_assistant_message": null })).await;
