@@ -55,6 +55,13 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(10), future).await.expect("it comes in time")
 }
 
+/// Timers see this time pass; nothing else waits for it.
+async fn passes(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 async fn taken(runner: &Runner, in_turn: bool) -> Agent {
     let appeared = soon(runner.appears()).await;
     assert_eq!((appeared.agent.as_str(), appeared.agent_ref.as_str()), ("codex", "th"));
@@ -100,9 +107,10 @@ async fn asks_answers_and_words_go_by_the_daemons_socket() {
     let socket = folder.path().join("app-server-control.sock");
     let runner = Arc::new(Runner::new(vec![Arc::new(CodexDriver) as Arc<dyn Driver>]));
     let listens = runner.listen_to_codex(socket.clone());
-    // It is not there yet.
-    sleep(Duration::from_millis(50)).await;
+    // It is looked for once, and is not there yet.
+    tokio::task::yield_now().await;
     let listener = UnixListener::bind(&socket).unwrap();
+    passes(AGAIN).await;
     let turn = json!({"id": "t", "items": [], "status": "inProgress"});
     let mut daemon = Daemon::comes(&listener, json!([turn])).await;
     daemon.says(request()).await;
@@ -167,7 +175,7 @@ async fn an_ask_that_nobody_listens_to_any_more_is_asked_again() {
     let mut agent = taken(&runner, false).await;
     says(&mut agent, asks).await;
     // Whoever is gone at once is taken for nobody.
-    sleep(Duration::from_millis(150)).await;
+    passes(Duration::from_millis(150)).await;
     drop(agent);
     daemon.returns("thread/resume", json!({"thread": {"turns": [turn]}})).await;
     daemon.says(request()).await;
