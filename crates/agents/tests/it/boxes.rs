@@ -1,8 +1,9 @@
 //! Boxes around a real process: what it can reach of the gateway's own, and what it still needs.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use holdstead_agents::claude_code::ClaudeCodeDriver;
@@ -170,23 +171,23 @@ async fn an_agent_has_no_terminal_but_its_own() {
 #[tokio::test]
 async fn in_bubblewrap_nothing_outlives_the_agent() {
     let home = Home::new();
-    let mark = home.at("project/mark");
-    let script =
-        "setsid sh -c 'while :; do date +%s%N > mark; sleep 0.02; done' & echo up >&2; cat > /dev/null";
+    let pipe = home.at("project/pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    let script = "setsid sh -c 'echo up; sleep 3600' > pipe & cat > /dev/null";
     let mut agent = home.start(BoxSetting::Bubblewrap, script).await.expect("it starts");
-    written(&mark).await;
+    let up = in_time(move || {
+        let mut pipe = BufReader::new(File::open(pipe).expect("a pipe"));
+        pipe.read_line(&mut String::new()).expect("a line");
+        pipe
+    });
+    let mut pipe = up.await;
     agent.input.kill();
     while agent.events.recv().await.is_some() {}
-    let last = std::fs::read(&mark).expect("its mark");
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    assert_eq!(std::fs::read(&mark).expect("its mark"), last, "something still writes");
+    // It ends when no process has it open any more.
+    in_time(move || pipe.read_to_end(&mut Vec::new()).expect("its end")).await;
 }
 
-async fn written(file: &Path) {
-    let waiting = async {
-        while !std::fs::metadata(file).is_ok_and(|file| file.len() > 0) {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("it is written in time");
+async fn in_time<T: Send + 'static>(blocks: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(blocks);
+    tokio::time::timeout(PATIENCE, done).await.expect("it comes in time").expect("it does not panic")
 }

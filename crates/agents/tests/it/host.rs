@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use holdstead_agents::host;
 
@@ -66,9 +65,7 @@ fn a_life_is_told_from_a_stranger_and_ended() {
     assert!(host::is_alive(pid, "ses_a/1"));
     // Somebody must take note of its end, as its parent would.
     let reaper = std::thread::spawn(move || child.wait());
-    let begin = Instant::now();
     assert!(host::end(pid, "ses_a/1"));
-    assert!(begin.elapsed() < Duration::from_secs(5));
     assert!(!host::is_alive(pid, "ses_a/1"));
     reaper.join().expect("it ends").expect("with a status");
 }
