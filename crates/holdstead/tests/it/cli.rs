@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -245,7 +245,6 @@ fn an_agent_that_is_not_installed_is_said_at_once_and_the_doctor_knows() {
         "listen = \"127.0.0.1:0\"\n[agents.claude]\nprogram = \"no-such-claude\"\n",
     )
     .expect("it can be written");
-    let begin = Instant::now();
     let run = holdstead(dir.path())
         .args(["run", "claude", "--no-open"])
         .stdin(Stdio::null())
@@ -254,7 +253,6 @@ fn an_agent_that_is_not_installed_is_said_at_once_and_the_doctor_knows() {
     assert_eq!(run.status.code(), Some(1), "{}", text(&run.stdout));
     let install = "Claude Code is not installed: `no-such-claude` was not found. Install it: npm install -g @anthropic-ai/claude-code";
     assert!(text(&run.stderr).contains(install), "{}", text(&run.stderr));
-    assert!(begin.elapsed() < Duration::from_secs(20));
     let doctor = holdstead(dir.path()).arg("doctor").output().expect("it runs");
     let words = text(&doctor.stdout);
     assert!(words.contains(&format!("! agent    claude: {install}")), "{words}");
@@ -279,10 +277,9 @@ fn the_doctor_names_an_agents_version_and_does_not_wait_for_one_that_hangs() {
         words.contains(&format!("✓ agent    claude: {}, 9.8.7 (Claude Code)", program.display())),
         "{words}"
     );
-    let begin = Instant::now();
-    let words = doctor("#!/bin/sh\nexec sleep 60\n");
+    // Longer than this test may take: a doctor that waits for it never says anything.
+    let words = doctor("#!/bin/sh\nexec sleep 3600\n");
     assert!(words.contains("no answer to `--version` within 5 s"), "{words}");
-    assert!(begin.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
@@ -291,11 +288,13 @@ fn an_expired_approval_is_dead() {
     let mut ask = approval();
     ask["timeoutMs"] = json!(1);
     gateway.ask("k1", ask);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    // The one timer closes it; until then an answer is too late all the same.
-    while !text(&gateway.run(&["inbox"]).stdout).starts_with("Nothing") {
-        assert!(Instant::now() < deadline, "the ask never expired");
-    }
+    // The one timer closes it; until then an answer is too late all the same. Looks are counted, not seconds: they take
+    // longer on a busy machine.
+    let is_gone = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        text(&gateway.run(&["inbox"]).stdout).starts_with("Nothing")
+    });
+    assert!(is_gone, "the ask never expired");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Terminal {
     child: Child,
     keys: File,
-    said: Arc<Mutex<String>>,
+    said: Arc<Mutex<Vec<u8>>>,
     /// How much of it was looked at.
     read: usize,
 }
@@ -53,12 +53,12 @@ impl Terminal {
             .expect("it starts");
         let keys = File::from(control);
         let mut screen = keys.try_clone().expect("it can be shared");
-        let said = Arc::new(Mutex::new(String::new()));
+        let said = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&said);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = screen.read(&mut bytes) {
-                heard.lock().expect("nobody panicked").push_str(&String::from_utf8_lossy(&bytes[..count]));
+                heard.lock().expect("nobody panicked").extend_from_slice(&bytes[..count]);
             }
         });
         Self { child, keys, said, read: 0 }
@@ -73,11 +73,13 @@ impl Terminal {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let said = self.said.lock().expect("nobody panicked").clone();
-            if let Some(at) = said[self.read..].find(words) {
+            // A read may end within a character.
+            if let Some(at) = said[self.read..].windows(words.len()).position(|part| part == words.as_bytes())
+            {
                 self.read += at + words.len();
                 return;
             }
-            assert!(Instant::now() < deadline, "never said `{words}`:\n{said}");
+            assert!(Instant::now() < deadline, "never said `{words}`:\n{}", text(&said));
             std::thread::sleep(Duration::from_millis(10));
         }
     }
