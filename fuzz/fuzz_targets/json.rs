@@ -1,25 +1,3 @@
-//! The strict reader: whatever it takes, serde_json takes as the same, and it can be written and read again.
 #![no_main]
 
-use holdstead_protocol::json;
-use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
-
-fuzz_target!(|bytes: &[u8]| {
-    let strict = json::read(bytes);
-    if let Ok(value) = &strict {
-        let again: Value = serde_json::from_slice(bytes).expect("what is strict is JSON");
-        assert_eq!(*value, again, "two readers, one meaning");
-        let written = value.to_string();
-        assert_eq!(json::read(written.as_bytes()).as_ref(), Ok(value), "what was read can be read again");
-    }
-    match json::read_flawed(bytes) {
-        Ok((value, None)) => assert_eq!(strict, Ok(value)),
-        Ok((_, Some(_))) | Err(_) => assert!(strict.is_err()),
-    }
-    if let Ok(text) = std::str::from_utf8(bytes)
-        && let Ok((_, rest)) = json::read_first(text)
-    {
-        assert!(text.ends_with(rest));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| holdstead_fuzz::json::run(bytes));

@@ -1,15 +1,3 @@
-//! Forms from JSON Schema: what is taken can be asked, written and read again.
 #![no_main]
 
-use holdstead_core::form_from_schema;
-use holdstead_protocol::{Form, json};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    let Ok(schema) = json::read(bytes) else { return };
-    if let Ok(form) = form_from_schema(None, &schema) {
-        assert!(!form.fields.is_empty());
-        let written = serde_json::to_value(&form).expect("a form can be written");
-        assert_eq!(serde_json::from_value::<Form>(written).ok(), Some(form));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| holdstead_fuzz::schema::run(bytes));

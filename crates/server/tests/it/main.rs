@@ -8,6 +8,7 @@ mod document;
 mod doors;
 mod erasing;
 mod found;
+mod fuzzing;
 mod gate;
 mod listening;
 mod login;
