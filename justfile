@@ -1,7 +1,7 @@
 set positional-arguments
 
 target := env("CARGO_TARGET_DIR", "target")
-# What the shows run: `just profile=debug show-ci` takes the build that the tests made.
+# What the shows run: `just ci-shows` takes `debug`, the build that the tests made.
 profile := "release"
 proof := target / profile / "holdstead-show"
 export HOLDSTEAD_BIN := absolute_path(target / profile / "holdstead")
@@ -65,7 +65,7 @@ docs: _web-packages _shows
 rules-guide:
     WRITE_RULES_GUIDE=1 cargo nextest run --workspace -E 'test(the_guides_table)'
 
-# Run each fuzz target so many seconds, and print how often it ran. Needs `cargo install --locked cargo-fuzz`.
+# Run each fuzz target under libFuzzer so many seconds, and print how often it ran. Needs `cargo install --locked cargo-fuzz`.
 fuzz seconds="10":
     scripts/fuzz {{ seconds }}
 
@@ -82,6 +82,10 @@ install: _web-if-node
 # What CI runs.
 ci:
     .ci/run
+
+# What CI leaves out because it takes hours: libFuzzer, every other show, and in full those that CI shortens.
+nightly:
+    .ci/nightly
 
 # List what Holdstead can prove.
 show:
@@ -161,6 +165,10 @@ show-tools:
 show-docs *pages: docs
     HOLDSTEAD_DOCS={{ absolute_path(target / "docs") }} python3 scripts/docs/show.py "$@"
 
+# The command blocks alone, without the built site.
+show-docs-commands: _shows
+    python3 scripts/docs/show.py
+
 # A new kind of interaction, added to a copy by touching only the files that the guide names.
 show-new-kind: _web-packages
     scripts/show-new-kind
@@ -236,10 +244,6 @@ show-runner seconds="120": _shows
 # The real Claude Code, Codex and opencode in their own terminals: the terminal first, the card first, both at once so many times, kills in between.
 show-connect races="100": _shows
     {{ proof }} connect "$(scripts/agents claude)" "$(scripts/agents codex)" "$(scripts/agents opencode)" {{ races }}
-
-# The same with Claude Code alone.
-show-connect-claude races="5": _shows
-    {{ proof }} connect "$(scripts/agents claude)" - - {{ races }}
 
 # What a connected program pays for each step, with the gateway there, gone, and silent.
 show-hook-cost: _shows
@@ -321,9 +325,9 @@ _web-shows: web _shows
 show-web-cards: _web-shows
     cd web && node shows/cards.mjs
 
-# Ten decisions on a desk and on a phone with their strokes counted, and every accident 20 times: none of them approves.
-show-web-flow: _web-shows
-    cd web && node shows/flow.mjs
+# Ten decisions on a desk and on a phone with their strokes counted, and every accident so many times: none of them approves.
+show-web-flow tries="20": _web-shows
+    cd web && node shows/flow.mjs {{ tries }}
 
 # Logging in with a real browser: links, tabs, sockets, a local network; servers on other ports get nothing that works.
 show-web-login: _web-shows
@@ -342,9 +346,9 @@ show-web-passkey: _web-shows
 show-web-desk: _web-shows
     cd web && node shows/desk.mjs
 
-# axe-core finds nothing on any screen, light and dark, on a desk and on a phone.
-show-web-a11y: _web-shows
-    cd web && node shows/a11y.mjs
+# axe-core finds nothing on any screen, light and dark, on a desk and on a phone; or in the named looks, such as `dark-phone`.
+show-web-a11y *looks: _web-shows
+    cd web && node shows/a11y.mjs "$@"
 
 # HTML, markdown, ANSI, bidi and a megabyte in whatever an agent writes: shown as text, nothing runs.
 show-web-spoofing: _web-shows
@@ -362,17 +366,6 @@ show-web-claude: _web-shows
 gallery: _web-packages
     cd web && npm run gallery
 
-# The short ones, which CI runs on the build that its tests use. None of them measures time but show-revoke, whose limit is
-# twice what it takes.
-short-shows:
-    @echo show-tools show-reprompt show-restore show-traces show-demo show-first-answer show-routes show-audit show-reconnect \
-        show-kill show-stalls show-terminal show-claude-asks show-grants show-lifecycle show-closed show-boxes show-mcp show-callers \
-        show-forms show-revoke show-attention show-scale show-new-kind show-web-cards show-web-flow show-web-login show-web-a11y show-web-claude \
-        show-web-phone show-web-passkey show-web-spoofing
-
-# Run those.
-show-ci:
-    for show in $(just short-shows); do just profile=debug "$show" || exit 1; done
-    just profile=debug show-bypass 30
-    just profile=debug show-connect-claude 2
-    just profile=debug show-runner 8
+# Run the shows that CI runs, which `.ci/shows` lists, on the build of the tests.
+ci-shows:
+    grep '^show-' .ci/shows | while read -r show; do just profile=debug $show </dev/null || exit 1; done

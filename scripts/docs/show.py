@@ -1,5 +1,6 @@
 """What the docs say is true: every command block of the site and of the README runs, no link is dead, and the reference
-has every error code and every event. `show.py [PAGE]…` plays these pages alone."""
+has every error code and every event. `show.py [PAGE]…` plays these pages alone. Without `HOLDSTEAD_DOCS`, the folder of the
+built site, it only runs the command blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def main() -> None:
         sys.exit("show-docs needs root: each page is played on a machine of its own, made with bubblewrap")
     holdstead = Path(os.environ["HOLDSTEAD_BIN"]).resolve()
     claude = Path(subprocess.check_output([ROOT / "scripts/agents", "claude"], text=True).strip())
-    site = Path(os.environ["HOLDSTEAD_DOCS"])
+    site = os.environ.get("HOLDSTEAD_DOCS")
     chosen = sys.argv[1:] or pages()
     read = {page: blocks(page) for page in chosen}
     failures = [words for _, wrong in read.values() for words in wrong]
@@ -45,7 +46,8 @@ def main() -> None:
     if not sys.argv[1:]:
         if len(marked) > MOST_MARKED * (run + len(marked)):
             failures.append(f"{len(marked)} of {run + len(marked)} command blocks are marked not to be run")
-        failures += look_at(site)
+        if site:
+            failures += look_at(Path(site))
 
     for failure in failures:
         print(f"✕ {failure}")

@@ -1,4 +1,5 @@
 // axe-core finds nothing on any screen: light and dark, on a desk and 390 px wide.
+// Usage: node shows/a11y.mjs [LOOK…]; without a look it takes all four.
 
 import { violations } from "../scripts/axe.mjs";
 import { LOOKS } from "../scripts/browser.mjs";
@@ -12,9 +13,13 @@ tool Read {"path":"src/gone.rs"} =! no such file
 tool Edit {"file_path":"a.rs","old_string":"a\\nb","new_string":"a\\nc"} => ok
 approve Bash {"command":"${Array.from({ length: 40 }, (_, at) => `step ${at}`).join("\\n")}"} because it is long`;
 
+const named = process.argv.slice(2);
+const looks = LOOKS.filter((look) => named.length === 0 || named.includes(look.name.replace(" ", "-")));
+if (named.length > 0 && looks.length !== named.length) throw new Error(`not all of these are looks: ${named}`);
+
 await run(async ({ gateway, browser, open }) => {
   let screens = 0;
-  for (const look of LOOKS) {
+  for (const look of looks) {
     heading(`${look.name}:`);
     const page = await open(look);
     const isPhone = look.viewport.width < 900;
@@ -176,7 +181,7 @@ await run(async ({ gateway, browser, open }) => {
     await stranger.context().close();
     await page.context().close();
   }
-  return `axe-core looked at ${screens} screens, in ${LOOKS.length} looks.`;
+  return `axe-core looked at ${screens} screens, in ${looks.length} looks.`;
 });
 
 /** The desk: the list, a card of each shape, what was put off, the receipt of an answer. */

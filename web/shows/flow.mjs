@@ -1,9 +1,10 @@
 // How many strokes ten decisions take, on a desk and on a phone, and that none of them happens by accident. Strokes are
 // counted here, where they are pressed; a chord is one.
+// Usage: node shows/flow.mjs [TRIES]; every accident is tried so often, an even number of times.
 
 import { card, check, heading, received, run, until } from "./harness.mjs";
 
-const TRIES = 20;
+const TRIES = Number(process.argv[2] ?? 20);
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 const approve = (command) => `approve Bash ${JSON.stringify({ command })} says It is needed`;
