@@ -87,7 +87,7 @@ ci:
 nightly:
     .ci/nightly
 
-# List what Holdstead can prove.
+# List what Holdstead can prove: claims, benchmarks (which record numbers and fail on ratios within one run only) and fault tests.
 show:
     @just --list --unsorted --list-heading '' | grep -E '^ +show-'
 
@@ -108,17 +108,12 @@ show-first-answer: _shows
 show-routes: _shows
     {{ proof }} routes
 
-# Latency of ask, answer, inbox and replay as the journal grows to 100,000 asks.
-show-growth: _shows
-    scripts/postgres with {{ proof }} growth
+# Benchmark: ask, answer, inbox, replay and search, and the gateway's memory, from 1,000 to so many open asks. Takes minutes.
+show-growth largest="100000": _shows
+    scripts/postgres with {{ proof }} growth {{ largest }}
 
-# Latency of ask, answer and inbox, and the gateway's memory, from 1,000 to so many open asks of 1,000 owners. Takes minutes.
-show-open-asks largest="1000000": _shows
-    scripts/postgres with {{ proof }} open-asks {{ largest }}
-
-# A decision found among 100,000 on each store, and what the index costs whoever writes. Takes minutes.
-show-search: _shows
-    scripts/postgres with {{ proof }} search
+# What is found, how soon, and what the index for searches costs an ask is part of it.
+alias show-search := show-growth
 
 # `kill -9` of the gateway at every step of an ask, 300 times: nothing lost, doubled, invented or run twice.
 show-kill *args: _shows
@@ -136,11 +131,8 @@ show-audit: _shows
 show-reconnect: _shows
     {{ proof }} reconnect
 
-# 1,000 clients that never read and an agent that never stops: memory bounded, others served.
-show-flood: _shows
-    {{ proof }} flood
-
-# What 10,000 idle streams cost, and how fast 1,000 watchers of one session are told, beside a bare loop of writes.
+# Benchmark: what 10,000 idle streams cost, how fast 1,000 watchers of one session are told, beside a bare loop of writes, and
+# what 1,000 clients that never read do to others.
 show-fanout: _shows
     {{ proof }} fanout
 
@@ -210,24 +202,24 @@ show-closed: _shows
 show-boxes: _shows
     {{ proof }} boxes "$(scripts/agents claude)"
 
-# No hostile or generated line is allowed by rules or grants, and the shells run nothing else than we allowed. Needs root,
+# No generated line is allowed by rules, and the shells run nothing else than we allowed. Needs root,
 # dash and zsh. With seconds it takes about so many.
 show-bypass *seconds: _shows
     {{ proof }} bypass "$@"
 
-# Ten days of 2,000 calls, 5 % hostile: asks per 100 with exact grants, with example rules, with what is suggested after an
+# Benchmark: ten days of 2,000 calls, 5 % hostile: asks per 100 with exact grants, with example rules, with what is suggested after an
 # hour. The worst day counts.
 show-attention: _shows
     {{ proof }} attention
 
-# A decision by 1,000 rules about a line of ten commands.
+# Benchmark: a decision by 1,000 rules, and the reader of shell lines, the rules and the answers as their input grows.
 show-policy-speed: _shows
     {{ proof }} policy-speed
 
 # The reader of shell lines, the rules' parser, the matcher and the answers take any input, in time that grows with it.
 show-fuzz seconds="600": _shows
     scripts/fuzz {{ seconds }} shell_lines rule_lines verdicts answers
-    {{ proof }} policy-growth
+    {{ proof }} policy-speed
 
 # 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
 show-claude-park: _shows
@@ -249,11 +241,12 @@ show-connect races="100": _shows
 show-hook-cost: _shows
     {{ proof }} hook-cost
 
-# Three nodes, two machines with agents, and everything that can break breaks for so many seconds: nothing lost, doubled or invented.
+# Fault test: three nodes, two machines with agents, and everything that can break breaks for so many seconds: nothing lost,
+# doubled or invented. From 120 seconds on, all metrics of the dashboard must move. Needs promtool, which comes with Prometheus.
 show-faults seconds="960" *seed: _shows
     scripts/postgres with {{ proof }} faults {{ seconds }} {{ seed }}
 
-# Three nodes restarted one after the other under load, so many rounds: no answer fails for clients that try again.
+# Fault test: three nodes restarted one after the other under load, so many rounds: no answer fails for clients that try again.
 show-rolling rounds="5": _shows
     scripts/postgres with {{ proof }} rolling {{ rounds }}
 
@@ -261,7 +254,7 @@ show-rolling rounds="5": _shows
 show-upgrade rounds="4": _shows
     scripts/postgres with {{ proof }} upgrade {{ rounds }} "$(scripts/next-version)"
 
-# PostgreSQL with a standby: the primary stopped at once, so many times under load, loses nothing; a standby that is behind is refused.
+# Fault test: PostgreSQL with a standby: the primary stopped at once, so many times under load, loses nothing; a standby that is behind is refused.
 show-failover rounds="20": _shows
     scripts/postgres with {{ proof }} failover {{ rounds }}
 
@@ -273,11 +266,6 @@ show-restore: _shows
 # One trace for each ask of an agent on a machine of its own, answered on another node, at a collector on loopback.
 show-traces: _shows
     scripts/postgres with {{ proof }} traces
-
-# Metrics scraped for so many seconds of the same faults: all that the dashboard shows move, promtool finds no fault, no word of a
-# person or an agent is in them. Needs promtool, which comes with Prometheus.
-show-metrics seconds="120" *seed: _shows
-    scripts/postgres with {{ proof }} metrics {{ seconds }} {{ seed }}
 
 # The alerts of docs/watching are well formed, and each fires for what it is for.
 alerts:
@@ -293,7 +281,7 @@ show-retention deltas="1000000": _shows
 show-mcp: _shows
     {{ proof }} mcp "$(scripts/agents claude)" "$(scripts/agents gemini)"
 
-# Ask, answer, fetch, by up to 256 callers at once, beside what the databases do by themselves with the same bytes.
+# Benchmark: ask, answer, fetch, by up to 256 callers at once, beside what the databases do by themselves with the same bytes.
 show-throughput: _shows
     scripts/postgres with {{ proof }} throughput
 
@@ -302,13 +290,10 @@ show-throughput-on-slow-disk: _shows
     cc -shared -fPIC -O2 -o {{ target }}/slow_fsync.so crates/show/src/throughput/slow_fsync.c
     HOLDSTEAD_POSTGRES_PRELOAD="$(realpath {{ target }}/slow_fsync.so)" scripts/postgres with {{ proof }} throughput-on-slow-disk
 
-# From a person's answer to the agent's input, beside two bare commits of the same bytes, on both databases.
+# Benchmark: from a person's answer to the agent's input, beside two bare commits of the same bytes. On PostgreSQL also by way of
+# another node, and to a screen on a third.
 show-answer-latency: _shows
-    scripts/postgres with {{ proof }} answer-latency
-
-# Three gateways on one PostgreSQL: answered on one, spoken for by another, watched on the third, beside the same on one.
-show-nodes: _shows
-    scripts/nats with scripts/postgres with {{ proof }} nodes
+    scripts/nats with scripts/postgres with {{ proof }} answer-latency
 
 # The capacity of one cell and the number of cells for larger deployments, from measured costs; docs/scale.md has the same figures.
 show-scale: _shows

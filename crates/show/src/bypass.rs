@@ -1,5 +1,5 @@
-//! No rule and no grant allows what nobody meant: lines that attackers write, lines made by a generator, and what the
-//! shells themselves do with lines that we allow.
+//! Rules allow nothing that a person did not mean: lines made by a generator, and what the shells themselves do with
+//! lines that we allow. The lines of the corpora are checked by `crates/core/tests/it/policy`.
 
 mod joined;
 mod oracle;
@@ -28,21 +28,6 @@ pub(crate) fn show() -> Result<String> {
     let hostile = hostile()?;
     let honest = honest()?;
 
-    let granted = with_every_grant(&honest)?;
-    for (name, rules) in [("the example rules", &example), ("every grant that is offered", &granted.rules)] {
-        let allowed: Vec<&String> =
-            hostile.iter().filter(|line| Asked::trusted(line).is_allowed(rules)).collect();
-        println!("{} hostile lines, {} allowed by {name}", hostile.len(), allowed.len());
-        ensure!(allowed.is_empty(), "{name} allow {allowed:?}");
-    }
-    let trusted = share(&honest, &example, Trust::Trusted);
-    let untrusted = share(&honest, &example, Trust::Untrusted);
-    println!(
-        "{} honest lines: {trusted:.1} % decided in a trusted folder, {untrusted:.1} % otherwise",
-        honest.len()
-    );
-    ensure!(trusted >= 90.0, "only {trusted:.1} % of the honest lines are decided without asking");
-
     let seed = commit()?;
     println!("seed {seed}");
     let patience = seconds.map(|seconds| Duration::from_secs(seconds.div_ceil(4)));
@@ -56,40 +41,7 @@ pub(crate) fn show() -> Result<String> {
         println!("{name}: {count} allowed lines, no other command, file or variable");
         asked.push(format!("{count} {name}"));
     }
-    Ok(format!(
-        "{} hostile and {joined} generated lines, 0 allowed, also with {} offered rules; {} lines ran nothing else; \
-         {trusted:.1} % of {} honest lines decided ({untrusted:.1} % untrusted)",
-        hostile.len(),
-        granted.count,
-        asked.join(", "),
-        honest.len()
-    ))
-}
-
-struct Granted {
-    rules: Rules,
-    count: usize,
-}
-
-/// The example rules, and all that a card offers for any honest line. More allows never allow less, so all at once is
-/// as good as one after the other.
-fn with_every_grant(honest: &[String]) -> Result<Granted> {
-    let nothing = Rules::default();
-    let mut texts: Vec<String> =
-        honest.iter().flat_map(|line| Asked::trusted(line).offered(&nothing)).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    ensure!(texts.len() >= honest.len(), "only {} rules are offered", texts.len());
-    Ok(Granted { rules: rules(&format!("{EXAMPLE}\n{}", texts.join("\n")))?, count: texts.len() })
-}
-
-/// How many of a hundred lines are decided without asking.
-#[expect(clippy::cast_precision_loss, reason = "hundreds of lines")]
-fn share(lines: &[String], rules: &Rules, trust: Trust) -> f64 {
-    use holdstead_core::policy::rule::Effect;
-    let decided =
-        |line: &&String| Asked { line, shell: Shell::Bash, trust }.verdict(rules).effect != Effect::Ask;
-    lines.iter().filter(decided).count() as f64 * 100.0 / lines.len() as f64
+    Ok(format!("{joined} generated lines, 0 allowed; {} lines ran nothing else", asked.join(", ")))
 }
 
 /// The commit's hash: another commit tries other lines, and the same one the same.

@@ -54,7 +54,9 @@ impl Client {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        read(self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token)).await
+        let request = self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token);
+        // Events come as a page, not as a stream.
+        read(request.header(ACCEPT, "application/json")).await
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
@@ -72,6 +74,20 @@ impl Client {
         let status = response.status();
         ensure!(status == StatusCode::NO_CONTENT, "{path} answered {status}: {}", response.text().await?);
         Ok(())
+    }
+
+    /// Asks for an approval under a new key, as a program does.
+    pub(crate) async fn ask(&self) -> Result<Interaction> {
+        let call = json!({
+            "key": Uuid::new_v4().to_string(),
+            "toolName": "Bash",
+            "kind": "approval",
+            "input": {
+                "command": "kubectl --context production rollout restart deployment/shop-api",
+                "description": "Restarts the deployment so that it reads its new settings",
+            },
+        });
+        self.post("/v1/interactions", &call).await
     }
 
     pub(crate) async fn open_session(&self) -> Result<Session> {
@@ -177,10 +193,8 @@ impl Client {
         let mut events: Vec<Event> = Vec::new();
         loop {
             let after = events.last().map_or(Seq::START, |event| event.seq);
-            let url =
-                format!("{}/v1/sessions/{session}/events?after={after}&limit={EVENTS_PER_PAGE}", self.url);
-            let request = self.http.get(url).bearer_auth(&self.token).header(ACCEPT, "application/json");
-            let page: EventPage = read(request).await?;
+            let path = format!("/v1/sessions/{session}/events?after={after}&limit={EVENTS_PER_PAGE}");
+            let page: EventPage = self.get(&path).await?;
             let full = page.events.len() == EVENTS_PER_PAGE;
             events.extend(page.events);
             if !full {
@@ -217,6 +231,11 @@ impl Client {
         }
         Err(format!("the gateway did not come back at {}", self.url).into())
     }
+}
+
+/// An approval of what was asked, for this once.
+pub(crate) const fn approve() -> ResponseDraft {
+    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
 }
 
 async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {

@@ -63,33 +63,42 @@ impl Database {
         }
     }
 
-    /// Runs one of the two statements behind the journal's back.
-    pub(crate) async fn run(&self, [sqlite, postgres]: [&'static str; 2]) -> Result<()> {
+    /// Runs one of the two statements without the journal's knowledge.
+    pub(crate) async fn run(&self, [sqlite, postgres]: [&str; 2]) -> Result<()> {
         match self {
             Self::Sqlite { .. } => {
                 let connection = rusqlite::Connection::open(file_of(&self.url())?)?;
                 Ok(connection.execute_batch(sqlite)?)
             }
-            Self::Postgres { schema, server } => {
-                run(server, format!("SET search_path = {schema}; {postgres}")).await
+            Self::Postgres { .. } => run(&self.url(), postgres.to_owned()).await,
+        }
+    }
+
+    /// The one number that this query returns.
+    pub(crate) async fn number(&self, query: &str) -> Result<i64> {
+        let query = format!("SELECT CAST(({query}) AS BIGINT)");
+        match self {
+            Self::Sqlite { .. } => {
+                let connection = rusqlite::Connection::open(file_of(&self.url())?)?;
+                Ok(connection.query_one(&query, [], |row| row.get(0))?)
+            }
+            Self::Postgres { .. } => {
+                let mut connection = PgConnection::connect(&self.url()).await?;
+                let number = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&mut connection).await?;
+                connection.close().await?;
+                Ok(number)
             }
         }
     }
 
     /// What it takes on disk, with its indexes.
     pub(crate) async fn bytes(&self) -> Result<u64> {
-        let url = self.url();
         match self {
-            Self::Sqlite { .. } => Ok(std::fs::metadata(file_of(&url)?).map_or(0, |file| file.len())),
+            Self::Sqlite { .. } => Ok(std::fs::metadata(file_of(&self.url())?).map_or(0, |file| file.len())),
             Self::Postgres { .. } => {
-                let mut connection = PgConnection::connect(&url).await?;
-                let size = sqlx::query_scalar(
-                    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class \
-                     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
-                );
-                let size: i64 = size.fetch_one(&mut connection).await?;
-                connection.close().await?;
-                Ok(u64::try_from(size)?)
+                let tables = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
+                              WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+                Ok(u64::try_from(self.number(tables).await?)?)
             }
         }
     }

@@ -27,7 +27,7 @@ use odd::Dice;
 const FILES: u32 = 1_024;
 const INPUTS: usize = 2_400;
 const ROUNDS: usize = 6;
-/// So many at once, with pauses: this is about what is sent, `show-flood` is about how much.
+/// So many at once, with pauses: this is about what is sent, `show-fanout` is about how much.
 const SENDERS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long any of them may wait for its answer. A debug build reads a large body many times slower.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use holdstead_client::requests_to;
+use holdstead_client::{Http, requests_to};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::client::Client;
-use crate::{Result, ensure};
+use crate::{Result, ensure, processes};
 
 /// How long the process may take to say where it listens, and to go.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -141,6 +141,11 @@ impl GatewayProcess {
         self.child.as_ref()?.id()
     }
 
+    /// What it has in memory, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        processes::memory(self.pid().ok_or("the gateway is gone")?)
+    }
+
     /// Whether its account may read whatever it likes.
     pub(crate) fn runs_as_root(&self) -> Result<bool> {
         use std::os::unix::fs::MetadataExt as _;
@@ -177,6 +182,11 @@ impl GatewayProcess {
     /// The person whose gateway it is.
     pub(crate) fn person(&self) -> Result<Client> {
         Client::new(&self.url, &self.own_token()?)
+    }
+
+    /// The same person, by the client library.
+    pub(crate) fn http(&self) -> Result<Http> {
+        Ok(Http::new(self.url.clone(), self.own_token()?))
     }
 
     /// What is said there, to the person whose gateway it is.

@@ -15,12 +15,21 @@ impl Latencies {
         self.0.extend(others.0);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn p50(&self) -> Duration {
         self.percentile(50)
     }
 
     pub(crate) fn p99(&self) -> Duration {
         self.percentile(99)
+    }
+
+    /// By how much the p50 of these calls is longer than that of the others.
+    pub(crate) fn ratio_to(&self, others: &Self) -> f64 {
+        self.p50().as_secs_f64() / others.p50().as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
     /// The smallest that at least so many of a hundred did not exceed; zero if there are none.

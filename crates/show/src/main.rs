@@ -23,7 +23,6 @@ mod doors;
 mod fanout;
 mod faults;
 mod first_answer;
-mod flood;
 mod gateway_process;
 mod grants;
 mod growth;
@@ -32,10 +31,7 @@ mod kill;
 mod latency;
 mod lifecycle;
 mod mcp;
-mod nodes;
-mod open_asks;
 mod parked;
-mod policy_growth;
 mod policy_lines;
 mod policy_speed;
 mod processes;
@@ -48,7 +44,6 @@ mod routes;
 mod runner;
 mod runner_process;
 mod scale;
-mod search;
 mod stalls;
 mod terminal;
 mod throughput;
@@ -85,24 +80,19 @@ async fn main() -> ExitCode {
         "growth" => growth::show().await,
         // Not a show: what `web/shows/desk.mjs` looks for something in.
         "fill-decisions" => growth::fill().await,
-        "open-asks" => open_asks::show().await,
-        "search" => search::show().await,
         "kill" => kill::show().await,
         "faults" => faults::show().await,
         "rolling" | "upgrade" => faults::rolling().await,
         "failover" => faults::failover::show().await,
         "traces" => traces::show().await,
         "restore" => restore::show().await,
-        "metrics" => faults::watched::show().await,
         "retention" => retention::show().await,
         "reconnect" => reconnect::show().await,
         "reprompt" => reprompt::show().await,
         reprompt::HOST => reprompt::host().await,
         "doors" => doors::show().await,
         "fanout" => fanout::show().await,
-        "flood" => flood::show().await,
         "answer-latency" => answer_latency::show().await,
-        "nodes" => nodes::show().await,
         "stalls" => stalls::show().await,
         "connect" => connect::show().await,
         "hook-cost" => hook_cost::show().await,
@@ -116,7 +106,6 @@ async fn main() -> ExitCode {
         "claude-asks" => claude_asks::show().await,
         "boxes" => boxes::show().await,
         "bypass" => bypass::show(),
-        "policy-growth" => policy_growth::show(),
         "policy-speed" => policy_speed::show(),
         "scale" => scale::show(),
         "costs" => scale::measure::show().await,

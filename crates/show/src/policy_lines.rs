@@ -6,7 +6,6 @@ use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
     Call, Facts, Mark, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, Verdict, decide, marks,
-    offers,
 };
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
@@ -107,15 +106,5 @@ impl<'a> Asked<'a> {
 
     pub(crate) fn marks(&self) -> Vec<Mark> {
         self.with(|call| marks(call, &facts(&Places::default(), self.trust), &[]))
-    }
-
-    /// The texts of all rules that a card would offer.
-    pub(crate) fn offered(&self, rules: &Rules) -> Vec<String> {
-        self.with(|call| {
-            let none = offers(call, rules, &facts(&Places::default(), self.trust), &[]);
-            let places = Places::without_links(FOLDER, &none.unresolved);
-            let found = offers(call, rules, &facts(&places, self.trust), &[]);
-            found.offers.into_iter().flat_map(|offer| offer.rules).map(|rule| rule.text).collect()
-        })
     }
 }

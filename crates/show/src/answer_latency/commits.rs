@@ -45,7 +45,7 @@ impl Commits {
     pub(crate) async fn like(gateway: &Database) -> Result<Self> {
         let mut bytes = [Vec::new(), Vec::new()];
         for (bytes, sql) in bytes.iter_mut().zip(BYTES) {
-            *bytes = vec![b'x'; count(gateway, sql).await?];
+            *bytes = vec![b'x'; usize::try_from(gateway.number(sql).await?)?];
         }
         let kind = gateway.kind();
         let database = Database::new(kind).await?;
@@ -85,17 +85,4 @@ impl Commits {
         }
         self.database.remove().await
     }
-}
-
-async fn count(database: &Database, sql: &'static str) -> Result<usize> {
-    let count: i64 = match database.kind() {
-        Kind::Sqlite => Connection::open(file_of(&database.url())?)?.query_one(sql, [], |row| row.get(0))?,
-        Kind::Postgres => {
-            let mut connection = PgConnection::connect(&database.url()).await?;
-            let count: i32 = sqlx::query_scalar(sql).fetch_one(&mut connection).await?;
-            connection.close().await?;
-            count.into()
-        }
-    };
-    Ok(usize::try_from(count)?)
 }

@@ -1,13 +1,11 @@
 //! Secrets are planted, reach exactly those who asked for them, and are found nowhere afterwards.
 
 use std::path::Path;
-use std::time::Duration;
 
 use holdstead_protocol::api::{Interaction, Session};
-use holdstead_protocol::{Answer, EventBody, Response, ResponseDraft, SECRET, SessionId};
+use holdstead_protocol::{Answer, EventBody, Response, ResponseDraft, SECRET};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::appears;
@@ -21,7 +19,7 @@ use crate::{Result, ensure};
 pub(super) const PLANTED: usize = 3;
 
 /// Asks for secrets in every way there is, answers, and looks for them everywhere.
-pub(super) async fn plant(tables: &Tables, auditor: &Auditor, gateway: &GatewayProcess) -> Result<()> {
+pub(super) async fn plant(tables: &Tables<'_>, auditor: &Auditor, gateway: &GatewayProcess) -> Result<()> {
     let person = gateway.person()?;
     let folder = TempDir::new()?;
     let secrets: [String; PLANTED] = std::array::from_fn(|_| format!("Tr0ub\"{}&3", Uuid::new_v4().simple()));
@@ -31,7 +29,8 @@ pub(super) async fn plant(tables: &Tables, auditor: &Auditor, gateway: &GatewayP
     let form = r#"form {"fields":[{"id":"v","label":"Token","type":"secret","required":true}]}"#;
     agent(&person, folder.path(), form, token).await?;
     program(&person, gateway, key).await?;
-    all_dropped(tables).await?;
+    // What was sealed goes once it has arrived.
+    tables.wait_for(0, "SELECT count(*) FROM secrets").await?;
     auditor.run(&["checkpoint"]).await?;
     for secret in &secrets {
         for form in forms(secret) {
@@ -95,18 +94,6 @@ fn value(response: &Response) -> Option<&str> {
         Response::Submit { input } => input.get("v").and_then(Value::as_str),
         Response::Approve { .. } | Response::Deny { .. } | Response::Cancel { .. } => None,
     }
-}
-
-/// What was sealed goes once it has arrived.
-async fn all_dropped(tables: &Tables) -> Result<()> {
-    let nobody = SessionId::from_uuid(Uuid::nil());
-    for _ in 0..400 {
-        if tables.number(nobody, "SELECT count(*) FROM secrets").await? == 0 {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    Err("a sealed secret is still there".into())
 }
 
 /// How a secret could be written: as it is, inside of JSON, as digits, and in base64 wherever it begins.

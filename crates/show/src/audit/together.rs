@@ -1,4 +1,4 @@
-//! What somebody can do to all sessions together, to the file beside the database, and to a session with all that was
+//! What an attacker can do to all sessions together, to the file beside the database, and to a session with all that was
 //! signed about it. Each time everything is put back, so that nothing else is found afterwards.
 
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ const ROWS: [(&str, &str, &str, &str); 3] = [
 ];
 
 pub(super) async fn tamper(
-    tables: &Tables,
+    tables: &Tables<'_>,
     auditor: &Auditor,
     log: PathBuf,
     session: SessionId,
@@ -49,19 +49,13 @@ pub(super) async fn tamper(
     counted.untouched("all of it, with its rounds", &auditor.verify(None).await?)?;
 
     std::fs::remove_file(&log)?;
-    counted.touched(
-        "the log of what was signed gone",
-        &auditor.verify(None).await?,
-        "checkpoints.log lacks",
-    )?;
+    let verdict = auditor.verify(None).await?;
+    counted.touched("the log of what was signed gone", &verdict, "checkpoints.log lacks")?;
     let rounds = lines(&whole, |line| line.get("round").is_some());
     ensure!(!rounds.is_empty(), "there are no rounds in the log");
     std::fs::write(&log, without(&whole, rounds.last()))?;
-    counted.touched(
-        "the log cut short by a line",
-        &auditor.verify(None).await?,
-        "checkpoints.log lacks 1 of",
-    )?;
+    let verdict = auditor.verify(None).await?;
+    counted.touched("the log cut short by a line", &verdict, "checkpoints.log lacks 1 of")?;
     let first = rounds.first().cloned().unwrap_or_default();
     std::fs::write(&log, whole.replace(&first, &first.replacen("\"count\":", "\"count\":1", 1)))?;
     counted.touched("a changed round in the log", &auditor.verify(None).await?, "was not signed by a key")?;
@@ -116,7 +110,7 @@ fn without(text: &str, line: Option<&String>) -> String {
         .collect()
 }
 
-async fn save_and_drop(tables: &Tables, session: SessionId) -> Result<()> {
+async fn save_and_drop(tables: &Tables<'_>, session: SessionId) -> Result<()> {
     for (table, id) in OF_SESSION.iter().rev() {
         let sql = format!(
             "CREATE TABLE saved_{table} AS SELECT * FROM {table} WHERE {id} = {{id}}; \
@@ -127,7 +121,7 @@ async fn save_and_drop(tables: &Tables, session: SessionId) -> Result<()> {
     Ok(())
 }
 
-async fn put_back(tables: &Tables, session: SessionId) -> Result<()> {
+async fn put_back(tables: &Tables<'_>, session: SessionId) -> Result<()> {
     for (table, _) in OF_SESSION {
         let sql = format!("INSERT INTO {table} SELECT * FROM saved_{table}; DROP TABLE saved_{table}");
         tables.run(session, &sql).await?;
@@ -136,7 +130,7 @@ async fn put_back(tables: &Tables, session: SessionId) -> Result<()> {
 }
 
 /// The tables as they were before there were rounds.
-async fn version_before(tables: &Tables, session: SessionId) -> Result<()> {
+async fn version_before(tables: &Tables<'_>, session: SessionId) -> Result<()> {
     let sql = "DROP INDEX checkpoints_by_round; ALTER TABLE checkpoints DROP COLUMN round; DROP TABLE rounds; \
                DELETE FROM _sqlx_migrations WHERE version = 4";
     tables.run(session, sql).await

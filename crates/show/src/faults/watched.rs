@@ -1,9 +1,9 @@
-//! Metrics, scraped while everything breaks: each one that the dashboard shows moves, Prometheus' own tool finds no fault with
-//! them or with the alerts, and every word in them is one of this program's.
+//! Metrics, scraped while everything breaks: each one that the dashboard shows moves, Prometheus' own tool accepts them and
+//! the alerts, and every word in them is one of this program's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdstead_client::requests_to;
@@ -14,13 +14,9 @@ use tokio::process::Command;
 use tokio::time::{interval, sleep};
 
 use super::field::Field;
-use super::hints::HintsBy;
-use super::menu::Fault;
-use super::{Slots, break_things, play};
 use crate::gateway_process::TokenFor;
 use crate::{Result, ensure};
 
-const SECONDS: u64 = 120;
 /// How often each node is scraped.
 const SCRAPE: Duration = Duration::from_millis(500);
 /// How long the last one may take: what gauges show of the database is a few seconds old.
@@ -63,45 +59,47 @@ const WORDS: [(&str, &[&str]); 4] = [
     ("status", &["1xx", "2xx", "3xx", "4xx", "5xx"]),
 ];
 
-pub(crate) async fn show() -> Result<String> {
-    let mut args = std::env::args().skip(2);
-    let seconds = args.next().map_or(Ok(SECONDS), |text| text.parse())?;
-    let seed = args.next().map_or_else(|| Ok(rand::random()), |text| text.parse())?;
-    println!("seconds {seconds}, seed {seed}");
-    let alerts = rules().await?;
-    let shown = shown_metrics()?;
-    let half = Duration::from_secs(seconds) / 2;
-    let scraped = Arc::new(Mutex::new(Scraped::default()));
-    for by in [HintsBy::Notify, HintsBy::Nats] {
-        println!("\nhints by {by}");
-        let faults = Fault::all(by);
-        let broken = async |field: &mut Field, slots: &mut Slots| {
-            let token = field.token("Planted", TokenFor::Metrics).await?;
-            let urls = field.nodes.iter().map(|node| format!("{}/metrics", node.gateway.url)).collect();
-            let scraping = tokio::spawn(scrape(urls, token, Arc::clone(&scraped)));
-            let happened = break_things(field, &faults, half, seed, slots).await;
-            sleep(SETTLE).await;
-            scraping.abort();
-            happened
-        };
-        let run = play(seed, by, broken).await?;
-        ensure!(run.findings() == 0, "{} findings; {}", run.findings(), run.figure());
-        scraped.lock().unwrap_or_else(PoisonError::into_inner).last.clear();
+/// What was scraped from all nodes so far.
+#[derive(Debug, Default)]
+pub(super) struct Watched(Arc<Mutex<Scraped>>);
+
+impl Watched {
+    /// Scrapes the nodes while this goes on, and for some seconds afterwards.
+    pub(super) async fn during<T>(
+        &self,
+        field: &mut Field,
+        work: impl AsyncFnOnce(&mut Field) -> T,
+    ) -> Result<T> {
+        let token = field.token("Planted", TokenFor::Metrics).await?;
+        let urls = field.nodes.iter().map(|node| format!("{}/metrics", node.gateway.url)).collect();
+        // Other nodes than the last time count anew.
+        self.scraped().last.clear();
+        let scraping = tokio::spawn(scrape(urls, token, Arc::clone(&self.0)));
+        let done = work(field).await;
+        sleep(SETTLE).await;
+        scraping.abort();
+        Ok(done)
     }
-    let scraped = std::mem::take(&mut *scraped.lock().unwrap_or_else(PoisonError::into_inner));
-    let still: Vec<_> = shown.difference(&scraped.moved).collect();
-    println!("moved: {}", scraped.moved.iter().cloned().collect::<Vec<_>>().join(" "));
-    ensure!(scraped.wrong.is_empty(), "what must not be in metrics: {:?}", scraped.wrong);
-    ensure!(scraped.times > 0, "nothing was scraped");
-    ensure!(still.is_empty(), "the dashboard shows what did not move: {still:?}");
-    tool(&["check", "metrics"], Some(&scraped.text)).await?;
-    Ok(format!(
-        "{} metrics of the dashboard moved in {} scrapes of {} series at most; {alerts} alerts; promtool found no fault; 0 words \
-         that are not ours",
-        shown.len(),
-        scraped.times,
-        scraped.series,
-    ))
+
+    fn scraped(&self) -> MutexGuard<'_, Scraped> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails if a metric of the dashboard stood still, or if anything is in the metrics that must not be.
+    pub(super) async fn check(&self) -> Result<String> {
+        let alerts = rules().await?;
+        let shown = shown_metrics()?;
+        let scraped = std::mem::take(&mut *self.scraped());
+        let still: Vec<_> = shown.difference(&scraped.moved).collect();
+        ensure!(scraped.wrong.is_empty(), "what must not be in metrics: {:?}", scraped.wrong);
+        ensure!(still.is_empty(), "the dashboard shows what did not move: {still:?}");
+        tool(&["check", "metrics"], Some(&scraped.text)).await?;
+        let (times, series) = (scraped.times, scraped.series);
+        Ok(format!(
+            "{} metrics of the dashboard moved in {times} scrapes of up to {series} series; {alerts} alerts",
+            shown.len()
+        ))
+    }
 }
 
 /// What was seen of all nodes.

@@ -8,7 +8,7 @@ use holdstead_protocol::{Code, Decider, Problem, ResponseDraft};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use crate::client::{Answered, Client};
+use crate::client::{Answered, Client, approve};
 use crate::{Result, ensure};
 
 /// A person at a connection of their own.
@@ -96,7 +96,7 @@ impl Race {
 
 fn decision(number: usize) -> (&'static str, ResponseDraft) {
     if number.is_multiple_of(2) {
-        ("approve", ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
+        ("approve", approve())
     } else {
         ("deny", ResponseDraft::Deny { reason: Some(format!("client {number} says no")) })
     }

@@ -1,162 +1,152 @@
-//! A journal with many asks in it.
-
-use std::sync::Arc;
+//! Journals with many asks in them.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use holdstead_core::{Command, Quota, Request, Respond, asking};
 use holdstead_protocol::{
     AskBody, Capabilities, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation,
-    PromptId, ResponseDraft, SessionId, SessionOpened, Surface, Timestamp, TurnId,
+    PromptId, SessionId, SessionOpened, Surface, TurnId,
 };
-use holdstead_store::{AskFilter, AskQuery, Journal};
+use holdstead_store::Journal;
 use serde_json::json;
 
+use crate::client::approve;
 use crate::{Result, ensure};
 
-/// Asks of one session, as many at every size: what is measured is the number of asks, not of asks per session.
-const ASKS_PER_SESSION: usize = 50;
-/// One in so many stays open.
-const OPEN_ONE_IN: usize = 10;
-/// One session in so many belongs to one of the other owners.
-const OTHERS_ONE_IN: usize = 10;
-const OTHER_OWNERS: usize = 20;
+const OWNERS: usize = 1_000;
+/// So many asks are open in a session of the largest owner: a gateway allows a thousand.
+const OPEN_IN_SESSION: usize = 900;
 /// How many sessions are loaded at once.
 const AT_ONCE: usize = 64;
-/// How many asks of the inbox lie behind the place where the deep page begins: that page, and no other.
-const DEEP_PAGE: usize = 50;
+/// In one decided ask of the largest owner, and in no other.
+pub(super) const RARE: &str = "quicksilver";
 
-/// The owner who has most of it, and whose inbox is read.
-pub(crate) fn owner() -> Result<OwnerId> {
-    Ok(OwnerId::new("everybody")?)
+/// A tenth of all is theirs, and their inbox is read. A gateway on this machine belongs to them.
+pub(super) fn largest_owner() -> Result<OwnerId> {
+    Ok(OwnerId::new("local")?)
 }
 
 /// An ask that can be answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenAsk {
-    pub(crate) session: SessionId,
-    pub(crate) id: InteractionId,
-    pub(crate) prompt: PromptId,
+pub(super) struct OpenAsk {
+    pub(super) id: InteractionId,
+    pub(super) prompt: PromptId,
 }
 
-/// A journal after loading, with what the calls need to know of it.
+/// What the calls need to know of a database: all of it belongs to the largest owner.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) sessions: Vec<SessionId>,
-    /// Of the owner who has most of it.
-    pub(crate) open: Vec<OpenAsk>,
-    /// The last ask before the deep page.
-    pub(crate) deep: (Timestamp, InteractionId),
+pub(super) struct Loaded {
+    pub(super) sessions: Vec<SessionId>,
+    pub(super) open: Vec<OpenAsk>,
 }
 
 impl Loaded {
-    pub(crate) async fn new(url: &str, asks: usize) -> Result<Self> {
-        let journal = holdstead_store::open(url).await?;
-        let loaded: Vec<_> = stream::iter(0..asks / ASKS_PER_SESSION)
-            .map(|number| one_session(journal.as_ref(), number))
-            .buffer_unordered(AT_ONCE)
-            .try_collect()
-            .await?;
-        let sessions = loaded.iter().map(|(session, _)| *session).collect();
-        let owners = owner()?;
-        let mut open: Vec<OpenAsk> = Vec::new();
-        for (_, (whose, asks)) in loaded {
-            if whose == owners {
-                open.extend(asks);
-            }
-        }
-        let counted = journal.live_count(&owners).await?;
+    /// So many open asks, and as many decided ones.
+    pub(super) async fn new(journal: &dyn Journal, asks: usize) -> Result<Self> {
+        let mut filled = fill(journal, sessions(asks)?).await?;
+        filled.retain(|(owner, ..)| owner.as_str() == "local");
+        let sessions = filled.iter().map(|(_, session, _)| *session).collect();
+        let open: Vec<OpenAsk> = filled.into_iter().flat_map(|(.., open)| open).collect();
+        let counted = journal.live_count(&largest_owner()?).await?;
         ensure!(counted == open.len() as u64, "{counted} asks are open after loading, not {}", open.len());
-        let deep = deep_place(journal.as_ref(), open.len() - DEEP_PAGE).await?;
-        Ok(Self { journal, sessions, open, deep })
+        Ok(Self { sessions, open })
     }
 }
 
-/// Fills a journal with asks of one owner that are all decided. One of them, in the middle, runs `rare`.
-pub(crate) async fn decided(url: &str, asks: usize, rare: &str) -> Result<()> {
+/// Fills a database with so many decided asks of one owner. One of them runs `rare`.
+pub(super) async fn decided(url: &str, asks: usize, rare: &str) -> Result<()> {
+    const IN_SESSION: usize = 50;
     let journal = holdstead_store::open(url).await?;
-    let sessions = asks / ASKS_PER_SESSION;
-    stream::iter(0..sessions)
-        .map(|number| decided_session(journal.as_ref(), number, (number == sessions / 2).then_some(rare)))
-        .buffer_unordered(AT_ONCE)
-        .try_collect::<()>()
-        .await?;
+    let count = asks / IN_SESSION;
+    let mut sessions = Vec::new();
+    for number in 0..count {
+        let rare = (number == count / 2).then(|| rare.to_owned());
+        sessions.push(Filling { owner: OwnerId::new("everybody")?, decided: IN_SESSION, open: 0, rare });
+    }
+    fill(journal.as_ref(), sessions).await?;
     journal.close().await;
     Ok(())
 }
 
-async fn decided_session(journal: &dyn Journal, number: usize, rare: Option<&str>) -> Result<()> {
-    let owner = owner()?;
+/// A session to be filled.
+struct Filling {
+    owner: OwnerId,
+    decided: usize,
+    open: usize,
+    /// What its first decided ask runs, if not the usual command.
+    rare: Option<String>,
+}
+
+/// A tenth of all asks belongs to one owner, the others have a session each.
+fn sessions(asks: usize) -> Result<Vec<Filling>> {
+    let mut sessions = Vec::new();
+    let mut rare = Some(RARE.to_owned());
+    let mut left = asks / 10;
+    while left > 0 {
+        let some = left.min(OPEN_IN_SESSION);
+        sessions.push(Filling { owner: largest_owner()?, decided: some, open: some, rare: rare.take() });
+        left -= some;
+    }
+    let (others, rest) = (OWNERS - 1, asks - asks / 10);
+    for other in 0..others {
+        let some = rest * (other + 1) / others - rest * other / others;
+        let owner = OwnerId::new(format!("owner-{other}"))?;
+        sessions.push(Filling { owner, decided: some, open: some, rare: None });
+    }
+    Ok(sessions)
+}
+
+async fn fill(
+    journal: &dyn Journal,
+    sessions: Vec<Filling>,
+) -> Result<Vec<(OwnerId, SessionId, Vec<OpenAsk>)>> {
+    let filled = stream::iter(sessions.into_iter().enumerate())
+        .map(|(number, filling)| fill_one(journal, number, filling))
+        .buffer_unordered(AT_ONCE);
+    filled.try_collect().await
+}
+
+/// All appends are queued in order, and then awaited.
+async fn fill_one(
+    journal: &dyn Journal,
+    number: usize,
+    Filling { owner, decided, open, rare }: Filling,
+) -> Result<(OwnerId, SessionId, Vec<OpenAsk>)> {
     let session = SessionId::generate(&owner);
     let mut appends = vec![journal.append(session, Command::Open(Box::new(opening(&owner, number))))];
-    for ask in 0..ASKS_PER_SESSION {
-        let command = rare.filter(|_| ask == ASKS_PER_SESSION / 2).map_or_else(|| usual(ask), str::to_owned);
-        let (asked, request) = request_to_run(session, &command, Origin::Caller);
-        appends.push(journal.append(session, request));
+    let mut rare = rare;
+    for ask in 0..decided {
+        let command = rare.take().unwrap_or_else(|| usual(ask));
+        let (asked, command) = request_to_run(session, &command);
+        appends.push(journal.append(session, command));
         appends.push(journal.append(session, approval(asked)));
         appends.push(journal.append(session, Command::Acknowledge { interaction_id: asked.id }));
     }
-    for append in appends {
-        append.await?;
-    }
-    Ok(())
-}
-
-/// The place behind so many open asks.
-async fn deep_place(journal: &dyn Journal, behind: usize) -> Result<(Timestamp, InteractionId)> {
-    let mut place = None;
-    let mut passed = 0;
-    while passed < behind {
-        let limit = u32::try_from((behind - passed).min(200))?;
-        let page = AskQuery { owner: owner()?, session: None, only: AskFilter::Live, after: place, limit };
-        let asks = journal.asks(page).await?;
-        passed += asks.len();
-        let last = asks.last().ok_or("the inbox is shorter than what was opened")?;
-        place = Some((last.ask.opened_at, last.id));
-    }
-    Ok(place.ok_or("there is nothing in the inbox")?)
-}
-
-/// Opens a session, asks, answers and acknowledges. All is queued in order and then waited for.
-async fn one_session(journal: &dyn Journal, number: usize) -> Result<(SessionId, (OwnerId, Vec<OpenAsk>))> {
-    let owner = if number % OTHERS_ONE_IN == OTHERS_ONE_IN - 1 {
-        OwnerId::new(format!("other-{}", number / OTHERS_ONE_IN % OTHER_OWNERS))?
-    } else {
-        owner()?
-    };
-    let session = SessionId::generate(&owner);
-    let mut appends = vec![journal.append(session, Command::Open(Box::new(opening(&owner, number))))];
-    let mut open = Vec::new();
-    for ask in 0..ASKS_PER_SESSION {
-        let (asked, command) = request(session, ask, Origin::Caller);
+    let mut opened = Vec::with_capacity(open);
+    for ask in 0..open {
+        let (asked, command) = request(session, ask);
         appends.push(journal.append(session, command));
-        if ask % OPEN_ONE_IN == OPEN_ONE_IN - 1 {
-            open.push(asked);
-        } else {
-            appends.push(journal.append(session, approval(asked)));
-            appends.push(journal.append(session, Command::Acknowledge { interaction_id: asked.id }));
-        }
+        opened.push(asked);
     }
     for append in appends {
         append.await?;
     }
-    Ok((session, (owner, open)))
+    Ok((owner, session, opened))
 }
 
-pub(crate) fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
+pub(super) fn opening(owner: &OwnerId, number: usize) -> SessionOpened {
     SessionOpened { title: Some(format!("release {number}")), ..SessionOpened::new(owner.clone(), "caller") }
 }
 
-/// A program that asks before it runs a command.
-pub(crate) fn request(session: SessionId, number: usize, origin: Origin) -> (OpenAsk, Command) {
-    request_to_run(session, &usual(number), origin)
+/// A program asks before it runs a command.
+pub(super) fn request(session: SessionId, number: usize) -> (OpenAsk, Command) {
+    request_to_run(session, &usual(number))
 }
 
 fn usual(number: usize) -> String {
     format!("kubectl --context production rollout restart deployment/shop-api-{number}")
 }
 
-fn request_to_run(session: SessionId, command: &str, origin: Origin) -> (OpenAsk, Command) {
+fn request_to_run(session: SessionId, command: &str) -> (OpenAsk, Command) {
     let input = json!({
         "command": command,
         "description": "Restarts the deployment so that it reads its new settings",
@@ -164,23 +154,22 @@ fn request_to_run(session: SessionId, command: &str, origin: Origin) -> (OpenAsk
     });
     let body = AskBody::Approval { preview: None, offered_scopes: Vec::new(), is_plan: false };
     let can = Capabilities { reason: true, edit_input: false, scopes: false };
-    let id = InteractionId::generate(session);
+    let (id, prompt) = (InteractionId::generate(session), PromptId::generate());
     let request = InteractionRequest {
         agent_says: Some("The settings changed an hour ago".to_owned()),
         presentation: Presentation::Questionnaire,
-        ..asking(id, PromptId::generate(), origin, "Bash", input, body, can)
+        ..asking(id, prompt, Origin::Caller, "Bash", input, body, can)
     };
-    let open = OpenAsk { session, id: request.interaction_id, prompt: request.prompt_id };
     let command = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };
-    (open, Command::Request(Box::new(command)))
+    (OpenAsk { id, prompt }, Command::Request(Box::new(command)))
 }
 
-pub(crate) fn approval(ask: OpenAsk) -> Command {
+pub(super) fn approval(ask: OpenAsk) -> Command {
     Command::Respond(Box::new(Respond {
         interaction_id: ask.id,
         prompt_id: ask.prompt,
         idempotency_key: ask.prompt.to_string(),
-        response: ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+        response: approve(),
         secrets_mac: None,
         name: "Ada".to_owned(),
         surface: Surface::Api,

@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::api::Interaction;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
-use uuid::Uuid;
 
-use crate::client::Client;
+use crate::client::{Client, approve};
 use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::latency::Latencies;
 use crate::processes::cpu_time;
@@ -125,28 +123,10 @@ impl Callers {
 
 pub(crate) async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
     let begin = Instant::now();
-    let ask: Interaction = caller
-        .post(
-            "/v1/interactions",
-            &json!({
-                "key": Uuid::new_v4().to_string(),
-                "toolName": "Bash",
-                "kind": "approval",
-                "input": {
-                    "command": "kubectl --context production rollout restart deployment/shop-api",
-                    "description": "Restarts the deployment so that it reads its new settings",
-                },
-            }),
-        )
-        .await?;
+    let ask = caller.ask().await?;
     let asked = Instant::now();
     let id = ask.request.interaction_id;
-    let answer = json!({
-        "promptId": ask.request.prompt_id,
-        "idempotencyKey": Uuid::new_v4().to_string(),
-        "action": "approve",
-    });
-    let _receipt: Value = person.post(&format!("/v1/interactions/{id}/respond"), &answer).await?;
+    person.win(&ask, approve()).await?;
     let answered = Instant::now();
     let settled: Value = caller.get(&format!("/v1/interactions/{id}?wait=10")).await?;
     ensure!(settled["settlement"] == "approved", "the asker was told {settled}");
