@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::client::Client;
+pub(crate) use crate::processes::is_alive;
 use crate::{Result, ensure, processes};
 
 /// How long the process may take to say where it listens, and to go.
@@ -391,16 +392,8 @@ pub(crate) async fn kill(pid: u32) -> Result<()> {
     Err(format!("process {pid} is still there after kill -9").into())
 }
 
-/// A process that ended and was not waited for yet is not alive.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
-}
-
 pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {
-    let status = std::process::Command::new("kill").arg(name).arg(pid.to_string()).status()?;
-    ensure!(status.success(), "kill {name} {pid} failed");
-    Ok(())
+    processes::signal(name, &[pid])
 }
 
 /// The `holdstead` that was built with this program.

@@ -18,7 +18,7 @@ use load::Loaded;
 
 const SMALLEST: usize = 1_000;
 const LARGEST: usize = 100_000;
-const ROUNDS: usize = 30;
+const ROUNDS: usize = 20;
 /// How often a round makes each call on each database.
 const CALLS: usize = 10;
 /// What p50 may be at any size, in parts of p50 at the smallest.

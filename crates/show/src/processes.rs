@@ -12,13 +12,18 @@ pub(crate) struct Process {
     pub(crate) parent: u32,
 }
 
+fn all() -> Result<Vec<u32>> {
+    let names = fs::read_dir("/proc")?.map(|entry| Ok(entry?.file_name()));
+    let names = names.collect::<Result<Vec<_>>>()?;
+    Ok(names.iter().filter_map(|name| name.to_string_lossy().parse().ok()).collect())
+}
+
 /// All with this home, the gateway too.
 pub(crate) fn with_home(home: &Path) -> Result<Vec<Process>> {
     let wanted = format!("HOME={}", home.display());
     let mut found = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
-        // It may go while we look, or be somebody else's.
+    for pid in all()? {
+        // It may end while we look, or belong to another user.
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { continue };
         if environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
             && let Some(parent) = parent(pid)
@@ -31,62 +36,57 @@ pub(crate) fn with_home(home: &Path) -> Result<Vec<Process>> {
 
 /// Those that this one started and that run.
 pub(crate) fn children(of: u32) -> Result<Vec<u32>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
-        if parent(pid) == Some(of) {
-            found.push(pid);
-        }
-    }
-    Ok(found)
+    Ok(all()?.into_iter().filter(|pid| parent(*pid) == Some(of)).collect())
 }
 
 /// All command lines, as every user of the machine sees them.
 pub(crate) fn command_lines() -> Result<Vec<String>> {
-    let mut lines = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
-        let Ok(words) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
-        lines.push(String::from_utf8_lossy(&words).replace('\0', " "));
-    }
-    Ok(lines)
+    let lines = all()?.into_iter().filter_map(|pid| fs::read(format!("/proc/{pid}/cmdline")).ok());
+    Ok(lines.map(|words| String::from_utf8_lossy(&words).replace('\0', " ")).collect())
+}
+
+/// What the kernel says about a process, from its state on.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    Some(rest.split(' ').map(str::to_owned).collect())
+}
+
+/// A process that ended and was not waited for yet is not alive.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    parent(pid).is_some()
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let mut fields = rest.split(' ');
-    // One that ended and was not waited for is no process any more.
-    fields.next().filter(|state| *state != "Z")?;
-    fields.next()?.parse().ok()
+    let fields = stat(pid)?;
+    fields.first().filter(|state| *state != "Z")?;
+    fields.get(1)?.parse().ok()
+}
+
+/// A field of the kernel's that is counted in kilobytes, in bytes.
+fn kilobytes(file: &str, field: &str) -> Result<u64> {
+    let text = fs::read_to_string(file)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).ok_or_else(|| format!("no {field}"))?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? * 1024)
 }
 
 /// What it has in memory, in bytes; what is shared counts in proportion.
 pub(crate) fn memory(pid: u32) -> Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let line =
-        text.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("the kernel does not say Pss")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes * 1024)
-}
-
-/// What it has spent of the processors' time, for itself and in the kernel for it.
-pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
-    /// The kernel counts in hundredths of a second, whatever it runs on.
-    const TICK: Duration = Duration::from_millis(10);
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let (_, rest) = stat.rsplit_once(") ").ok_or("the kernel tells nothing of a process")?;
-    let fields: Vec<&str> = rest.split(' ').collect();
-    let ticks = |at: usize| -> Result<u32> { Ok(fields.get(at).ok_or("no times")?.parse()?) };
-    Ok(TICK * (ticks(11)? + ticks(12)?))
+    kilobytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
 }
 
 /// What can still be had without swapping, in bytes.
 pub(crate) fn available_memory() -> Result<u64> {
-    let text = fs::read_to_string("/proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).ok_or("no MemAvailable")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes * 1024)
+    kilobytes("/proc/meminfo", "MemAvailable:")
+}
+
+/// The processors' time that it spent, for itself and in the kernel for it.
+pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
+    /// The kernel counts in hundredths of a second on every machine.
+    const TICK: Duration = Duration::from_millis(10);
+    let fields = stat(pid).ok_or("there is no such process")?;
+    let ticks = |at: usize| -> Result<u32> { Ok(fields.get(at).ok_or("no times")?.parse()?) };
+    Ok(TICK * (ticks(11)? + ticks(12)?))
 }
 
 /// Sends a signal to all of them at once.

@@ -98,62 +98,17 @@ const VARIES: [(&str, &str, Varies); 40] = [
     ("HEAD~", "", Varies::Digit),
     ("cherry-pick ", "a1b2c3d", Varies::Commit),
 ];
-const NOUNS: [&str; 48] = [
-    "parser",
-    "session",
-    "journal",
-    "policy",
-    "router",
-    "cache",
-    "token",
-    "cursor",
-    "window",
-    "buffer",
-    "worker",
-    "queue",
-    "schema",
-    "column",
-    "index",
-    "filter",
-    "signal",
-    "socket",
-    "stream",
-    "packet",
-    "folder",
-    "widget",
-    "layout",
-    "dialog",
-    "editor",
-    "report",
-    "invoice",
-    "account",
-    "payment",
-    "search",
-    "vector",
-    "matrix",
-    "kernel",
-    "driver",
-    "bridge",
-    "logger",
-    "clock",
-    "timer",
-    "retry",
-    "batch",
-    "digest",
-    "secret_box",
-    "frame",
-    "shape",
-    "color",
-    "theme",
-    "locale",
-    "plugin",
-];
-const VERBS: [&str; 12] =
-    ["read", "write", "open", "close", "merge", "split", "check", "build", "find", "load", "keep", "drop"];
-const CRATES: [&str; 8] = ["core", "gateway", "store", "server", "client", "protocol", "agents", "show"];
+/// Split at the blanks.
+const NOUNS: &str = "parser session journal policy router cache token cursor window buffer worker queue schema column \
+    index filter signal socket stream packet folder widget layout dialog editor report invoice account \
+    payment search vector matrix kernel driver bridge logger clock timer retry batch digest secret_box \
+    frame shape color theme locale plugin";
+const VERBS: &str = "read write open close merge split check build find load keep drop";
+const CRATES: &str = "core gateway store server client protocol agents show";
 
 /// One of the pool, the first ones more often.
-fn near_the_front(dice: &mut Dice, pool: &'static [&'static str]) -> &'static str {
+fn near_the_front(dice: &mut Dice, pool: &'static str) -> &'static str {
+    let pool: Vec<&str> = pool.split(' ').collect();
     pool[dice.below(pool.len()).min(dice.below(pool.len()))]
 }
 
@@ -184,8 +139,8 @@ fn varied(dice: &mut Dice, line: &str) -> String {
 }
 
 fn drawn(dice: &mut Dice, itself: &str, varies: Varies) -> String {
-    let noun = near_the_front(dice, &NOUNS);
-    let verb = near_the_front(dice, &VERBS);
+    let noun = near_the_front(dice, NOUNS);
+    let verb = near_the_front(dice, VERBS);
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     match varies {
         // The ending stays, or the blank behind it.
@@ -193,7 +148,7 @@ fn drawn(dice: &mut Dice, itself: &str, varies: Varies) -> String {
         Varies::Symbol => format!("{verb}_{noun}"),
         Varies::Type => capital(noun),
         Varies::Message => format!("{} the {noun}", capital(verb)),
-        Varies::Crate => near_the_front(dice, &CRATES).to_owned(),
+        Varies::Crate => near_the_front(dice, CRATES).to_owned(),
         Varies::Digit => (1 + dice.below(9)).to_string(),
         Varies::Commit => format!("{:07x}", dice.below(0xfff_ffff)),
     }

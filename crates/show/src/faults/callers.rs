@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use crate::client::approve;
 use crate::kill::arena::{Arena, Person};
 use crate::kill::history::{History, Sent, Told};
 use crate::kill::plan::choices;
@@ -53,7 +54,7 @@ pub(super) async fn program(arena: Arc<Arena>, client: Http, number: u64) -> Res
         let people = if rng.random_bool(0.3) { &arena.people[..] } else { &arena.people[..1] };
         let answers = people.iter().enumerate().map(|(at, person)| {
             let draft = match at {
-                0 => ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+                0 => approve(),
                 _ => ResponseDraft::Deny { reason: Some("not today".to_owned()) },
             };
             tokio::spawn(answer(Arc::clone(&arena), person.clone(), ask.clone(), draft))
