@@ -136,17 +136,14 @@ show-reconnect: _shows
 show-fanout: _shows
     {{ proof }} fanout
 
-# Thousands of malformed, oversized, deep and odd inputs over every door, and four ways to starve others: all answered.
+# Thousands of malformed, oversized, deep and odd inputs over every door, confused and smuggled requests, and four ways to
+# starve others: all answered. The other attacks are in the tests of `crates/server`; the browser's are in show-web-login.
 show-doors *args: _shows
     {{ proof }} doors "$@"
 
 # A device is revoked while its stream, socket and long poll are open and while it answers, 200 times: it is out within 1 s.
 show-revoke *args: _shows
     {{ proof }} revoke "$@"
-
-# Every attack that ever worked on the product, and those that did not, tried again; the browser's are in show-web-login.
-show-attacks: _shows
-    {{ proof }} attacks "$(scripts/agents claude)"
 
 # Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
 show-tools:
@@ -165,10 +162,6 @@ show-docs-commands: _shows
 show-new-kind: _web-packages
     scripts/show-new-kind
 
-# A tool asks until the answer will do; killed in between, it is called again for the same prompt.
-show-reprompt: _shows
-    {{ proof }} reprompt
-
 # 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
 show-callers: _shows
     cd sdk/python && PYTHONPATH=src python3 -m shows.callers
@@ -181,18 +174,15 @@ show-forms: _web-shows
 show-claude-asks: _shows
     {{ proof }} claude-asks "$(scripts/agents claude)"
 
-# Rules over a session's variables, its start and its turns' ends, with the real Claude Code and the scripted agent.
-show-lifecycle: _shows
-    {{ proof }} lifecycle "$(scripts/agents claude)"
-
-# tmux types at `run`, `attach` and `inbox --watch` with the real Claude Code: words, an editor, Ctrl-C and back, `stop`;
-# nothing is approved by what was typed ahead, by Enter alone, or by pasted text.
+# tmux types at `run`, `attach`, `inbox --watch` and `stop` with the real Claude Code: nothing is approved by Enter alone, by
+# other words, or by pasted text.
 show-terminal: _shows
     {{ proof }} terminal "$(scripts/agents claude)"
 
-# The same rules for the real Claude Code and the scripted agent: allowed never asks, denied never runs, saved is what was shown.
-show-grants: _shows
-    {{ proof }} grants "$(scripts/agents claude)"
+# Rules with the real Claude Code: what they allow never asks, what they deny never runs, what is saved is what was shown;
+# rules over a session's variables, its start and the ends of its turns.
+show-rules: _shows
+    {{ proof }} rules "$(scripts/agents claude)"
 
 # A hostile repository and the real Claude Code: nothing of it runs unasked; once trusted, what runs is what was approved.
 show-closed: _shows

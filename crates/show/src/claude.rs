@@ -1,17 +1,24 @@
 //! The real Claude Code, hosted by a real gateway, with a model that plays scripts.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use holdstead_protocol::AgentState;
-use holdstead_protocol::api::Session;
-use holdstead_scripted_model::{Model, Script, Told};
+use holdstead_protocol::api::{FolderFiles, Interaction, Session};
+use holdstead_protocol::{AgentState, Event, EventBody, ResponseDraft, Trust};
+use holdstead_scripted_model::{Model, Part, Script, Told, call};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 use crate::client::Client;
 use crate::gateway_process::{Environment, GatewayProcess};
-use crate::{Result, ensure};
+use crate::{Result, ensure, processes};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A file in the folder of a session to which commands add lines.
+pub(crate) const MARKS: &str = "marks.txt";
+const LOOK: Duration = Duration::from_millis(25);
 
 /// A gateway with nothing in its environment but what Claude Code needs to reach the scripted model.
 #[derive(Debug)]
@@ -38,6 +45,31 @@ pub(crate) struct Scene {
     pub(crate) name: String,
     pub(crate) session: String,
     pub(crate) folder: PathBuf,
+}
+
+impl Scene {
+    /// What commands left in the folder of the session, a line for each time they ran.
+    pub(crate) fn marks(&self) -> String {
+        std::fs::read_to_string(self.folder.join(MARKS)).unwrap_or_default()
+    }
+}
+
+/// A call of Bash that leaves a line in `marks.txt` and says so.
+pub(crate) fn mark(name: &str) -> Value {
+    json!({ "command": format!("echo {name} >> {MARKS} && echo {name} is done"), "description": "Leaves a mark" })
+}
+
+/// A call that asks one question, of which one answer is chosen.
+pub(crate) fn question(question: &str, options: [&str; 2]) -> Part {
+    let options = options.map(|label| json!({ "label": label, "description": "" }));
+    let question =
+        json!({ "question": question, "header": "Choice", "multiSelect": false, "options": options });
+    call("AskUserQuestion", json!({ "questions": [question] }))
+}
+
+/// How many asks are in this journal.
+pub(crate) fn asks(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event.body, EventBody::InteractionRequest(_))).count()
 }
 
 impl Stage {
@@ -86,11 +118,16 @@ impl Stage {
         self.home.path()
     }
 
-    /// Opens a session, and sends the message that makes its model play this script.
-    pub(crate) async fn play(&self, name: &str, mode: &str, script: Script) -> Result<Scene> {
+    /// A folder for a project of this name.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.home().join("projects").join(name);
         std::fs::create_dir_all(&folder)?;
-        self.play_in(name, mode, script, &folder).await
+        Ok(folder)
+    }
+
+    /// Opens a session, and sends the message that makes its model play this script.
+    pub(crate) async fn play(&self, name: &str, mode: &str, script: Script) -> Result<Scene> {
+        self.play_in(name, mode, script, &self.folder(name)?).await
     }
 
     /// The same in this folder.
@@ -132,15 +169,65 @@ impl Stage {
         told
     }
 
-    /// Its process went, and waits for an answer to come back.
+    /// Whether the gateway ended its process while it waits for an answer.
     pub(crate) async fn is_parked(&self, scene: &Scene) -> Result<bool> {
         let session: Session = self.person.get(&format!("/v1/sessions/{}", scene.session)).await?;
         Ok(session.state == AgentState::Parked)
     }
 
+    /// Waits until the session is parked, and returns its open ask.
+    pub(crate) async fn until_parked(&self, scene: &Scene) -> Result<Interaction> {
+        let begin = Instant::now();
+        while !self.is_parked(scene).await? {
+            ensure!(begin.elapsed() < PATIENCE, "{} was not parked", scene.name);
+            sleep(LOOK).await;
+        }
+        self.person.open_asks(&scene.session, 1).await?.pop().ok_or_else(|| "no ask is open".into())
+    }
+
+    /// Waits for the one open approval of the session, and answers it.
+    pub(crate) async fn decide(&self, scene: &Scene, response: ResponseDraft) -> Result<Interaction> {
+        let ask = self.person.open_ask(&scene.session, "approval").await?;
+        self.person.win(&ask, response).await?;
+        Ok(ask)
+    }
+
+    /// The same ask as it is now.
+    pub(crate) async fn now(&self, ask: &Interaction) -> Result<Interaction> {
+        self.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await
+    }
+
+    /// Trusts the files of this folder as they are.
+    pub(crate) async fn trust(&self, agent: &str, folder: &Path) -> Result<Trust> {
+        let path = format!("/v1/trusts/folder?agent={agent}&folder={}", folder.display());
+        let files: FolderFiles = self.person.get(&path).await?;
+        let body = json!({ "agent": agent, "folder": files.folder, "digest": files.digest });
+        self.person.post("/v1/trusts", &body).await
+    }
+
+    /// `kill -9` of the gateway, and another one in its place.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.gateway.kill_now().await?;
+        self.gateway.serve_again().await?;
+        self.person.ready().await
+    }
+
+    /// How many processes the gateway has started.
+    pub(crate) fn agents(&self) -> Result<usize> {
+        let all = processes::with_home(self.home())?;
+        Ok(all.iter().filter(|process| Some(process.pid) != self.gateway.pid()).count())
+    }
+
     /// Ends the session, and with it its process.
     pub(crate) async fn end(&self, scene: &Scene) -> Result<()> {
         self.person.tell(Method::DELETE, &format!("/v1/sessions/{}", scene.session)).await
+    }
+
+    /// Waits for the end of the session's only turn, ends the session, and returns its journal.
+    pub(crate) async fn finish(&self, scene: &Scene) -> Result<Vec<Event>> {
+        let events = self.person.done(&scene.session).await?;
+        self.end(scene).await?;
+        Ok(events)
     }
 
     pub(crate) async fn stop(self) -> Result<()> {

@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, expected, received};
 use crate::gateway_process::{GatewayProcess, kill};
+use crate::responses::{approve_edited, submit};
 use crate::{Result, ensure};
-
-/// How much of an event's data is printed.
-const SHOWN: usize = 180;
-const IDS: [&str; 6] = ["turnId", "messageId", "interactionId", "promptId", "idempotencyKey", "bodyDigest"];
 
 /// What was sent, and what the agent must therefore have received.
 #[derive(Debug)]
@@ -29,16 +26,13 @@ pub(crate) async fn show() -> Result<String> {
 
     let mut sent = vec![
         answer_question(&person, &session, "store", "PostgreSQL").await?,
-        approve_edited(&person, &session).await?,
+        approve_another_input(&person, &session).await?,
         fill_form(&person, &session).await?,
     ];
 
     let before = person.open_ask(&session, "question").await?;
-    let events = person.journal(&session).await?;
-    print_journal("The journal with the fourth ask open:", &events, 0);
-    let known = events.len();
     kill(pid).await?;
-    println!("\nkill -9 {pid}: the gateway is gone.");
+    println!("kill -9 {pid}: the gateway is gone.");
     let restarted = demo.line_with("restarted").await?;
     person.ready().await?;
     let new_pid = pid_in(&restarted)?;
@@ -50,12 +44,10 @@ pub(crate) async fn show() -> Result<String> {
         "another ask is open after the restart"
     );
     ensure!(after.request.prompt_id == before.request.prompt_id, "the ask was shown again after the restart");
-    println!("The same ask is open: {}, {}.\n", after.request.interaction_id, after.request.prompt_id);
+    println!("The same ask is open: {}, {}.", after.request.interaction_id, after.request.prompt_id);
     sent.push(answer_question(&person, &session, "deploy", "Staging").await?);
 
     let events = person.done(&session).await?;
-    print_journal("The journal after that:", &events, known);
-    println!();
     for sent in &sent {
         check(&person, &events, sent).await?;
     }
@@ -70,22 +62,16 @@ fn pid_in(line: &Value) -> Result<u32> {
 
 async fn answer_question(person: &Client, session: &str, question: &str, label: &str) -> Result<Sent> {
     let ask = person.open_ask(session, "question").await?;
-    let answers = json!({ question: label });
-    person.win(&ask, ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }).await?;
+    person.win(&ask, submit(&json!({ question: label }))).await?;
     let response = json!({ "action": "submit", "answers": [{ "questionId": question, "labels": [label] }] });
     Ok(Sent { received: expected(&ask, "answered", &response), ask, effect: None })
 }
 
-async fn approve_edited(person: &Client, session: &str) -> Result<Sent> {
+async fn approve_another_input(person: &Client, session: &str) -> Result<Sent> {
     let ask = person.open_ask(session, "approval").await?;
     let edited = json!({ "command": "npm run build" });
     ensure!(ask.request.input != edited, "the edited input is the one that was asked about");
-    person
-        .win(
-            &ask,
-            ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited.clone()) },
-        )
-        .await?;
+    person.win(&ask, approve_edited(edited.clone())).await?;
     let response = json!({ "action": "approve", "scope": "once", "editedInput": edited });
     Ok(Sent { received: expected(&ask, "approved", &response), ask, effect: Some(format!("ran: {edited}")) })
 }
@@ -119,21 +105,4 @@ async fn check(person: &Client, events: &[Event], sent: &Sent) -> Result<()> {
     );
     println!("received exactly: {}", got["response"]);
     Ok(())
-}
-
-fn print_journal(heading: &str, events: &[Event], after: usize) {
-    println!("{heading}");
-    for event in events.iter().skip(after) {
-        println!("{:>4}  {:<20} {}", event.seq.0, event.body.event_type().as_str(), short(event));
-    }
-}
-
-/// What an event says, without the ids that say where it belongs.
-fn short(event: &Event) -> String {
-    let bytes = event.body.data_bytes().unwrap_or_default();
-    let mut data: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    if let Some(fields) = data.as_object_mut() {
-        fields.retain(|name, _| !IDS.contains(&name.as_str()));
-    }
-    data.to_string().chars().take(SHOWN).collect()
 }

@@ -1,8 +1,9 @@
-//! Thousands of inputs that nobody should send, over every door, while somebody else answers asks; and the four ways in
-//! which one caller starved the others.
+//! Attacks over every door while another program is served: thousands of inputs that are wrong, requests that two readers
+//! understand differently, and the four ways in which one caller starved the others.
 
-mod attacks;
 mod odd;
+mod requests;
+mod starving;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,17 +12,18 @@ use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_client::requests_to;
-use holdstead_protocol::ResponseDraft;
+use holdstead_protocol::AskState;
 use holdstead_protocol::api::{Interaction, Session};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use crate::client::{Client, refusal_words};
+use crate::dice::Dice;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
 use crate::latency::{Latencies, milliseconds};
+use crate::responses::APPROVE;
 use crate::{Result, ensure};
-use odd::Dice;
 
 /// How many files the gateway may have open: the usual limit of a shell.
 const FILES: u32 = 1_024;
@@ -55,7 +57,7 @@ impl Doors {
     async fn open() -> Result<Self> {
         let gateway = GatewayProcess::serve_in(Environment::WithFiles(FILES)).await?;
         let person = gateway.person()?;
-        let person_token = std::fs::read_to_string(gateway.folder().join("token"))?.trim().to_owned();
+        let person_token = gateway.own_token()?;
         let agent = gateway.token("attacker", TokenFor::Guest).await?;
         let asker = Client::new(&gateway.url, &gateway.token("program", TokenFor::Guest).await?)?;
         let http = requests_to(&gateway.url).timeout(PATIENCE).build()?;
@@ -77,25 +79,38 @@ impl Doors {
         Ok((response.status().as_u16(), response.text().await?))
     }
 
+    /// Fails if the ask was answered.
+    async fn still_open(&self, ask: &Interaction) -> Result<()> {
+        let now: Interaction =
+            self.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;
+        ensure!(now.state == AskState::Open, "the ask is {:?}", now.state);
+        Ok(())
+    }
+
+    /// Fails if other accounts of the machine can read a file of the gateway. The show itself made the log.
+    fn files_are_private(&self) -> Result<()> {
+        for entry in std::fs::read_dir(self.gateway.folder())? {
+            let entry = entry?;
+            let mode = entry.metadata()?.permissions().mode();
+            ensure!(
+                mode & 0o077 == 0 || entry.file_name() == "log.txt",
+                "others can read {}",
+                entry.path().display()
+            );
+        }
+        Ok(())
+    }
+
     /// Asks and answers, and how long each answer took.
     async fn answer(&self, name: &str, number: usize, latencies: &mut Latencies) -> Result<()> {
         let ask = self.ask(&format!("{name} {number}")).await?;
         let begin = Instant::now();
-        self.person
-            .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
-            .await?;
+        self.person.win(&ask, APPROVE).await?;
         latencies.add(begin.elapsed());
         let _taken: Interaction =
             self.asker.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;
         Ok(())
     }
-}
-
-/// The four ways in which one caller starved the others, on a gateway of their own.
-pub(crate) async fn starve() -> Result<()> {
-    let doors = Doors::open().await?;
-    attacks::all(&doors).await?;
-    doors.gateway.stop().await
 }
 
 /// What became of the inputs of one door.
@@ -163,7 +178,9 @@ pub(crate) async fn show() -> Result<String> {
         ensure!(ratio <= LIMIT, "others' answers were {ratio:.2} × slower");
     }
 
-    attacks::all(&doors).await?;
+    requests::all(&doors).await?;
+    starving::all(&doors).await?;
+    doors.files_are_private()?;
 
     doors.person.ready().await?;
     let log = std::fs::read_to_string(doors.gateway.folder().join("log.txt")).unwrap_or_default();
@@ -171,7 +188,7 @@ pub(crate) async fn show() -> Result<String> {
     ensure!(panics == 0, "the gateway panicked {panics} times");
     doors.gateway.stop().await?;
     Ok(format!(
-        "{all} odd inputs over {} doors: 0 crashes, 0 unanswered, p99 of others {ratio:.2} × of quiet; 4 of 4 attacks held off",
+        "{all} odd inputs over {} doors: 0 crashes, 0 unanswered, p99 of others {ratio:.2} × of quiet; 0 confused or smuggled requests through; 4 of 4 ways to starve others held off",
         DOORS.len()
     ))
 }
@@ -179,12 +196,12 @@ pub(crate) async fn show() -> Result<String> {
 const DOORS: [&str; 5] = ["http", "socket", "mcp", "scripts", "lines"];
 
 async fn send_odd(doors: &Doors, seed: u64, count: usize) -> Result<[Tally; 5]> {
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice::new(&seed.to_string(), "odd inputs");
     let mut tallies = [Tally::default(); 5];
     let session = doors.person.open_session().await?.session_id.to_string();
     for number in 0..count {
         // Scripts and lines start a process each: fewer of them.
-        let door = dice.one_of(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 4]);
+        let door = *dice.pick(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 4]);
         let begin = Instant::now();
         let trying = async {
             match door {
@@ -236,7 +253,7 @@ async fn http(doors: &Doors, dice: &mut Dice, session: &str, number: usize) -> R
         ("/v1/login".to_owned(), json!({"code": "x"})),
     ];
     let (path, good) = &routes[dice.below(routes.len())];
-    let token = dice.one_of(&[&doors.agent, &doors.person_token]);
+    let token = *dice.pick(&[&doors.agent, &doors.person_token]);
     let (status, words) = doors.send("POST", path, token, odd::body(dice, good)).await?;
     ensure!(status < 500, "{path} answered {status}: {words}");
     ensure!(
@@ -286,7 +303,7 @@ async fn socket(doors: &Doors, dice: &mut Dice, session: &str) -> Result<bool> {
 
 /// A message of MCP that is wrong: an error of the protocol, or a result that says what is wrong.
 async fn mcp(doors: &Doors, dice: &mut Dice, number: usize) -> Result<bool> {
-    let tool = dice.one_of(&["ask_user", "request_approval", "show_form", "await_answer", "no_such_tool"]);
+    let tool = *dice.pick(&["ask_user", "request_approval", "show_form", "await_answer", "no_such_tool"]);
     let arguments = odd::value(dice, 3);
     let good = json!({
         "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments},

@@ -7,7 +7,6 @@ pub(crate) mod plan;
 pub(crate) mod play;
 mod run;
 mod steps;
-mod table;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -34,12 +33,17 @@ pub(crate) async fn show() -> Result<String> {
         let run = run::run(kind, seed, given.kills.div_ceil(Kind::ALL.len())).await?;
         kills += run.deaths.len();
         let hits: Vec<Hit> = run.histories.iter().flat_map(|history| hits(history, &run.deaths)).collect();
-        table::print(kind, &run, &hits, begin.elapsed());
-        for step in Step::AIMED {
-            let often = hits.iter().filter(|hit| hit.step == step).count();
-            if often < HITS {
-                missed.push(format!("on {kind} only {often} asks were hit at `{step}`"));
-            }
+        let hit = |step: Step| hits.iter().filter(|hit| hit.step == step).count();
+        let reached: Vec<_> = Step::ALL.iter().map(|step| format!("{} at `{step}`", hit(*step))).collect();
+        println!(
+            "{kind}: {} kills in {:.0} s, {} sessions; asks that were hit: {}",
+            run.deaths.len(),
+            begin.elapsed().as_secs_f64(),
+            run.histories.len(),
+            reached.join(", ")
+        );
+        for step in Step::AIMED.into_iter().filter(|step| hit(*step) < HITS) {
+            missed.push(format!("on {kind} only {} asks were hit at `{step}`", hit(step)));
         }
         judge(&run, &mut found);
     }

@@ -3,7 +3,6 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
 mod answer_latency;
-mod attacks;
 mod attention;
 mod audit;
 mod boxes;
@@ -24,26 +23,26 @@ mod fanout;
 mod faults;
 mod first_answer;
 mod gateway_process;
-mod grants;
 mod growth;
 mod hook_cost;
 mod kill;
 mod latency;
-mod lifecycle;
 mod mcp;
 mod parked;
 mod policy_lines;
 mod policy_speed;
 mod processes;
 mod reconnect;
-mod reprompt;
+mod responses;
 mod restore;
 mod retention;
 mod revoke;
 mod routes;
+mod rules;
 mod runner;
 mod runner_process;
 mod scale;
+mod scenes;
 mod stalls;
 mod terminal;
 mod throughput;
@@ -70,11 +69,11 @@ async fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let shown = match name.as_str() {
         "demo" => demo::show().await,
-        "attacks" => attacks::show().await,
         "attention" => attention::show(),
         "audit" => audit::show().await,
         "first-answer" => first_answer::show().await,
         "revoke" => revoke::show().await,
+        "rules" => rules::show().await,
         "runner" => runner::show().await,
         "routes" => routes::show().await,
         "growth" => growth::show().await,
@@ -88,8 +87,6 @@ async fn main() -> ExitCode {
         "restore" => restore::show().await,
         "retention" => retention::show().await,
         "reconnect" => reconnect::show().await,
-        "reprompt" => reprompt::show().await,
-        reprompt::HOST => reprompt::host().await,
         "doors" => doors::show().await,
         "fanout" => fanout::show().await,
         "answer-latency" => answer_latency::show().await,
@@ -102,14 +99,12 @@ async fn main() -> ExitCode {
         "claude-park" => claude_park::show().await,
         "claude-recovery" => claude_recovery::show().await,
         "mcp" => mcp::show().await,
-        "grants" => grants::show().await,
         "claude-asks" => claude_asks::show().await,
         "boxes" => boxes::show().await,
         "bypass" => bypass::show(),
         "policy-speed" => policy_speed::show(),
         "scale" => scale::show(),
         "costs" => scale::measure::show().await,
-        "lifecycle" => lifecycle::show().await,
         "closed" => closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");

@@ -3,61 +3,29 @@
 mod bridge;
 mod gemini;
 mod hosted;
-mod registered;
-
-use std::pin::Pin;
-use std::time::Instant;
 
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{Event, EventBody, InteractionRequest};
 
 use crate::claude::Stage;
 use crate::client::Client;
+use crate::scenes::Scenes;
 use crate::{Result, ensure};
-
-/// What was seen in a scene, in words.
-type Seen = Vec<String>;
-type Played<'a> = Pin<Box<dyn Future<Output = Result<Seen>> + 'a>>;
 
 pub(crate) async fn show() -> Result<String> {
     let gemini = std::env::args().nth(3).ok_or("say where Gemini CLI is: `scripts/agents gemini` knows")?;
     let mut stage = Stage::new("10m").await?;
-    let begin = Instant::now();
-    let calm: Vec<(&str, Played<'_>)> = vec![
-        ("Claude Code, hosted, asks a question", Box::pin(hosted::question(&stage))),
-        ("Claude Code, hosted, asks for an approval, which is edited", Box::pin(hosted::approval(&stage))),
-        ("Claude Code, hosted, calls a registered tool", Box::pin(registered::called(&stage))),
-    ];
-    let mut failures = Vec::new();
-    let mut scenes = 0;
-    for (name, scene) in calm {
-        scenes += 1;
-        report(name, scene.await, &mut failures);
-    }
-    // Those that kill the gateway.
+    let mut scenes = Scenes::new();
+    scenes.add("Claude Code, hosted, asks a question", hosted::question(&stage).await);
     let seen = hosted::killed(&mut stage).await;
-    report("Claude Code, hosted, asks; kill -9 of the gateway", seen, &mut failures);
+    scenes.add("Claude Code, hosted, asks; kill -9 of the gateway", seen);
     let seen = gemini::pending(&mut stage, &gemini).await;
-    report("Gemini CLI, not hosted: pending, kill -9 of the gateway, await_answer", seen, &mut failures);
+    scenes.add("Gemini CLI, not hosted: pending, kill -9 of the gateway, await_answer", seen);
     let seen = bridge::killed(&mut stage).await;
-    report(
-        "any client over `holdstead mcp`: kill -9 of the gateway in the middle of a call",
-        seen,
-        &mut failures,
-    );
-    scenes += 3;
-    println!("took {:.0} s", begin.elapsed().as_secs_f64());
+    scenes.add("any client over `holdstead mcp`: kill -9 of the gateway in the middle of a call", seen);
     stage.stop().await?;
-    ensure!(failures.is_empty(), "{}", failures.join("\n"));
-    Ok(format!("{scenes} of {scenes} scenes: asked once, answered once, the model told exactly that"))
-}
-
-fn report(name: &str, played: Result<Seen>, failures: &mut Vec<String>) {
-    println!("{name}");
-    match played {
-        Ok(seen) => seen.iter().for_each(|seen| println!("    {seen}")),
-        Err(error) => failures.push(format!("{name}: {error}")),
-    }
+    let count = scenes.end()?;
+    Ok(format!("{count} of {count} scenes: asked once, answered once, the model told exactly that"))
 }
 
 /// The one ask that was made in a journal.

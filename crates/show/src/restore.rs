@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use holdstead_protocol::api::{Interaction, Session};
-use holdstead_protocol::{Event, EventBody, ResponseDraft};
+use holdstead_protocol::{Event, EventBody};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -20,6 +20,7 @@ use crate::cable::Cable;
 use crate::client::Client;
 use crate::database::Kind;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};
+use crate::responses::APPROVE;
 use crate::{Result, ensure, runner_process};
 
 const MACHINE: &str = "laptop";
@@ -84,7 +85,7 @@ async fn restored(kind: Kind) -> Result<String> {
     let accepted = load.end().await?;
     // After the backup the agent goes on, and the journal has what it says.
     let ask = person.open_ask(&session, "approval").await?;
-    person.win(&ask, yes()).await?;
+    person.win(&ask, APPROVE).await?;
     let said = person.done(&session).await?;
     auditor.run(&["checkpoint"]).await?;
     cable.cut();
@@ -248,10 +249,6 @@ async fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-fn yes() -> ResponseDraft {
-    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
-}
-
 /// An agent on that machine, which has said something, was answered once, and asks again.
 async fn on_machine(person: &Client) -> Result<String> {
     let opened: Session =
@@ -259,7 +256,7 @@ async fn on_machine(person: &Client) -> Result<String> {
     let session = opened.session_id.to_string();
     person.say(&session, SCRIPT).await?;
     let ask = person.open_ask(&session, "approval").await?;
-    person.win(&ask, yes()).await?;
+    person.win(&ask, APPROVE).await?;
     person.said(&session, "Two").await?;
     person.open_ask(&session, "approval").await?;
     Ok(session)
@@ -324,7 +321,7 @@ impl Load {
             while !is_over.load(Ordering::Relaxed) {
                 let ask = asking(&Uuid::new_v4().to_string(), &json!({}));
                 let ask: Interaction = program.post("/v1/interactions", &ask).await?;
-                person.win(&ask, yes()).await?;
+                person.win(&ask, APPROVE).await?;
                 let one = (ask.request.interaction_id.to_string(), Instant::now());
                 taken.lock().unwrap_or_else(PoisonError::into_inner).push(one);
             }

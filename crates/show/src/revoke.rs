@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use holdstead_client::{Http, Socket};
 use holdstead_protocol::api::{DevicePage, Interaction, LoggedIn, LoginLink, Respond};
 use holdstead_protocol::transport::{InteractionMode, Transport};
-use holdstead_protocol::{ResponseDraft, Seq, SessionId};
+use holdstead_protocol::{Seq, SessionId};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
 use serde_json::json;
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
+use crate::responses::{APPROVE, DENY};
 use crate::{Error, Result, ensure};
 
 const RACES: usize = 200;
@@ -172,7 +173,7 @@ impl Lane<'_> {
         let answer = Respond {
             prompt_id: wanted.request.prompt_id,
             idempotency_key: Uuid::new_v4().to_string(),
-            response: ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
+            response: APPROVE,
         };
         let revoking = async {
             sleep(revokes_in).await;
@@ -205,7 +206,7 @@ impl Lane<'_> {
         let status = victim.status_of(&path, &answer).await?;
         ensure!(status == 401, "its answer got {status} when it was out");
         for ask in [Some(waits), Some(wanted).filter(|_| !answered), Some(later)].into_iter().flatten() {
-            self.person.win(&ask, ResponseDraft::Deny { reason: None }).await?;
+            self.person.win(&ask, DENY).await?;
         }
         Ok(Race { revoked: how, ended, answered })
     }

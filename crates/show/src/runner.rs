@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{EventBody, ProcessChange, ResponseDraft};
+use holdstead_protocol::{EventBody, ProcessChange};
 use holdstead_scripted_model::{Script, call, say};
 use serde_json::json;
 use tempfile::TempDir;
@@ -12,14 +11,14 @@ use tokio::process::Child;
 use tokio::time::sleep;
 
 use crate::cable::Cable;
-use crate::claude::{Scene, Stage};
+use crate::claude::{MARKS, Scene, Stage};
 use crate::gateway_process::TokenFor;
+use crate::responses::APPROVE;
 use crate::{Result, ensure, processes, runner_process};
 
 const NAME: &str = "laptop";
 /// The session whose runner is killed.
 const LOST: &str = "killed-runner";
-const MARKS: &str = "marks.txt";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a call runs: long enough for what is killed meanwhile to be back.
 const RUNS: u64 = 6;
@@ -37,7 +36,7 @@ pub(crate) async fn show() -> Result<String> {
     runner_process::connected(&stage.person, &[NAME]).await?;
 
     let scene = play(&stage, "killed-gateway").await?;
-    approve(&stage, &scene).await?;
+    stage.decide(&scene, APPROVE).await?;
     until_it_runs(&scene).await?;
     stage.gateway.kill_now().await?;
     ensure!(agents(&stage, &runner)? > 0, "the agent went with the gateway");
@@ -49,15 +48,15 @@ pub(crate) async fn show() -> Result<String> {
 
     let scene = play(&stage, "cut-while-it-runs").await?;
     let waiting = play(&stage, "cut-while-it-waits").await?;
-    let ask = asked(&stage, &waiting).await?;
-    approve(&stage, &scene).await?;
+    let ask = stage.person.open_ask(&waiting.session, "approval").await?;
+    stage.decide(&scene, APPROVE).await?;
     until_it_runs(&scene).await?;
     cable.cut();
-    stage.person.win(&ask, yes()).await?;
+    stage.person.win(&ask, APPROVE).await?;
     let cut = Instant::now();
     sleep(Duration::from_secs(seconds)).await;
     ensure!(agents(&stage, &runner)? > 0, "the agents went with the network");
-    ensure!(marks(&waiting)?.is_empty(), "something ran that the machine was never told of");
+    ensure!(waiting.marks().is_empty(), "something ran that the machine was never told of");
     cable.lead_to(&[gateway]);
     let mended = Instant::now();
     stage.person.done(&waiting.session).await?;
@@ -73,7 +72,7 @@ pub(crate) async fn show() -> Result<String> {
     );
 
     let scene = play(&stage, LOST).await?;
-    let ask = asked(&stage, &scene).await?;
+    let ask = stage.person.open_ask(&scene.session, "approval").await?;
     runner.kill().await?;
     for _ in 0..100 {
         if agents(&stage, &runner)? == 0 {
@@ -82,7 +81,7 @@ pub(crate) async fn show() -> Result<String> {
         sleep(Duration::from_millis(50)).await;
     }
     ensure!(agents(&stage, &runner)? == 0, "agents outlived their runner");
-    stage.person.win(&ask, yes()).await?;
+    stage.person.win(&ask, APPROVE).await?;
     let mut runner = start(&stage, &cable, &token, folder.path())?;
     stage.person.done(&scene.session).await?;
     finished(&stage, &scene, 2).await?;
@@ -97,10 +96,6 @@ pub(crate) async fn show() -> Result<String> {
         "4 of 4 answers reached the real Claude Code on its own machine, each call ran once: gateway killed, network cut for \
          {seconds} s, runner killed; turns went on through the first two"
     ))
-}
-
-fn yes() -> ResponseDraft {
-    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
 }
 
 fn start(stage: &Stage, cable: &Cable, token: &str, folder: &Path) -> Result<Child> {
@@ -122,9 +117,7 @@ async fn play(stage: &Stage, name: &str) -> Result<Scene> {
         script = script.reply([run()]).reply([run()]).until(outcome(name));
     }
     let script = script.reply([say("That was it.")]);
-    let folder = stage.home().join("projects").join(name);
-    std::fs::create_dir_all(&folder)?;
-    let open = json!({ "agent": "claude", "cwd": folder, "title": name, "runner": NAME });
+    let open = json!({ "agent": "claude", "cwd": stage.folder(name)?, "title": name, "runner": NAME });
     stage.open(name, &open, script).await
 }
 
@@ -133,28 +126,10 @@ fn outcome(name: &str) -> String {
     format!("{name} left 2 marks")
 }
 
-async fn asked(stage: &Stage, scene: &Scene) -> Result<Interaction> {
-    stage.person.open_asks(&scene.session, 1).await?.pop().ok_or_else(|| "no ask is open".into())
-}
-
-async fn approve(stage: &Stage, scene: &Scene) -> Result<()> {
-    let ask = asked(stage, scene).await?;
-    stage.person.win(&ask, yes()).await?;
-    Ok(())
-}
-
-fn marks(scene: &Scene) -> Result<String> {
-    match std::fs::read_to_string(scene.folder.join(MARKS)) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 async fn until_it_runs(scene: &Scene) -> Result<()> {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
-        if marks(scene)?.contains("begun") {
+        if scene.marks().contains("begun") {
             return Ok(());
         }
         sleep(Duration::from_millis(20)).await;
@@ -164,7 +139,7 @@ async fn until_it_runs(scene: &Scene) -> Result<()> {
 
 /// Its call ran once, its model was told so, and it had so many processes.
 async fn finished(stage: &Stage, scene: &Scene, processes: usize) -> Result<()> {
-    let marks = marks(scene)?;
+    let marks = scene.marks();
     ensure!(marks == "begun\ndone\n", "the call of {} left {marks:?}", scene.name);
     let told = format!("{:?}", stage.told(&scene.name));
     ensure!(told.contains(&outcome(&scene.name)), "its model was told {told}");

@@ -1,10 +1,11 @@
-//! The real Claude Code at a real terminal: tmux types what a person would, and what they would not mean.
+//! The real Claude Code at a real terminal: tmux types what a person would, and what they would not mean. The tests of the
+//! `holdstead` crate type the rest at a pseudo-terminal.
 
 mod scenes;
 pub(crate) mod tmux;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::pin::Pin;
 
 use holdstead_protocol::api::{Interaction, InteractionPage, SessionPage};
 use holdstead_scripted_model::{Model, Script};
@@ -12,10 +13,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use self::tmux::Tmux;
+use crate::Result;
 use crate::claude;
 use crate::client::Client;
 use crate::gateway_process::{is_alive, program};
-use crate::{Result, ensure};
+use crate::scenes::Scenes;
+
+type Played<'a> = Pin<Box<dyn Future<Output = Result<String>> + 'a>>;
 
 /// A home in which nothing runs until a person starts it.
 struct Place {
@@ -31,9 +35,6 @@ impl Place {
         let mut variables = claude::variables(home.path(), &model, &claude, "10m")?;
         variables.push(("TMPDIR", home.path().display().to_string()));
         variables.push(("HOLDSTEAD_LISTEN", "127.0.0.1:0".to_owned()));
-        variables.push(("EDITOR", format!("sh {}", home.path().join("editor").display())));
-        // Changes one word, as a person would.
-        std::fs::write(home.path().join("editor"), "sed -i s/draft/final/ \"$1\"\n")?;
         let tmux = Tmux::start(home.path(), variables)?;
         Ok(Self { model, tmux, home })
     }
@@ -114,34 +115,22 @@ impl Drop for Place {
 }
 
 pub(crate) async fn show() -> Result<String> {
-    let begin = Instant::now();
     let place = Place::new().await?;
-    let mut held = 0;
-    let mut tell = |name: &str, seen: String| {
-        println!("{name}\n    {seen}");
-        held += 1;
-    };
-    tell(
-        "`run` starts a gateway in the background, and the agent's words are seen",
-        scenes::words(&place).await?,
-    );
-    tell("nothing is approved by what was typed ahead", scenes::typed_ahead(&place).await?);
-    tell("nothing is approved by Enter alone, other words, or pasted text", scenes::accidents(&place).await?);
-    tell("what is marked wants its word", scenes::marked(&place).await?);
-    tell("a file's new text is edited in an editor", scenes::edited(&place).await?);
-    tell("a question is answered by its number", scenes::numbered(&place).await?);
-    tell("a typed message is sent", scenes::message(&place).await?);
-    tell("Ctrl-C leaves, `attach` comes back", scenes::attach(&place).await?);
-    tell("`inbox --watch`: nothing is approved by accident", scenes::watched_accidents(&place).await?);
-    tell(
-        "`inbox --watch`: approve, deny, what is marked, and the end of a long command",
-        scenes::watched(&place).await?,
-    );
-    tell(
-        "`stop` ends the gateway and its agents; what was asked is still asked",
-        scenes::stopped(&place).await?,
-    );
-    println!("took {:.0} s", begin.elapsed().as_secs_f64());
-    ensure!(held == 11, "only {held} things were checked");
-    Ok(format!("{held} of {held} hold at a real terminal"))
+    let mut scenes = Scenes::new();
+    let played: Vec<(&str, Played<'_>)> = vec![
+        ("`run`: Enter, other words and pasted text approve nothing", Box::pin(scenes::accidents(&place))),
+        ("`run`: a marked command wants its word", Box::pin(scenes::marked(&place))),
+        ("`run`: a question is answered by its number", Box::pin(scenes::numbered(&place))),
+        ("`inbox --watch`: nothing is approved by accident", Box::pin(scenes::watched_accidents(&place))),
+        ("`inbox --watch`: approve, deny, a marked and long command", Box::pin(scenes::watched(&place))),
+        ("`stop` ends the gateway, and the ask stays open", Box::pin(scenes::stopped(&place))),
+    ];
+    for (name, scene) in played {
+        // Each goes on where the one before it ended.
+        if !scenes.add(name, scene.await) {
+            break;
+        }
+    }
+    let count = scenes.end()?;
+    Ok(format!("{count} of {count} hold at a real terminal"))
 }

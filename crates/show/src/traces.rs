@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::ResponseDraft;
 use holdstead_protocol::api::{Interaction, Session};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,6 +15,7 @@ use tokio::time::sleep;
 use crate::client::Client;
 use crate::database::{Database, Kind};
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
+use crate::responses::APPROVE;
 use crate::{Result, ensure, runner_process};
 
 const MACHINE: &str = "laptop";
@@ -45,9 +45,7 @@ pub(crate) async fn show() -> Result<String> {
     let mut asks = Vec::new();
     for _ in 0..ASKS {
         let ask: Interaction = answering.open_ask(&session, "approval").await?;
-        answering
-            .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
-            .await?;
+        answering.win(&ask, APPROVE).await?;
         asks.push(ask.request.interaction_id);
     }
     asking.done(&session).await?;

@@ -1,16 +1,13 @@
-//! Commands that a person approved, and should not have.
+//! Commands that a person approved, and should not have. `crates/agents/tests/it/boxes.rs` tries more of them without an agent.
 
-use holdstead_protocol::ResponseDraft;
 use holdstead_scripted_model::{Script, Told, call};
 use serde_json::json;
 
-use super::Played;
 use crate::claude::Stage;
 use crate::gateway_process::program;
+use crate::responses::APPROVE;
+use crate::scenes::Scenes;
 use crate::{Result, ensure};
-
-pub(super) const APPROVE: ResponseDraft =
-    ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
 
 /// A command, and the words that it must not bring to the model.
 struct Attempt {
@@ -25,7 +22,7 @@ fn attempts(stage: &Stage) -> Result<Vec<Attempt>> {
     let folder = stage.gateway.folder().display();
     let gateway = stage.gateway.pid().ok_or("the gateway is gone")?;
     let other = std::process::id();
-    let token = std::fs::read_to_string(stage.gateway.folder().join("token"))?.trim().to_owned();
+    let token = stage.gateway.own_token()?;
     let is_root = stage.gateway.runs_as_root()?;
     let attempt = |name, command: String, taken: &str, works_without| Attempt {
         name,
@@ -41,30 +38,13 @@ fn attempts(stage: &Stage) -> Result<Vec<Attempt>> {
     };
     Ok(vec![
         attempt("cat of the token", format!("cat {folder}/token"), &token, true),
-        attempt("the token, found by a search", format!("grep -rhs hs_ {folder}"), &token, true),
-        attempt("cat of the journal", format!("head -c 15 {folder}/holdstead.db"), "SQLite format 3", true),
-        attempt("the key that signs the journal", format!("cat {folder}/audit.key"), "holdstead-audit", true),
         attempt(
             "the person's own command",
             format!("{} sessions --dir {folder} --json", program()?.display()),
             "\"sessionId\"",
             true,
         ),
-        attempt(
-            "the gateway's environment",
-            format!("tr '\\0' '\\n' < /proc/{gateway}/environ | grep HOLD_AFTER"),
-            "HOLD_AFTER=",
-            is_root,
-        ),
         attempt("the gateway's memory", memory(gateway), "4096", is_root),
-        attempt(
-            "the gateway's open files",
-            format!(
-                "for f in /proc/{gateway}/fd/*; do case $(readlink $f) in *.db) head -c 15 $f && exit;; esac; done; exit 1"
-            ),
-            "SQLite format 3",
-            is_root,
-        ),
         attempt("the memory of another program", memory(other), "4096", true),
     ])
 }
@@ -72,18 +52,18 @@ fn attempts(stage: &Stage) -> Result<Vec<Attempt>> {
 /// What the model was told of an approved command, and whether that was an error.
 type Outcome = (String, bool);
 
-pub(super) async fn in_a_box(stage: &Stage, on: &str, played: &mut Played) -> Result<()> {
+pub(super) async fn in_a_box(stage: &Stage, on: &str, scenes: &mut Scenes) -> Result<()> {
     for (attempt, outcome) in tried(stage).await? {
-        played.add(on, attempt.name, refused(&attempt, &outcome));
+        scenes.add(&format!("{on}: {}", attempt.name), refused(&attempt, &outcome));
     }
     Ok(())
 }
 
-pub(super) async fn without_a_box(stage: &Stage, played: &mut Played) -> Result<()> {
+pub(super) async fn without_a_box(stage: &Stage, scenes: &mut Scenes) -> Result<()> {
     for (attempt, outcome) in tried(stage).await? {
         let seen =
             if attempt.works_without { taken(&attempt, &outcome) } else { refused(&attempt, &outcome) };
-        played.add("none", attempt.name, seen);
+        scenes.add(&format!("no box: {}", attempt.name), seen);
     }
     Ok(())
 }
@@ -104,8 +84,7 @@ fn taken(attempt: &Attempt, (words, _): &Outcome) -> Result<String> {
 /// command that names the gateway's folders.
 async fn tried(stage: &Stage) -> Result<Vec<(Attempt, Outcome)>> {
     let (name, attempts) = ("attempts", attempts(stage)?);
-    let folder = stage.home().join("projects").join(name);
-    std::fs::create_dir_all(&folder)?;
+    let folder = stage.folder(name)?;
     let mut script = Script::new();
     for (number, attempt) in attempts.iter().enumerate() {
         std::fs::write(folder.join(format!("{number}.sh")), format!("{}\n", attempt.command))?;
@@ -113,11 +92,9 @@ async fn tried(stage: &Stage) -> Result<Vec<(Attempt, Outcome)>> {
     }
     let scene = stage.play_in(name, "default", script, &folder).await?;
     for _ in &attempts {
-        let ask = stage.person.open_ask(&scene.session, "approval").await?;
-        stage.person.win(&ask, APPROVE).await?;
+        stage.decide(&scene, APPROVE).await?;
     }
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     let outcomes = stage.told(name).into_iter().filter_map(|told| match told {
         Told::ToolResult { content, is_error, .. } => Some((content, is_error)),
         Told::Text { .. } | Told::Reminder { .. } => None,

@@ -2,39 +2,26 @@
 
 use std::time::Duration;
 
-use holdstead_protocol::{AgentBox, EventBody, ResponseDraft, SessionStatus};
-use holdstead_scripted_model::{Part, Script, Told, call};
-use serde_json::{Map, json};
+use holdstead_protocol::{AgentBox, EventBody, SessionStatus};
+use holdstead_scripted_model::{Script, Told, call};
+use serde_json::json;
 use tokio::time::sleep;
 
-use super::attempts::APPROVE;
-use super::{Played, doctor, said_box};
-use crate::claude::{Scene, Stage};
+use super::{doctor, said_box};
+use crate::claude::{Stage, mark};
+use crate::responses::{APPROVE, submit};
+use crate::scenes::Scenes;
 use crate::{Result, ensure, processes};
 
-/// Each run leaves a line.
-const MARKS: &str = "marks.txt";
-
-pub(super) async fn all(stage: &mut Stage, on: &str, expected: &AgentBox, played: &mut Played) {
-    played.add(on, "it reads, edits and runs what is approved", edits(stage).await);
-    played.add(on, "the session, its journal and doctor name it", named(stage, expected).await);
-    played.add(on, "our own tool asks over loopback", own_tool(stage).await);
-    played.add(on, "it parks, and resumes at the same call", parks(stage).await);
-    played.add(on, "kill -9 of the gateway leaves no process", killed(stage).await);
-}
-
-fn mark(name: &str) -> Part {
-    call("Bash", json!({ "command": format!("echo {name} >> {MARKS} && echo {name} is done") }))
-}
-
-fn marks(scene: &Scene) -> String {
-    std::fs::read_to_string(scene.folder.join(MARKS)).unwrap_or_default()
-}
-
-async fn approve_next(stage: &Stage, scene: &Scene) -> Result<()> {
-    let ask = stage.person.open_ask(&scene.session, "approval").await?;
-    stage.person.win(&ask, APPROVE).await?;
-    Ok(())
+pub(super) async fn all(stage: &mut Stage, on: &str, expected: &AgentBox, scenes: &mut Scenes) {
+    let mut add = |name: &str, seen| {
+        scenes.add(&format!("{on}: {name}"), seen);
+    };
+    add("it reads, edits and runs what is approved", edits(stage).await);
+    add("the session, its journal and doctor name it", named(stage, expected).await);
+    add("our own tool asks over loopback", own_tool(stage).await);
+    add("it parks, and resumes at the same call", parks(stage).await);
+    add("kill -9 of the gateway leaves no process", killed(stage).await);
 }
 
 fn was_told(stage: &Stage, name: &str, words: &str) -> Result<()> {
@@ -46,8 +33,7 @@ fn was_told(stage: &Stage, name: &str, words: &str) -> Result<()> {
 
 async fn edits(stage: &Stage) -> Result<String> {
     let name = "edits";
-    let folder = stage.home().join("projects").join(name);
-    std::fs::create_dir_all(&folder)?;
+    let folder = stage.folder(name)?;
     let file = folder.join("a.txt");
     std::fs::write(&file, "one\ntwo\n")?;
     let script = Script::new()
@@ -57,22 +43,19 @@ async fn edits(stage: &Stage) -> Result<String> {
         .reply([call("Bash", json!({"command": "cat a.txt b.txt && mkdir deep && mv b.txt deep/"}))]);
     let scene = stage.play_in(name, "default", script, &folder).await?;
     for asked in 0..3 {
-        let ask = stage.person.open_ask(&scene.session, "approval").await?;
+        let ask = stage.decide(&scene, APPROVE).await?;
         ensure!(asked > 0 || ask.request.tool_name == "Edit", "it asked for {}", ask.request.tool_name);
-        stage.person.win(&ask, APPROVE).await?;
     }
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     was_told(stage, name, "one\n2\nnew")?;
     ensure!(std::fs::read_to_string(folder.join("deep/b.txt"))? == "new\n", "its file is not there");
     Ok("a read, an edit, a new file and a command".to_owned())
 }
 
 async fn named(stage: &Stage, expected: &AgentBox) -> Result<String> {
-    let scene = stage.play("named", "default", Script::new().reply([mark("named")])).await?;
-    approve_next(stage, &scene).await?;
-    let events = stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    let scene = stage.play("named", "default", Script::new().reply([call("Bash", mark("named"))])).await?;
+    stage.decide(&scene, APPROVE).await?;
+    let events = stage.finish(&scene).await?;
     let started = events.iter().find_map(|event| {
         let EventBody::SessionStatus(SessionStatus { pid: Some(_), boxed, .. }) = &event.body else {
             return None;
@@ -93,42 +76,32 @@ async fn own_tool(stage: &Stage) -> Result<String> {
     let script = Script::new().reply([call("mcp__holdstead__ask_user", question)]);
     let scene = stage.play("own-tool", "default", script).await?;
     let ask = stage.person.open_ask(&scene.session, "question").await?;
-    let answers = Map::from_iter([("answer".to_owned(), json!("PostgreSQL"))]);
-    stage.person.win(&ask, ResponseDraft::Submit { answers: Some(answers), input: None }).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.person.win(&ask, submit(&json!({"answer": "PostgreSQL"}))).await?;
+    stage.finish(&scene).await?;
     was_told(stage, "own-tool", "PostgreSQL")?;
     Ok("the answer reached the model".to_owned())
 }
 
 async fn parks(stage: &Stage) -> Result<String> {
-    let scene = stage.play("parks", "default", Script::new().reply([mark("parked")])).await?;
-    let ask = stage.person.open_ask(&scene.session, "approval").await?;
-    for _ in 0..1_200 {
-        if stage.is_parked(&scene).await? {
-            break;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    ensure!(stage.is_parked(&scene).await?, "it was not parked");
-    let left = agents(stage)?;
+    let scene = stage.play("parks", "default", Script::new().reply([call("Bash", mark("parked"))])).await?;
+    let ask = stage.until_parked(&scene).await?;
+    let left = stage.agents()?;
     ensure!(left == 0, "{left} processes are left");
-    ensure!(marks(&scene).is_empty(), "it ran before anybody allowed it");
+    ensure!(scene.marks().is_empty(), "it ran before a person allowed it");
     stage.person.win(&ask, APPROVE).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
-    ensure!(marks(&scene) == "parked\n", "it ran: {:?}", marks(&scene));
+    stage.finish(&scene).await?;
+    ensure!(scene.marks() == "parked\n", "it ran: {:?}", scene.marks());
     was_told(stage, "parks", "parked is done")?;
     Ok("no process while it waited; ran once".to_owned())
 }
 
 /// An agent that waits with its process, and a command of its that left its group.
 async fn killed(stage: &mut Stage) -> Result<String> {
-    let script = Script::new().reply([mark("one")]).reply([mark("two")]);
+    let script = Script::new().reply([call("Bash", mark("one"))]).reply([call("Bash", mark("two"))]);
     let scene = stage.play("killed", "default", script).await?;
-    approve_next(stage, &scene).await?;
+    stage.decide(&scene, APPROVE).await?;
     let before = stage.person.open_ask(&scene.session, "approval").await?;
-    let running = agents(stage)?;
+    let running = stage.agents()?;
     ensure!(running > 0, "its process was not found");
     stage.gateway.kill_now().await?;
     for _ in 0..200 {
@@ -145,10 +118,4 @@ async fn killed(stage: &mut Stage) -> Result<String> {
     ensure!(after.request.interaction_id == before.request.interaction_id, "it is another ask");
     stage.end(&scene).await?;
     Ok(format!("{running} processes went with it; the ask stayed open"))
-}
-
-/// How many processes the gateway has started.
-fn agents(stage: &Stage) -> Result<usize> {
-    let all = processes::with_home(stage.home())?;
-    Ok(all.iter().filter(|process| Some(process.pid) != stage.gateway.pid()).count())
 }

@@ -1,11 +1,11 @@
 //! Plans: a person reads the whole plan, or nobody is asked.
 
-use holdstead_protocol::{EventBody, ResponseDraft};
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::json;
 
 use super::{Outcome, error, result};
-use crate::claude::Stage;
+use crate::claude::{Stage, asks};
+use crate::responses::APPROVE;
 use crate::{Result, ensure};
 
 const PLAN: &str = "# Plan\n\n1. Read the orders.\n2. Write the report.\n\nNothing is deleted.\n";
@@ -15,14 +15,9 @@ pub(super) async fn approved(stage: &Stage) -> Result<Outcome> {
         .reply([say("I plan."), call("Write", json!({"file_path": PLAN_FILE, "content": PLAN}))])
         .reply([call("ExitPlanMode", json!({}))]);
     let scene = stage.play("plan", "plan", script).await?;
-    let ask = stage.person.open_ask(&scene.session, "approval").await?;
+    let ask = stage.decide(&scene, APPROVE).await?;
     ensure!(ask.request.input["plan"] == PLAN, "the ask shows {}", ask.request.input);
-    stage
-        .person
-        .win(&ask, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None })
-        .await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     let file = ask.request.input["planFilePath"].as_str().unwrap_or_default();
     let written = format!(
         "File created successfully at: {file} (file state is current in your context — no need to Read it back)"
@@ -32,22 +27,15 @@ pub(super) async fn approved(stage: &Stage) -> Result<Outcome> {
          Your plan has been saved to: {file}\nYou can refer back to it if needed during implementation.\n\n\
          ## Approved Plan:\n{PLAN}"
     );
-    Ok(Outcome {
-        told: stage.told("plan"),
-        expected: vec![result(&written), result(&approved)],
-        seen: vec![format!("the ask showed the whole plan, {} characters", PLAN.len())],
-    })
+    Ok(Outcome { told: stage.told("plan"), expected: vec![result(&written), result(&approved)] })
 }
 
 pub(super) async fn never_written(stage: &Stage) -> Result<Outcome> {
     let script = Script::new().reply([call("ExitPlanMode", json!({}))]);
     let scene = stage.play("no-plan", "plan", script).await?;
-    let events = stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
-    let asked = events.iter().filter(|event| matches!(event.body, EventBody::InteractionRequest(_))).count();
+    let asked = asks(&stage.finish(&scene).await?);
     ensure!(asked == 0, "{asked} asks were opened for a plan that is not there");
     let told = "PreToolUse:ExitPlanMode hook error: No plan was written, so there is nothing to approve. Write the \
                 plan to its file, then call ExitPlanMode again.";
-    let seen = vec!["nobody was asked".to_owned()];
-    Ok(Outcome { told: stage.told("no-plan"), expected: vec![error(told)], seen })
+    Ok(Outcome { told: stage.told("no-plan"), expected: vec![error(told)] })
 }

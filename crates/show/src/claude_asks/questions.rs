@@ -5,9 +5,9 @@ use holdstead_scripted_model::{Script, call, say};
 use serde_json::{Value, json};
 
 use super::{Outcome, error, result};
+use crate::Result;
 use crate::claude::Stage;
-use crate::client::Answered;
-use crate::{Result, ensure};
+use crate::responses::submit;
 
 const COLOUR: &str = "Which colour shall the button have?";
 const CHECKS: &str = "Which checks shall run?";
@@ -27,10 +27,6 @@ fn asks(questions: &[Value]) -> Script {
     Script::new().reply([say("I need to know."), call("AskUserQuestion", json!({ "questions": questions }))])
 }
 
-fn submit(answers: &Value) -> ResponseDraft {
-    ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }
-}
-
 fn chosen(what: &str) -> String {
     format!("Your questions have been answered: {what}. You can now continue with these answers in mind.")
 }
@@ -46,9 +42,8 @@ async fn answered(
     let scene = stage.play(name, "default", asks(questions)).await?;
     let ask = stage.person.open_ask(&scene.session, "question").await?;
     stage.person.win(&ask, submit(answers)).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
-    Ok(Outcome { told: stage.told(name), expected: vec![result(told)], seen: Vec::new() })
+    stage.finish(&scene).await?;
+    Ok(Outcome { told: stage.told(name), expected: vec![result(told)] })
 }
 
 pub(super) async fn one(stage: &Stage) -> Result<Outcome> {
@@ -83,50 +78,20 @@ pub(super) async fn two_calls(stage: &Stage) -> Result<Outcome> {
     for (ask, answer) in asks.iter().zip(["Tests", "Teal"]) {
         stage.person.win(ask, submit(&json!({"q1": answer}))).await?;
     }
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     let expected = [format!("\"{CHECKS}\"=\"Tests\""), format!("\"{COLOUR}\"=\"Teal\"")];
     let expected = expected.iter().map(|what| result(&chosen(what))).collect();
     // Which of two results comes first is the program's own affair.
     let mut told = stage.told("two-calls");
     told.sort_by_key(|told| told.words().contains(COLOUR));
-    Ok(Outcome { told, expected, seen: Vec::new() })
-}
-
-pub(super) async fn blank(stage: &Stage) -> Result<Outcome> {
-    let scene = stage.play("blank", "default", asks(&[colour(), checks()])).await?;
-    let ask = stage.person.open_ask(&scene.session, "question").await?;
-    let blank = [
-        json!({}),
-        json!({"q1": "", "q2": ["Lint"]}),
-        json!({"q1": "   ", "q2": ["Lint"]}),
-        json!({"q1": "Teal", "q2": []}),
-        json!({"q1": "Teal"}),
-        json!({"q1": null, "q2": null}),
-    ];
-    let mut seen = Vec::new();
-    for answers in &blank {
-        match stage.person.respond(&ask, submit(answers)).await? {
-            Answered::Won(_) => return Err(format!("the answer {answers} was taken").into()),
-            Answered::Refused(problem) => {
-                ensure!(problem.status == 422, "{answers} was refused with {}", problem.status);
-                seen.push(format!("422 for {answers}: {}", problem.refusal.detail));
-            }
-        }
-    }
-    stage.person.win(&ask, submit(&json!({"q1": "Teal", "q2": ["Lint"]}))).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
-    let told = chosen(&format!("\"{COLOUR}\"=\"Teal\", \"{CHECKS}\"=\"Lint\""));
-    Ok(Outcome { told: stage.told("blank"), expected: vec![result(&told)], seen })
+    Ok(Outcome { told, expected })
 }
 
 pub(super) async fn declined(stage: &Stage) -> Result<Outcome> {
     let scene = stage.play("declined", "default", asks(&[colour()])).await?;
     let ask = stage.person.open_ask(&scene.session, "question").await?;
     stage.person.win(&ask, ResponseDraft::Cancel { reason: None }).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     let told = "The user declined to answer. Go on without an answer, or ask something else.";
-    Ok(Outcome { told: stage.told("declined"), expected: vec![error(told)], seen: Vec::new() })
+    Ok(Outcome { told: stage.told("declined"), expected: vec![error(told)] })
 }

@@ -1,13 +1,14 @@
 //! A person stops the turn.
 
-use holdstead_protocol::api::{Interaction, Interrupted};
-use holdstead_protocol::{AskState, Closing, ResponseDraft};
+use holdstead_protocol::api::Interrupted;
+use holdstead_protocol::{AskState, Closing};
 use holdstead_scripted_model::{Script, call};
 use serde_json::json;
 
 use super::{Outcome, error, text};
 use crate::claude::Stage;
 use crate::client::Answered;
+use crate::responses::APPROVE;
 use crate::{Result, ensure};
 
 /// The program's own words for what a person stopped.
@@ -23,14 +24,12 @@ pub(super) async fn interrupted(stage: &Stage) -> Result<Outcome> {
     let stopped: Interrupted = stage.person.post(&path, &json!({})).await?;
     ensure!(stopped.cancelled == [ask.request.interaction_id], "cancelled: {:?}", stopped.cancelled);
     stage.person.done(&scene.session).await?;
-    let approve = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
-    let refused = match stage.person.respond(&ask, approve).await? {
+    let refused = match stage.person.respond(&ask, APPROVE).await? {
         Answered::Won(_) => return Err("an answer to a cancelled ask was taken".into()),
         Answered::Refused(problem) => problem,
     };
     ensure!(refused.status == 410, "the late answer was refused with {}", refused.status);
-    let now: Interaction =
-        stage.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;
+    let now = stage.now(&ask).await?;
     ensure!(now.state == (AskState::Closed { closing: Closing::Cancelled }), "the ask is {:?}", now.state);
     // No other script: the model goes on in the same conversation.
     stage.person.say(&scene.session, "Something else, please.").await?;
@@ -44,6 +43,5 @@ pub(super) async fn interrupted(stage: &Stage) -> Result<Outcome> {
             text("[Request interrupted by user for tool use]\n"),
             text("Something else, please."),
         ],
-        seen: vec![format!("410 for the late answer: {}", refused.refusal.detail), "nothing ran".to_owned()],
     })
 }

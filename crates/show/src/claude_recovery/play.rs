@@ -5,15 +5,16 @@ use std::time::Duration;
 use holdstead_client::Http;
 use holdstead_protocol::api::{Interaction, InteractionPage};
 use holdstead_protocol::transport::{EventFeed, Transport as _};
-use holdstead_protocol::{AskState, Delivery, Event, EventBody, ResponseDraft, Seq};
-use holdstead_scripted_model::{Script, Told, call, say};
-use serde_json::{Value, json};
+use holdstead_protocol::{AskState, Delivery, Event, EventBody, Seq, StopReason};
+use holdstead_scripted_model::{Part, Script, Told, call, say};
+use serde_json::json;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::cell::{Cell, Kind, Step, Victim};
-use crate::claude::{Scene, Stage};
+use super::{Cell, Kind, Step, Victim};
+use crate::claude::{MARKS, Scene, Stage, question};
 use crate::gateway_process::kill;
 use crate::processes::{self, Process, signal};
+use crate::responses::{APPROVE, submit};
 use crate::{Result, ensure};
 
 const NAME: &str = "cell";
@@ -24,9 +25,6 @@ const TRIES: usize = 6;
 /// The program writes its conversation down a little later than it speaks.
 const SETTLED: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(60);
-const MARKS: &str = "marks.txt";
-pub(super) const LABEL: &str = "Teal";
-pub(super) const RAN: &str = "it ran";
 
 /// All that was seen of a cell.
 #[derive(Debug)]
@@ -36,11 +34,13 @@ pub(super) struct History {
     /// And at the end.
     pub(super) at_end: Option<Interaction>,
     pub(super) journal: Vec<Event>,
+    /// How the turn ended.
+    pub(super) end: StopReason,
     /// In the order in which the model was told it.
     pub(super) told: Vec<Told>,
     /// What a person approved.
     pub(super) approvals: usize,
-    /// How often the command ran before anybody had approved it.
+    /// How often the command ran before a person had approved it.
     pub(super) ran_unasked: usize,
     pub(super) ran: usize,
     /// What the model was told after the next message.
@@ -59,60 +59,56 @@ pub(super) async fn play(cell: Cell) -> Result<History> {
     let hold = if cell.step == Step::Answered { "0s" } else { "10m" };
     let stage = Stage::new(hold).await?;
     let scene = stage.play(NAME, "default", script(cell)).await?;
-    let token = std::fs::read_to_string(stage.gateway.folder().join("token"))?;
-    let client = Http::new(stage.gateway.url.clone(), token.trim().to_owned());
+    let client = Http::new(stage.gateway.url.clone(), stage.gateway.own_token()?);
     let feed = client.subscribe(scene.session.parse()?, Seq::START).await?;
     let mut player = Player { cell, stage, scene, feed, approvals: 0 };
     player.up_to_the_step().await?;
-    let ran_unasked = if player.approvals == 0 { player.ran() } else { 0 };
     player.kill().await?;
     let at_death = player.asks().await?.into_iter().next();
-    let ran_unasked = ran_unasked + if player.approvals == 0 { player.ran() } else { 0 };
-    player.finish_the_turn().await?;
+    let ran_unasked = if player.approvals == 0 { player.ran() } else { 0 };
+    let end = player.finish_the_turn().await?;
+    let Player { stage, scene, .. } = &player;
     let at_end = match &at_death {
-        Some(ask) => Some(player.ask(ask).await?),
+        Some(ask) => Some(stage.now(ask).await?),
         None => None,
     };
-    let journal = player.stage.person.journal(&player.scene.session).await?;
-    let told = player.stage.told(NAME);
-    player.stage.send(&player.scene, AFTER, Script::new().reply([say("I am here.")])).await?;
+    let journal = stage.person.journal(&scene.session).await?;
+    let told = stage.told(NAME);
+    stage.send(scene, AFTER, Script::new().reply([say("I am here.")])).await?;
     let turns = 1 + journal.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count();
-    let after = player.stage.person.turns(&player.scene.session, turns).await?;
-    let told_after = player.stage.told(AFTER);
-    let reached = player.stage.model.requests(AFTER) > 0;
-    ensure!(reached, "the next message did not reach the model: {}", words(&after));
+    stage.person.turns(&scene.session, turns).await?;
+    let told_after = stage.told(AFTER);
+    ensure!(stage.model.requests(AFTER) > 0, "the next message did not reach the model");
     let (ran, approvals) = (player.ran(), player.approvals);
     player.stage.stop().await?;
-    Ok(History { at_death, at_end, journal, told, approvals, ran_unasked, ran, told_after })
+    Ok(History { at_death, at_end, journal, end, told, approvals, ran_unasked, ran, told_after })
+}
+
+impl Kind {
+    /// What the model is told when it has the answer.
+    pub(super) const fn answer(self) -> &'static str {
+        match self {
+            Self::Question => "Teal",
+            Self::Approval => "it ran",
+        }
+    }
 }
 
 fn script(cell: Cell) -> Script {
+    let answer = cell.kind.answer();
     let call = match cell.kind {
-        Kind::Question => {
-            let question = json!({"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": [
-                {"label": LABEL, "description": ""}, {"label": "Amber", "description": ""}]});
-            call("AskUserQuestion", json!({ "questions": [question] }))
-        }
+        Kind::Question => question("Which colour?", [answer, "Amber"]),
         Kind::Approval => {
             let while_it_runs = if cell.step == Step::Running { "sleep 3; " } else { "" };
-            let command = format!("echo mark >> {MARKS}; {while_it_runs}echo {RAN}");
+            let command = format!("echo mark >> {MARKS}; {while_it_runs}echo {answer}");
             call("Bash", json!({"command": command, "description": "Leaves a mark"}))
         }
     };
     let reply = || [say("Let me see."), call.clone()];
-    match cell.step {
-        Step::Acknowledged => {
-            let thinking = [say("Hm."), holdstead_scripted_model::Part::Hold(GATE.to_owned())];
-            Script::new().reply(reply()).reply(thinking)
-        }
-        Step::Announced | Step::Shown | Step::Open | Step::Answered | Step::Delivering | Step::Running => {
-            let wanted = match cell.kind {
-                Kind::Question => LABEL,
-                Kind::Approval => RAN,
-            };
-            (0..TRIES).fold(Script::new(), |script, _| script.reply(reply())).until(wanted)
-        }
+    if cell.step == Step::Acknowledged {
+        return Script::new().reply(reply()).reply([say("Hm."), Part::Hold(GATE.to_owned())]);
     }
+    (0..TRIES).fold(Script::new(), |script, _| script.reply(reply())).until(answer)
 }
 
 impl Player {
@@ -129,9 +125,7 @@ impl Player {
         match self.cell.step {
             Step::Announced | Step::Shown | Step::Open => Ok(()),
             Step::Answered => {
-                while !self.stage.is_parked(&self.scene).await? {
-                    sleep(SETTLED / 10).await;
-                }
+                self.stage.until_parked(&self.scene).await?;
                 self.answer(&ask).await?;
                 // The process that will be told is there; it takes a second to come to its call.
                 self.until(|event| matches!(event, EventBody::InteractionResponse(_))).await?;
@@ -202,7 +196,7 @@ impl Player {
             Victim::Gateway => self.stage.gateway.kill_now().await?,
             Victim::Agent => {
                 kill(self.agent().await?).await?;
-                // The gateway notices; nobody answers in that very moment.
+                // The gateway notices; no answer comes in that very moment.
                 sleep(SETTLED).await;
                 return Ok(());
             }
@@ -216,16 +210,22 @@ impl Player {
         self.stage.person.ready().await
     }
 
-    /// Answers what is open until the turn is over.
-    async fn finish_the_turn(&mut self) -> Result<()> {
+    /// Answers what is open until the turn is over, and says how it ended.
+    async fn finish_the_turn(&mut self) -> Result<StopReason> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let events = self.stage.person.journal(&self.scene.session).await?;
-            if events.iter().any(|event| matches!(event.body, EventBody::Done(_))) {
-                return Ok(());
+            let end = events.iter().find_map(|event| {
+                if let EventBody::Done(done) = &event.body { Some(done.reason) } else { None }
+            });
+            if let Some(end) = end {
+                return Ok(end);
             }
-            let still = || format!("the turn does not end: {}", words(&events));
-            ensure!(Instant::now() < deadline, "{}", still());
+            ensure!(
+                Instant::now() < deadline,
+                "the turn does not end: {:?}",
+                events.iter().map(|event| event.body.event_type().as_str()).collect::<Vec<_>>()
+            );
             for ask in self.asks().await? {
                 if ask.state == AskState::Open {
                     self.answer(&ask).await?;
@@ -237,14 +237,11 @@ impl Player {
 
     async fn answer(&mut self, ask: &Interaction) -> Result<()> {
         let draft = match self.cell.kind {
-            Kind::Question => {
-                let answers = json!({ "q1": LABEL });
-                ResponseDraft::Submit { answers: answers.as_object().cloned(), input: None }
-            }
+            Kind::Question => submit(&json!({ "q1": self.cell.kind.answer() })),
             Kind::Approval => {
                 self.approvals += 1;
                 ensure!(self.approvals <= TRIES, "it asks again and again");
-                ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None }
+                APPROVE
             }
         };
         self.stage.person.win(ask, draft).await?;
@@ -259,12 +256,8 @@ impl Player {
         Ok(page.interactions)
     }
 
-    async fn ask(&self, ask: &Interaction) -> Result<Interaction> {
-        self.stage.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await
-    }
-
     fn ran(&self) -> usize {
-        std::fs::read_to_string(self.scene.folder.join(MARKS)).unwrap_or_default().lines().count()
+        self.scene.marks().lines().count()
     }
 }
 
@@ -277,15 +270,4 @@ fn below(all: &[Process], pid: u32) -> Vec<u32> {
         next += 1;
     }
     found
-}
-
-/// A journal in few words, for a failure.
-fn words(events: &[Event]) -> String {
-    let one = |event: &Event| {
-        let data: Value =
-            serde_json::from_slice(&event.body.data_bytes().unwrap_or_default()).unwrap_or_default();
-        let data: String = data.to_string().chars().take(300).collect();
-        format!("\n    {} {} {data}", event.seq, event.body.event_type().as_str())
-    };
-    events.iter().filter(|event| !matches!(event.body, EventBody::TextDelta(_))).map(one).collect()
 }

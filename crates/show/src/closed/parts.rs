@@ -13,6 +13,7 @@ use super::repository::{
 };
 use crate::claude::{Scene, Stage};
 use crate::client::Client;
+use crate::responses::{APPROVE, DENY};
 use crate::{Result, ensure};
 
 /// Something that a repository tries.
@@ -34,10 +35,10 @@ pub(super) enum Person {
 }
 
 impl Person {
-    fn draft(self) -> ResponseDraft {
+    const fn draft(self) -> ResponseDraft {
         match self {
-            Self::Approves => ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None },
-            Self::Denies => ResponseDraft::Deny { reason: None },
+            Self::Approves => APPROVE,
+            Self::Denies => DENY,
         }
     }
 }
@@ -172,9 +173,9 @@ impl Part {
 pub(super) async fn closed(stage: &Stage, part: Part) -> Result<String> {
     let name = format!("closed-{}", part.name.replace([' ', ',', '\''], "-"));
     let alone = stage.home().join("control").join(&name);
-    let hosted = stage.home().join("projects").join(&name);
+    let hosted = stage.folder(&name)?;
+    std::fs::create_dir_all(&alone)?;
     for folder in [&alone, &hosted] {
-        std::fs::create_dir_all(folder)?;
         (part.put)(folder)?;
     }
     let (at_alone, at_hosted) = (part.cwd(&alone)?, part.cwd(&hosted)?);

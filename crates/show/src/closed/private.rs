@@ -9,7 +9,7 @@ use crate::claude::Stage;
 use crate::{Result, ensure};
 
 /// An agent that works in a folder above the gateway's own reads its token, in every way that needs nobody.
-pub(crate) async fn token_is_read(stage: &Stage) -> Result<String> {
+pub(super) async fn token_is_read(stage: &Stage) -> Result<String> {
     let token = stage.gateway.folder().join("token");
     let secret = std::fs::read_to_string(&token)?;
     let above = stage.gateway.folder().parent().ok_or("the gateway's folder has nothing above it")?;
@@ -36,9 +36,8 @@ pub(crate) async fn token_is_read(stage: &Stage) -> Result<String> {
 }
 
 /// Credentials of servers and the system prompt are for the agent's own account alone.
-pub(crate) async fn command_line(stage: &Stage) -> Result<String> {
-    let folder = stage.home().join("projects/command-line");
-    std::fs::create_dir_all(&folder)?;
+pub(super) async fn command_line(stage: &Stage) -> Result<String> {
+    let folder = stage.folder("command-line")?;
     let servers = json!({"build": {"type": "http", "url": "http://127.0.0.1:9/", "headers": {"Authorization": "Bearer s3cr3t-b"}}});
     let open = json!({"agent": "claude", "cwd": folder, "systemPrompt": "The vault is s3cr3t-p.", "mcpServers": servers});
     let gate = vec![say("Working."), holdstead_scripted_model::Part::Hold("command-line".to_owned())];
@@ -51,8 +50,7 @@ pub(crate) async fn command_line(stage: &Stage) -> Result<String> {
     let launches = stage.gateway.folder().join("launches");
     let kept = std::fs::read_dir(&launches)?.count();
     stage.model.release("command-line");
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.finish(&scene).await?;
     ensure!(!hosted.is_empty() && kept > 0, "its process was not found");
     ensure!(leaked == 0, "{leaked} command lines have a secret in them");
     for _ in 0..200 {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use holdstead_protocol::api::{FolderFiles, Interaction, TrustPage};
-use holdstead_protocol::{AskChange, Delivery, Event, EventBody, NotRun, ResponseDraft, Told, Trust};
+use holdstead_protocol::api::{FolderFiles, TrustPage};
+use holdstead_protocol::{AskChange, Delivery, Event, EventBody, NotRun, Told};
 use holdstead_scripted_model::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -16,9 +16,8 @@ use super::repository::{
 use crate::claude::{Scene, Stage};
 use crate::client::Client;
 use crate::gateway_process::TokenFor;
+use crate::responses::{APPROVE, submit};
 use crate::{Result, ensure};
-
-const APPROVE: ResponseDraft = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
 
 pub(super) fn all(stage: &Stage) -> Vec<(&'static str, Played<'_>)> {
     vec![
@@ -40,33 +39,17 @@ pub(super) fn all(stage: &Stage) -> Vec<(&'static str, Played<'_>)> {
     ]
 }
 
-fn folder(stage: &Stage, name: &str) -> Result<PathBuf> {
-    let folder = stage.home().join("projects").join(name);
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder)
-}
-
-async fn files(client: &Client, folder: &std::path::Path) -> Result<FolderFiles> {
-    client.get(&format!("/v1/trusts/folder?agent=claude&folder={}", folder.display())).await
-}
-
-async fn trust(stage: &Stage, folder: &std::path::Path) -> Result<Trust> {
-    let shown = files(&stage.person, folder).await?;
-    let body = json!({"agent": "claude", "folder": shown.folder, "digest": shown.digest});
-    stage.person.post("/v1/trusts", &body).await
-}
-
 /// A session in a trusted folder with these settings, whose model makes the call that is shown.
 async fn play(stage: &Stage, name: &str, settings: &Value, mode: &str) -> Result<(Scene, PathBuf)> {
-    let folder = folder(stage, name)?;
+    let folder = stage.folder(name)?;
     put(&folder, SETTINGS, &settings.to_string())?;
-    trust(stage, &folder).await?;
+    stage.trust("claude", &folder).await?;
     let scene = stage.play_in(name, mode, Script::new().reply(shown()), &folder).await?;
     Ok((scene, folder))
 }
 
 async fn comes_and_goes(stage: &Stage) -> Result<String> {
-    let folder = folder(stage, "comes-and-goes")?;
+    let folder = stage.folder("comes-and-goes")?;
     put(&folder, SETTINGS, &hook("SessionStart", &touching()).to_string())?;
     put(&folder, "CLAUDE.md", "Be kind.")?;
     let mut told = Vec::new();
@@ -74,7 +57,7 @@ async fn comes_and_goes(stage: &Stage) -> Result<String> {
     let mut taken = None;
     for step in ["closed", "trusted", "changed", "trusted again", "taken back"] {
         match step {
-            "trusted" | "trusted again" => taken = Some(trust(stage, &folder).await?),
+            "trusted" | "trusted again" => taken = Some(stage.trust("claude", &folder).await?),
             "changed" => {
                 put(&folder, SETTINGS, &hook("SessionStart", &format!("{} ", touching())).to_string())?
             }
@@ -87,8 +70,7 @@ async fn comes_and_goes(stage: &Stage) -> Result<String> {
         let name = format!("comes-and-goes-{}", step.replace(' ', "-"));
         let said = holdstead_scripted_model::say("Done.");
         let scene = stage.play_in(&name, "default", Script::new().reply([said]), &folder).await?;
-        let events = stage.person.done(&scene.session).await?;
-        stage.end(&scene).await?;
+        let events = stage.finish(&scene).await?;
         runs.push(folder.join(HAD_ITS_WAY).exists());
         std::fs::remove_file(folder.join(HAD_ITS_WAY)).ok();
         told.push(
@@ -108,9 +90,10 @@ fn left_out(events: &[Event]) -> Option<&str> {
 }
 
 async fn nobody_else(stage: &Stage) -> Result<String> {
-    let folder = folder(stage, "nobody-else")?;
+    let folder = stage.folder("nobody-else")?;
     put(&folder, SETTINGS, &hook("SessionStart", &touching()).to_string())?;
-    let shown = files(&stage.person, &folder).await?;
+    let path = format!("/v1/trusts/folder?agent=claude&folder={}", folder.display());
+    let shown: FolderFiles = stage.person.get(&path).await?;
     let body = json!({"agent": "claude", "folder": shown.folder, "digest": shown.digest});
     for (name, role) in [("guest", TokenFor::Guest), ("viewer", TokenFor::Viewer)] {
         let token = stage.gateway.token(name, role).await?;
@@ -131,17 +114,11 @@ fn ran(folder: &std::path::Path) -> (bool, bool) {
 }
 
 fn deliveries(events: &[Event]) -> Vec<&Delivery> {
-    let changes = events.iter().filter_map(|event| {
-        if let EventBody::InteractionUpdate(update) = &event.body { Some(&update.change) } else { None }
+    let deliveries = events.iter().filter_map(|event| {
+        let EventBody::InteractionUpdate(update) = &event.body else { return None };
+        if let AskChange::Delivery { delivery } = &update.change { Some(delivery) } else { None }
     });
-    changes
-        .filter_map(|change| match change {
-            AskChange::Delivery { delivery } => Some(delivery),
-            AskChange::Settled { .. } | AskChange::Queued { .. } | AskChange::RanOtherThanApproved { .. } => {
-                None
-            }
-        })
-        .collect()
+    deliveries.collect()
 }
 
 fn is_marked(events: &[Event]) -> bool {
@@ -202,12 +179,9 @@ fn allowed(events: &[Event]) -> Vec<&str> {
 async fn blocks(stage: &Stage, settings: Value) -> Result<String> {
     let name = format!("blocks-{}", if settings.get("hooks").is_some() { "hook" } else { "rule" });
     let (scene, folder) = play(stage, &name, &settings, "default").await?;
-    let ask = stage.person.open_ask(&scene.session, "approval").await?;
-    stage.person.win(&ask, APPROVE).await?;
-    stage.person.done(&scene.session).await?;
-    let after: Interaction =
-        stage.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;
-    stage.end(&scene).await?;
+    let ask = stage.decide(&scene, APPROVE).await?;
+    stage.finish(&scene).await?;
+    let after = stage.now(&ask).await?;
     ensure!(ran(&folder) == (false, false), "{:?} ran", ran(&folder));
     let blocked = Some(Delivery::NotRun { because: NotRun::Blocked });
     ensure!(after.delivery == blocked, "the receipt reads {:?}", after.delivery);
@@ -241,17 +215,15 @@ async fn switched_off(stage: &Stage) -> Result<String> {
 }
 
 async fn named_like_ours(stage: &Stage) -> Result<String> {
-    let folder = folder(stage, "named-like-ours")?;
+    let folder = stage.folder("named-like-ours")?;
     put(&folder, SERVERS, &servers("holdstead").to_string())?;
-    trust(stage, &folder).await?;
+    stage.trust("claude", &folder).await?;
     let call =
         holdstead_scripted_model::call("mcp__holdstead__ask_user", json!({"question": "Which colour?"}));
     let scene = stage.play_in("named-like-ours", "default", Script::new().reply([call]), &folder).await?;
     let ask = stage.person.open_ask(&scene.session, "question").await?;
-    let answers = json!({"answer": "blue"}).as_object().cloned();
-    stage.person.win(&ask, ResponseDraft::Submit { answers, input: None }).await?;
-    stage.person.done(&scene.session).await?;
-    stage.end(&scene).await?;
+    stage.person.win(&ask, submit(&json!({"answer": "blue"}))).await?;
+    stage.finish(&scene).await?;
     ensure!(!folder.join(HAD_ITS_WAY).exists(), "it was started");
     Ok("ours was called, the other one never started".to_owned())
 }

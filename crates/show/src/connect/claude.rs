@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{AskState, Delivery, EventBody, KnownBy, ResponseDraft, Settlement, TerminalAnswer};
+use holdstead_protocol::{Delivery, EventBody, InTerminal, KnownBy, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::Scene;
-use super::desk::Desk;
+use super::desk::{Desk, has_counted, too_late};
 use super::kind::Kind;
-use super::receipts::{APPROVE, closed_by, counted, deny, lines_in, ran_once, too_late};
 use super::scenes::{
-    card_allows, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
-    question_in_terminal, rule_decides, terminal_allows, terminal_refuses, two_calls,
+    card_allows, card_denies, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
+    question_in_terminal, rule_decides, terminal_allows, terminal_killed, terminal_refuses, two_calls,
 };
+use crate::responses::{APPROVE, approve_edited, deny};
 use crate::{Result, ensure};
 
 pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
@@ -28,7 +28,6 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
         ("the terminal first: no", |desk| Box::pin(terminal_refuses(desk))),
         ("the terminal first: no, with words", |desk| Box::pin(terminal_refuses_with_words(desk))),
         ("a deny that loses while the command runs", |desk| Box::pin(deny_loses(desk))),
-        ("an approval that loses to a no", |desk| Box::pin(approval_after_no(desk))),
         ("a question, by the card", |desk| Box::pin(question_by_card(desk))),
         ("a question, in the terminal", |desk| Box::pin(question_in_terminal(desk))),
         ("a plan, by the card", |desk| Box::pin(plan_by_card(desk))),
@@ -43,7 +42,7 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
         ("a turn stopped in the terminal", |desk| Box::pin(stopped(desk))),
         ("the gateway killed while it is asked", |desk| Box::pin(gateway_killed(desk))),
         ("answered in the terminal while the gateway is away", |desk| Box::pin(answered_meanwhile(desk))),
-        ("the program killed while it is asked", |desk| Box::pin(program_killed(desk))),
+        ("the terminal killed while it is asked", |desk| Box::pin(terminal_killed(desk))),
         ("an agent that is hosted is not seen twice", |desk| Box::pin(hosted(desk))),
         ("/clear begins another session", |desk| Box::pin(cleared(desk))),
     ]
@@ -63,36 +62,18 @@ async fn appears(desk: &mut Desk) -> Result<String> {
     Ok(format!("titled {}", view["title"]))
 }
 
-async fn card_denies(desk: &mut Desk) -> Result<String> {
-    let name = desk.plays(Kind::Claude.touches("denied.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.person.win(&ask, deny("not in this folder")).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Denied)?;
-    desk.idle().await?;
-    let told = desk.model.told(&name).iter().any(|told| told.words() == "not in this folder");
-    ensure!(told && !desk.has("denied.txt"), "the model was told {:?}", desk.model.told(&name));
-    Ok("the model read exactly the words".to_owned())
-}
-
 async fn card_edits(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.touches("draft.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
+    let ask = desk.touches("draft.txt").await?;
     let edited = json!({ "command": "echo once >> final.txt", "description": "Does it" });
-    let response = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited) };
-    desk.person.win(&ask, response).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
-    desk.idle().await?;
+    desk.person.win(&ask, approve_edited(edited)).await?;
+    desk.counted(&ask, Settlement::Approved).await?;
     ensure!(!desk.has("draft.txt"), "what the agent wrote ran");
-    ran_once(desk, "final.txt")?;
+    desk.ran_once("final.txt")?;
     Ok("what the person wrote ran".to_owned())
 }
 
 async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.touches("worded.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
+    let ask = desk.touches("worded.txt").await?;
     desk.rests().await;
     // The last choice is no; with Tab it takes words.
     for _ in 0..3 {
@@ -103,16 +84,13 @@ async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
     sleep(Duration::from_millis(200)).await;
     desk.types("use pnpm").await?;
     desk.key("Enter")?;
-    closed_by(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Refused)?;
-    desk.idle().await?;
+    desk.closed(&ask, TerminalAnswer::Refused).await?;
     ensure!(!desk.has("worded.txt"), "it ran");
     Ok("the card is withdrawn".to_owned())
 }
 
 async fn deny_loses(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.runs("echo once >> long.txt; sleep 30")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
+    let ask = desk.runs("echo once >> long.txt; sleep 30").await?;
     desk.chooses("1").await?;
     sleep(Duration::from_millis(500)).await;
     desk.person.win(&ask, deny("stop")).await?;
@@ -124,33 +102,11 @@ async fn deny_loses(desk: &mut Desk) -> Result<String> {
         "before anybody can know, the receipt says {:?}",
         now.delivery
     );
-    too_late(&desk.over(ask.request.interaction_id).await?, TerminalAnswer::Allowed)?;
+    let over = desk.over(&ask).await?;
+    ensure!(too_late(&over, TerminalAnswer::Allowed), "the receipt says {:?}", over.delivery);
     desk.idle().await?;
-    ran_once(desk, "long.txt")?;
+    desk.ran_once("long.txt")?;
     Ok("\"sent\" first; then: too late, it was allowed in the terminal and ran".to_owned())
-}
-
-async fn approval_after_no(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.touches("after-no.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.rests().await;
-    desk.key("Escape")?;
-    let answered = desk.person.respond(&ask, APPROVE).await?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    desk.idle().await?;
-    let ran = desk.has("after-no.txt");
-    let said = counted(&over, Settlement::Approved).is_ok();
-    // Stopped at the very moment: that nobody can know is the truth, too.
-    let unknown = matches!(over.delivery, Some(Delivery::Unknown { .. }));
-    ensure!(
-        ran == said || unknown,
-        "it ran: {ran}; the receipt says {:?}, {:?}; {answered:?}; {}",
-        over.delivery,
-        over.in_terminal,
-        desk.record()?
-    );
-    Ok(if ran { "the card was faster" } else { "the terminal was faster" }.to_owned())
 }
 
 async fn plan_by_card(desk: &mut Desk) -> Result<String> {
@@ -166,8 +122,7 @@ async fn plan_by_card(desk: &mut Desk) -> Result<String> {
         "the card shows {shown}"
     );
     desk.person.win(&ask, APPROVE).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
-    desk.idle().await?;
+    desk.counted(&ask, Settlement::Approved).await?;
     let told = desk.model.told(&name).iter().any(|told| told.words().contains("approved your plan"));
     ensure!(told, "the model was told {:?}", desk.model.told(&name));
     desk.turns_to("manual mode on").await?;
@@ -181,10 +136,11 @@ async fn same_call_twice(desk: &mut Desk) -> Result<String> {
     for _ in 0..2 {
         let ask = desk.person.open_asks(&session, 1).await?.swap_remove(0);
         desk.person.win(&ask, APPROVE).await?;
-        counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
+        let over = desk.over(&ask).await?;
+        ensure!(has_counted(&over, Settlement::Approved), "the receipt is {:?}", over.delivery);
     }
     desk.idle().await?;
-    let ran = lines_in(desk, "same.txt");
+    let ran = desk.lines_in("same.txt");
     ensure!(ran == 2, "it ran {ran} times");
     Ok("each was asked about".to_owned())
 }
@@ -209,8 +165,8 @@ async fn subagent_by_card(desk: &mut Desk) -> Result<String> {
         }
         sleep(Duration::from_millis(50)).await;
     }
-    ran_once(desk, "inner.txt")?;
-    let over = desk.over(ask.request.interaction_id).await?;
+    desk.ran_once("inner.txt")?;
+    let over = desk.over(&ask).await?;
     desk.idle().await?;
     ensure!(over.delivery == Some(Delivery::Acknowledged), "the receipt says {:?}", over.delivery);
     Ok("it ran once".to_owned())
@@ -219,13 +175,13 @@ async fn subagent_by_card(desk: &mut Desk) -> Result<String> {
 async fn subagent_left(desk: &mut Desk) -> Result<String> {
     desk.plays(with_subagent("left.txt")).await?;
     let ask = desk.card("approval").await?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    let known_by = closed_by(&over, TerminalAnswer::NotSaid)?;
-    ensure!(known_by == KnownBy::LeftToTerminal, "known by {known_by:?}");
+    let how = desk.over(&ask).await?.in_terminal;
+    let left = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::LeftToTerminal };
+    ensure!(how == Some(left), "the card says {how:?}");
     desk.shows("from the general-purpose agent").await?;
     desk.chooses("1").await?;
     desk.idle().await?;
-    ran_once(desk, "left.txt")?;
+    desk.ran_once("left.txt")?;
     Ok("after 20 s the terminal asks by itself".to_owned())
 }
 
@@ -242,32 +198,16 @@ async fn stopped(desk: &mut Desk) -> Result<String> {
 }
 
 async fn answered_meanwhile(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.touches("meanwhile.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
+    let ask = desk.touches("meanwhile.txt").await?;
     desk.gateway.kill_now().await?;
     sleep(Duration::from_millis(500)).await;
     desk.chooses("1").await?;
     desk.shows("That was it.").await?;
     desk.gateway.serve_again().await?;
     desk.person = desk.gateway.person()?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    closed_by(&over, TerminalAnswer::Allowed)?;
-    ran_once(desk, "meanwhile.txt")?;
+    desk.closed(&ask, TerminalAnswer::Allowed).await?;
+    desk.ran_once("meanwhile.txt")?;
     Ok("the card is withdrawn when the gateway is back".to_owned())
-}
-
-async fn program_killed(desk: &mut Desk) -> Result<String> {
-    desk.plays(Kind::Claude.touches("killed.txt")).await?;
-    desk.asks().await?;
-    let ask = desk.card("approval").await?;
-    desk.tmux.close(&desk.terminal())?;
-    let over = desk.over(ask.request.interaction_id).await?;
-    ensure!(matches!(over.state, AskState::Closed { .. }), "the card says {:?}", over.state);
-    desk.idle().await?;
-    ensure!(!desk.has("killed.txt"), "it ran");
-    desk.begin_again().await?;
-    Ok(format!("known by {:?}", over.in_terminal.map(|how| how.known_by)))
 }
 
 async fn cleared(desk: &mut Desk) -> Result<String> {
@@ -284,7 +224,7 @@ async fn cleared(desk: &mut Desk) -> Result<String> {
 }
 
 async fn hosted(desk: &mut Desk) -> Result<String> {
-    desk.model.script("hosted", Kind::Claude.touches("hosted.txt"));
+    desk.model.script("hosted", Kind::Claude.runs("echo once >> hosted.txt"));
     let open = json!({ "agent": "claude", "cwd": desk.project(), "title": "hosted" });
     let session: Value = desk.person.post("/v1/sessions", &open).await?;
     let session = session["sessionId"].as_str().ok_or("it has no id")?.to_owned();
@@ -295,8 +235,9 @@ async fn hosted(desk: &mut Desk) -> Result<String> {
     let open = page["interactions"].as_array().map_or(0, Vec::len);
     ensure!(open == 1, "{open} cards are open for one call");
     desk.person.win(&ask, APPROVE).await?;
-    counted(&desk.over(ask.request.interaction_id).await?, Settlement::Approved)?;
+    let over = desk.over(&ask).await?;
+    ensure!(has_counted(&over, Settlement::Approved), "the receipt is {:?}", over.delivery);
     desk.person.said(&session, "That was it.").await?;
-    ran_once(desk, "hosted.txt")?;
+    desk.ran_once("hosted.txt")?;
     Ok("one card, in its own session".to_owned())
 }

@@ -1,11 +1,11 @@
-//! A person's home with Claude Code in a terminal, connected to a gateway.
+//! A person's home with one of the programs in a terminal, connected to a gateway.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use holdstead_protocol::api::{Interaction, SessionPage};
-use holdstead_protocol::{AskState, Delivery, InteractionId};
+use holdstead_protocol::{AskState, Delivery, InTerminal, KnownBy, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{Model, Script};
 use tempfile::TempDir;
 use tokio::time::sleep;
@@ -86,25 +86,15 @@ impl Desk {
         self.project().join(file).exists()
     }
 
-    /// The last lines of the program's own record that say who decided.
-    pub(super) fn record(&self) -> Result<String> {
-        let folder = self.home.path().join(".claude/projects");
-        if self.kind != Kind::Claude {
-            return Ok(String::new());
-        }
-        let mut lines = Vec::new();
-        for project in std::fs::read_dir(folder)? {
-            for file in std::fs::read_dir(project?.path())? {
-                let text = std::fs::read_to_string(file?.path()).unwrap_or_default();
-                lines.extend(
-                    text.lines()
-                        .filter(|line| line.contains("tool_result") || line.contains("interrupted"))
-                        .map(str::to_owned),
-                );
-            }
-        }
-        let from = lines.len().saturating_sub(3);
-        Ok(lines.split_off(from).join("\n"))
+    pub(super) fn lines_in(&self, file: &str) -> usize {
+        std::fs::read_to_string(self.project().join(file)).map_or(0, |text| text.lines().count())
+    }
+
+    /// Fails unless the command that writes a line to this file ran once.
+    pub(super) fn ran_once(&self, file: &str) -> Result<()> {
+        let ran = self.lines_in(file);
+        ensure!(ran == 1, "it ran {ran} times");
+        Ok(())
     }
 
     /// `holdstead …`, as a person types it.
@@ -237,8 +227,41 @@ impl Desk {
         self.person.open_ask(&self.session().await?, kind).await
     }
 
+    /// The model wants to run a command that adds a line to this file: the terminal and the card ask about it.
+    pub(super) async fn touches(&mut self, file: &str) -> Result<Interaction> {
+        self.runs(&format!("echo once >> {file}")).await
+    }
+
+    /// The same with this command.
+    pub(super) async fn runs(&mut self, command: &str) -> Result<Interaction> {
+        self.plays(self.kind.runs(command)).await?;
+        self.asks().await?;
+        self.card("approval").await
+    }
+
+    /// It was decided on the card, and the program's own record says that this counted.
+    pub(super) async fn counted(&self, ask: &Interaction, settlement: Settlement) -> Result<()> {
+        let over = self.over(ask).await?;
+        ensure!(has_counted(&over, settlement), "the receipt is {:?}, {:?}", over.state, over.delivery);
+        self.idle().await
+    }
+
+    /// The card was withdrawn because of this answer in the terminal. Says how that is known.
+    pub(super) async fn closed(&self, ask: &Interaction, answer: TerminalAnswer) -> Result<KnownBy> {
+        let over = self.over(ask).await?;
+        let (AskState::Closed { .. }, Some(InTerminal { answer: said, known_by })) =
+            (&over.state, over.in_terminal)
+        else {
+            return Err(format!("the card says {:?}, {:?}", over.state, over.in_terminal).into());
+        };
+        ensure!(said == answer, "the card says {said:?}");
+        self.idle().await?;
+        Ok(known_by)
+    }
+
     /// Waits until nothing more is to come of an ask.
-    pub(super) async fn over(&self, id: InteractionId) -> Result<Interaction> {
+    pub(super) async fn over(&self, ask: &Interaction) -> Result<Interaction> {
+        let id = ask.request.interaction_id;
         let path = format!("/v1/interactions/{id}");
         for _ in 0..LOOKS {
             let ask: Interaction = self.person.get(&path).await?;
@@ -278,6 +301,14 @@ impl Desk {
         self.tmux.end();
         self.gateway.stop_for_now().await
     }
+}
+
+pub(super) fn has_counted(ask: &Interaction, settlement: Settlement) -> bool {
+    ask.state == AskState::Settled { settlement } && ask.delivery == Some(Delivery::Acknowledged)
+}
+
+pub(super) fn too_late(ask: &Interaction, answer: TerminalAnswer) -> bool {
+    matches!(&ask.delivery, Some(Delivery::Undeliverable { in_terminal: Some(how), .. }) if how.answer == answer)
 }
 
 impl Drop for Desk {

@@ -87,11 +87,7 @@ impl Kind {
         }
     }
 
-    /// The model makes a command that leaves a file behind.
-    pub(super) fn touches(self, file: &str) -> Script {
-        self.runs(&format!("echo once >> {file}"))
-    }
-
+    /// The model runs this command.
     pub(super) fn runs(self, command: &str) -> Script {
         Script::new().reply([say("I do it."), self.command(command)]).reply([say("That was it.")])
     }

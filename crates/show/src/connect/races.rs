@@ -6,44 +6,21 @@ use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{AskState, Delivery, Settlement, TerminalAnswer};
 use tokio::time::sleep;
 
-use super::desk::Desk;
-use super::receipts::{APPROVE, DENY};
-use crate::Result;
+use super::desk::{Desk, has_counted};
 use crate::client::Answered;
 use crate::dice::Dice;
+use crate::responses::{APPROVE, DENY};
+use crate::{Result, ensure};
 
 /// How far apart the two are at most.
 const APART: usize = 50;
 
-#[derive(Debug, Default)]
-pub(super) struct Raced {
-    pub(super) count: usize,
-    terminal: usize,
-    card: usize,
-    unknown: usize,
-    pub(super) wrong: usize,
-    pub(super) twice: usize,
-}
-
-impl std::fmt::Display for Raced {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { count, terminal, card, unknown, wrong, twice } = self;
-        write!(
-            formatter,
-            "{count} races within {APART} ms: {terminal} for the terminal, {card} for the card, {unknown} that nobody can know; wrong receipts {wrong}, ran twice {twice}"
-        )
-    }
-}
-
-pub(super) async fn run(desk: &mut Desk, count: usize) -> Result<Raced> {
-    let mut raced = Raced::default();
+pub(super) async fn run(desk: &mut Desk, count: usize) -> Result<String> {
+    let (mut for_terminal, mut for_card, mut not_known, mut wrong) = (0, 0, 0, Vec::new());
     let mut dice = Dice::new("18", "races");
     for race in 0..count {
         let file = format!("race{race}.txt");
-        let script = desk.kind.touches(&file);
-        desk.plays(script).await?;
-        desk.asks().await?;
-        let ask = desk.card("approval").await?;
+        let ask = desk.touches(&file).await?;
         desk.rests().await;
         // Whoever is first by how much: what each takes on its way is not known.
         let (terminal, card) = (dice.below(APART), dice.below(APART));
@@ -61,39 +38,35 @@ pub(super) async fn run(desk: &mut Desk, count: usize) -> Result<Raced> {
         let (typed, answered) = tokio::join!(typed, answered);
         typed?;
         let answered = answered?;
-        let over = desk.over(ask.request.interaction_id).await?;
+        let over = desk.over(&ask).await?;
         desk.idle().await?;
-        let ran = std::fs::read_to_string(desk.project().join(&file)).map_or(0, |text| text.lines().count());
-        raced.count += 1;
-        raced.twice += usize::from(ran > 1);
+        let ran = desk.lines_in(&file);
         let there = if yes_there { TerminalAnswer::Allowed } else { TerminalAnswer::Refused };
         let by_terminal = answered_there(&over) == Some(there);
         let settlement = if yes_there { Settlement::Denied } else { Settlement::Approved };
-        let by_card =
-            over.state == AskState::Settled { settlement } && over.delivery == Some(Delivery::Acknowledged);
+        let by_card = has_counted(&over, settlement);
         // What nobody can know is told as unknown.
         let unknown = matches!(over.delivery, Some(Delivery::Unknown { .. }));
-        raced.unknown += usize::from(unknown);
+        not_known += usize::from(unknown);
         let is_true = unknown
             || if (ran > 0) == yes_there {
                 by_terminal
             } else {
                 by_card && matches!(answered, Answered::Won(_))
             };
-        raced.terminal += usize::from(by_terminal);
-        raced.card += usize::from(by_card);
-        if !is_true {
-            raced.wrong += 1;
-            println!(
-                "race {race}: it ran {ran} times; the receipt says {:?}, {:?}, {:?}; {}",
-                over.state,
-                over.delivery,
-                over.in_terminal,
-                desk.record()?
-            );
+        for_terminal += usize::from(by_terminal);
+        for_card += usize::from(by_card);
+        if !is_true || ran > 1 {
+            wrong.push(format!(
+                "race {race}: it ran {ran} times; the receipt says {:?}, {:?}, {:?}",
+                over.state, over.delivery, over.in_terminal
+            ));
         }
     }
-    Ok(raced)
+    ensure!(wrong.is_empty(), "{} of {count} races:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(format!(
+        "{count} races within {APART} ms: {for_terminal} for the terminal, {for_card} for the card, {not_known} shown as unknown"
+    ))
 }
 
 /// What was answered in the terminal, as the card or the receipt says.

@@ -2,30 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Small, seeded, and good enough to choose between oddities.
-#[derive(Debug)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed ^ 0x9e37_79b9_7f4a_7c15)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end.max(1) as u64).unwrap_or_default()
-    }
-
-    pub(crate) fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
+use crate::dice::Dice;
 
 const TEXTS: [&str; 12] = [
     "",
@@ -50,10 +27,10 @@ pub(crate) fn value(dice: &mut Dice, depth: usize) -> Value {
         2 => json!(-1),
         3 => json!(1.5e300),
         4 => json!(u64::MAX),
-        5 => json!(dice.one_of(&TEXTS)),
+        5 => json!(*dice.pick(&TEXTS)),
         6 => json!("x".repeat(dice.below(5_000))),
         7 => (0..dice.below(5)).map(|_| value(dice, depth - 1)).collect(),
-        _ => (0..dice.below(5)).map(|_| (dice.one_of(&TEXTS).to_owned(), value(dice, depth - 1))).collect(),
+        _ => (0..dice.below(5)).map(|_| ((*dice.pick(&TEXTS)).to_owned(), value(dice, depth - 1))).collect(),
     }
 }
 
@@ -70,14 +47,14 @@ pub(crate) fn body(dice: &mut Dice, good: &Value) -> Vec<u8> {
             bytes[at] ^= 1 << dice.below(8);
             bytes
         }
-        2 => "[".repeat(dice.one_of(&[65, 100, 10_000, 200_000])).into_bytes(),
+        2 => "[".repeat(*dice.pick(&[65, 100, 10_000, 200_000])).into_bytes(),
         3 => format!("{}{}", "{\"a\":".repeat(5_000), "}".repeat(5_000)).into_bytes(),
         4 => b"\xff\xfe\x00\xd8".to_vec(),
         5 => format!("\"{}\"", "x".repeat(1_200_000)).into_bytes(),
         6 => Vec::new(),
         7 => b"{\"$serde_json::private::RawValue\":\"1\"}".to_vec(),
         8 => with(good, "input", json!({"$serde_json::private::RawValue": "{"})),
-        9 => with(good, dice.one_of(&["edited_input", "__proto__", "unknown", ""]), value(dice, 2)),
+        9 => with(good, *dice.pick(&["edited_input", "__proto__", "unknown", ""]), value(dice, 2)),
         10 => with(good, "input", nested(120)),
         11 => text.replacen('{', "{\"kind\":\"form\",\"kind\":\"question\",", 1).into_bytes(),
         12 => text.replacen('"', "\"\\ud800", 1).into_bytes(),
@@ -112,7 +89,7 @@ fn one_changed(dice: &mut Dice, good: &Value) -> Vec<u8> {
 /// What an agent's program might say: some of it wrong, and then the end of its turn.
 pub(crate) fn lines(dice: &mut Dice) -> Vec<u8> {
     let input = value(dice, 3);
-    let tool = json!({"type": "tool_use", "id": "call", "name": dice.one_of(&TEXTS), "input": input});
+    let tool = json!({"type": "tool_use", "id": "call", "name": *dice.pick(&TEXTS), "input": input});
     let hook = json!({"subtype": "hook_callback", "callback_id": "x", "input": input, "tool_use_id": "call"});
     let may = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": input, "tool_use_id": "call"});
     let good = [
@@ -140,14 +117,14 @@ pub(crate) fn lines(dice: &mut Dice) -> Vec<u8> {
 /// A script that is none, or asks what cannot be asked.
 pub(crate) fn script(dice: &mut Dice) -> String {
     match dice.below(9) {
-        0 => format!("approve Bash {}", "[".repeat(dice.one_of(&[65, 2_000]))),
+        0 => format!("approve Bash {}", "[".repeat(*dice.pick(&[65, 2_000]))),
         1 => format!("approve Bash {}", nested(100)),
         2 => "approve Bash {\"$serde_json::private::RawValue\": \"{\"}".to_owned(),
         3 => format!("form {{\"fields\": {}}}", value(dice, 2)),
         4 => "repeat 99999999999999999999\nsay x\nend".to_owned(),
         5 => "together\ntogether\nsay x".to_owned(),
         6 => format!("ask {}: | |", "H".repeat(dice.below(3_000))),
-        7 => format!("tool {} {}", dice.one_of(&TEXTS), value(dice, 3)),
+        7 => format!("tool {} {}", *dice.pick(&TEXTS), value(dice, 3)),
         _ => {
             let options: Vec<_> = (0..1_500).map(|n| json!({"value": n.to_string(), "label": "x"})).collect();
             let field = json!({"id": "f", "label": "F", "type": "select", "options": options});

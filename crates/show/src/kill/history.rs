@@ -11,7 +11,6 @@ pub(super) mod tests;
 
 use std::collections::BTreeMap;
 
-pub(crate) use agent::{End, ends, in_doubt};
 use holdstead_protocol::{
     Event, EventId, InteractionId, PromptId, ResponseDraft, Seq, Timestamp, ToolCallId,
 };

@@ -47,7 +47,6 @@ impl fmt::Display for Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) step: Step,
-    pub(crate) approval: bool,
     pub(crate) ask: InteractionId,
 }
 
@@ -93,8 +92,7 @@ fn at_death(
         };
         if let EventBody::InteractionRequest(request) = &event.body {
             let step = if was_shown(history, event.seq, life) { Step::Shown } else { Step::Written };
-            let approval = request.body.is_approval();
-            let hit = Hit { step, approval, ask: request.interaction_id };
+            let hit = Hit { step, ask: request.interaction_id };
             ways.push(Way { hit, turn: request.turn_id, moved: event.at, over: false });
         } else if let EventBody::InteractionResponse(response) = &event.body {
             change(response.interaction_id, Some(Step::Accepted));

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdout, Command};
 
-use super::hosted::answer;
-use super::{Seen, asked_once, open_ask};
+use super::{asked_once, open_ask};
 use crate::claude::Stage;
 use crate::gateway_process::program;
+use crate::responses::submit;
 use crate::{Result, ensure};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The gateway dies while a call waits. The client sees one call with one answer.
-pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
+pub(super) async fn killed(stage: &mut Stage) -> Result<String> {
     let mut command = Command::new(program()?);
     command.arg("mcp").arg("--dir").arg(stage.gateway.folder());
     let mut bridge = command
@@ -39,12 +39,10 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
     ensure!(greeted["result"]["serverInfo"]["name"] == "holdstead", "it was greeted with {greeted}");
     let asked = open_ask(&stage.person, "ask_user").await?;
     ensure!(asked.session_title.as_deref() == Some("an editor"), "{:?}", asked.session_title);
-    stage.gateway.kill_now().await?;
-    stage.gateway.serve_again().await?;
-    stage.person.ready().await?;
+    stage.restart().await?;
     let still = open_ask(&stage.person, "ask_user").await?;
     ensure!(still.request.interaction_id == asked.request.interaction_id, "it is another ask");
-    stage.person.win(&still, answer("spaces")).await?;
+    stage.person.win(&still, submit(&json!({"answer": "spaces"}))).await?;
     let told = next(&mut output).await?;
     let expected = json!({"ok": true, "answer": "spaces"});
     ensure!(told["id"] == 1 && told["result"]["structuredContent"] == expected, "the client was told {told}");
@@ -52,7 +50,7 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<Seen> {
     drop(input);
     let status = tokio::time::timeout(PATIENCE, bridge.wait()).await??;
     ensure!(status.success(), "the bridge ended with {status}");
-    Ok(vec![format!("one call, one ask, over the kill; told: {expected}")])
+    Ok(format!("one call, one ask, over the kill; told: {expected}"))
 }
 
 async fn next(output: &mut Lines<BufReader<ChildStdout>>) -> Result<Value> {

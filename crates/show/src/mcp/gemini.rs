@@ -5,14 +5,14 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use holdstead_protocol::ResponseDraft;
 use holdstead_scripted_model::{INTERACTION_ID, Part, Script, Told, call};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{Seen, asked_once, open_ask};
+use super::{asked_once, open_ask};
 use crate::claude::Stage;
 use crate::gateway_process::TokenFor;
+use crate::responses::approve_edited;
 use crate::{Result, ensure};
 
 const NAME: &str = "mcp-gemini";
@@ -21,7 +21,7 @@ const GATE: &str = "mcp-gemini-comes-back";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// It cannot wait as long as the person takes, comes back after a restart of the gateway, and gets the answer.
-pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
+pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<String> {
     let script = Script::new()
         .reply([call(
             "mcp_holdstead_request_approval",
@@ -60,16 +60,11 @@ pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
     let title = ask.session_title.clone().unwrap_or_default();
     ensure!(title.contains("gemini"), "the session is called {title:?}");
     tokio::time::timeout(PATIENCE, stage.model.held(GATE)).await?;
-    stage.gateway.kill_now().await?;
-    stage.gateway.serve_again().await?;
-    stage.person.ready().await?;
+    stage.restart().await?;
     let still = open_ask(&stage.person, "request_approval").await?;
     ensure!(still.request.interaction_id == ask.request.interaction_id, "it is another ask");
     let edited = json!({"action": "Deploy", "input": {"to": "staging"}});
-    stage
-        .person
-        .win(&still, ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: Some(edited) })
-        .await?;
+    stage.person.win(&still, approve_edited(edited)).await?;
     stage.model.release(GATE);
     let output = tokio::time::timeout(PATIENCE, agent.wait_with_output()).await??;
     let words = String::from_utf8_lossy(&output.stderr);
@@ -98,11 +93,7 @@ pub(super) async fn pending(stage: &mut Stage, program: &str) -> Result<Seen> {
         "the second result was {answer}"
     );
     asked_once(&stage.person.journal(&ask.session_id.to_string()).await?)?;
-    Ok(vec![
-        format!("a session of its own, called {title}"),
-        "told after 2 s: pending, call await_answer".to_owned(),
-        format!("told after the restart: {answer}"),
-    ])
+    Ok(format!("a session of its own, called {title}; pending after 2 s; after the restart: {answer}"))
 }
 
 /// Without the mark that the program puts around what a server says.

@@ -197,42 +197,4 @@ impl Wrong {
             Self::ContentType => (415, Code::UnsupportedMediaType),
         }
     }
-
-    pub(crate) const fn column(self) -> &'static str {
-        match self {
-            Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown) => "token",
-            Self::Caller(
-                Caller::Revoked
-                | Caller::Viewer
-                | Caller::Runner
-                | Caller::Metrics
-                | Caller::OwnAgent
-                | Caller::OtherAgent
-                | Caller::Person
-                | Caller::Right,
-            ) => "role",
-            Self::Host => "host",
-            Self::Origin => "origin",
-            Self::ContentType => "body",
-        }
-    }
-
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Caller(Caller::Right) => "the right token",
-            Self::Caller(Caller::Person) => "a person",
-            Self::Caller(Caller::Nobody) => "none",
-            Self::Caller(Caller::Cookie) => "in a cookie",
-            Self::Caller(Caller::Unknown) => "unknown",
-            Self::Caller(Caller::Revoked) => "revoked",
-            Self::Caller(Caller::Viewer) => "viewer",
-            Self::Caller(Caller::Runner) => "runner",
-            Self::Caller(Caller::Metrics) => "metrics",
-            Self::Caller(Caller::OwnAgent) => "its own agent",
-            Self::Caller(Caller::OtherAgent) => "another session's agent",
-            Self::Host => "foreign",
-            Self::Origin => "foreign",
-            Self::ContentType => "text/plain",
-        }
-    }
 }

@@ -266,19 +266,9 @@ impl Prepared {
                 let until = self.asks[4].opened_at.after(Duration::from_secs(3_600));
                 json!({ "promptId": self.asks[4].request.prompt_id, "until": until })
             }
-            "/v1/login" => match caller {
-                Caller::Right => json!({ "code": self.code }),
-                Caller::Nobody => json!({}),
-                Caller::Cookie
-                | Caller::Person
-                | Caller::Unknown
-                | Caller::Revoked
-                | Caller::Viewer
-                | Caller::Runner
-                | Caller::Metrics
-                | Caller::OwnAgent
-                | Caller::OtherAgent => json!({ "code": UNKNOWN }),
-            },
+            "/v1/login" if caller == Caller::Right => json!({ "code": self.code }),
+            "/v1/login" if caller == Caller::Nobody => json!({}),
+            "/v1/login" => json!({ "code": UNKNOWN }),
             "/mcp" => json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
             "/api/sessions/{id}/approve" => json!({ "toolCallId": call(1) }),
             "/api/sessions/{id}/deny" => json!({ "toolCallId": call(2) }),

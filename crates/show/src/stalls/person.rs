@@ -16,18 +16,18 @@ use holdstead_scripted_model::{Model, Script, Told, call, say};
 use holdstead_store::{AskFilter, AskQuery, Journal, SessionQuery, SessionsOnly, UnderWay};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
+use crate::claude::{MARKS, mark, question};
+use crate::responses::APPROVE;
 use crate::{Result, ensure};
 
 /// Between two looks at what is open.
 const LOOK: Duration = Duration::from_millis(150);
 /// The longest that a person takes for an answer: more than agents are held.
 const SLOW: u64 = 2_500;
-/// Each run of a command leaves a line.
-const MARKS: &str = "marks.txt";
 
 #[derive(Debug)]
 pub(super) struct Scene {
@@ -131,12 +131,9 @@ impl Scene {
     fn scripted_model(&self, round: usize) -> Script {
         let tag = format!("{}-{round}", self.number);
         let part = if round.is_multiple_of(2) {
-            let question = json!({"question": format!("What is the word of {tag}?"), "header": "Word", "multiSelect": false,
-                "options": [{"label": "one", "description": ""}, {"label": "two", "description": ""}]});
-            call("AskUserQuestion", json!({ "questions": [question] }))
+            question(&format!("What is the word of {tag}?"), ["one", "two"])
         } else {
-            let command = format!("echo {tag} >> {MARKS} && echo {tag} is done");
-            call("Bash", json!({"command": command, "description": "Leaves a mark"}))
+            call("Bash", mark(&tag))
         };
         Script::new().reply([say("I need a person."), part])
     }
@@ -210,8 +207,7 @@ impl Scene {
             let command = ask.request.input["command"].as_str().unwrap_or_default();
             let word = command.split_whitespace().last().unwrap_or_default();
             let word = command.split_whitespace().nth(1).filter(|_| command.contains(MARKS)).unwrap_or(word);
-            let draft = ResponseDraft::Approve { scope: None, lines: Vec::new(), edited_input: None };
-            (draft, Answer { word: word.to_owned(), runs: true })
+            (APPROVE, Answer { word: word.to_owned(), runs: true })
         };
         let body =
             Respond { prompt_id: ask.request.prompt_id, idempotency_key: format!("key-{id}"), response };

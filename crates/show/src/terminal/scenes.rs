@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use holdstead_scripted_model::{Part, Script, Told, call, say};
+use holdstead_scripted_model::{Part, Script, Told, call};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -12,7 +12,6 @@ use crate::gateway_process::is_alive;
 use crate::{Result, ensure};
 
 const PROMPT: &str = "[a]pprove once";
-const HINT: &str = "Enter sends this to the agent";
 /// How often each accident happens.
 const TIMES: usize = 20;
 
@@ -54,23 +53,6 @@ async fn told(place: &Place, script: &str, words: &str) -> Result<String> {
     Ok(said.unwrap_or_default().to_owned())
 }
 
-/// The terminal that the next scenes go on in.
-pub(super) async fn words(place: &Place) -> Result<String> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let escape = "Good \u{1b}[2J\u{1b}[31mmorning, I look at the shop.";
-    place.script("words", Script::new().reply([say(escape)]));
-    place.run_claude("run", "shop", "words")?;
-    let text = place.tmux.sees("run", "morning, I look at the shop.").await?;
-    ensure!(text.contains("Good ⟨U+001B⟩[2J⟨U+001B⟩[31mmorning"), "its escapes are not text:\n{text}");
-    ensure!(text.contains("come back: holdstead attach "), "it does not say how to come back:\n{text}");
-    let log = place.data("gateway.log");
-    ensure!(text.contains(&log.display().to_string()), "the log is not named:\n{text}");
-    let mode = std::fs::metadata(&log)?.permissions().mode() & 0o777;
-    ensure!(mode == 0o600, "the log can be read by others: {mode:o}");
-    ensure!(place.tmux.coloured("run")?.contains("\u{1b}["), "it has no colours");
-    Ok("words, shown as text; the log is its owner's alone and was named".to_owned())
-}
-
 /// Says the script's name as a message, and waits for its ask.
 async fn asked(place: &Place, terminal: &str, name: &str, script: Script) -> Result<()> {
     place.script(name, script);
@@ -81,39 +63,11 @@ async fn asked(place: &Place, terminal: &str, name: &str, script: Script) -> Res
     Ok(())
 }
 
-pub(super) async fn typed_ahead(place: &Place) -> Result<String> {
-    let folder = place.folder("shop")?;
-    for time in 0..5 {
-        let (name, gate) = (format!("ahead-{time}"), format!("gate-{time}"));
-        let script = Script::new().reply([say("One moment."), Part::Hold(gate.clone()), touch(&name)]);
-        place.script(&name, script);
-        place.tmux.line("run", &format!("script: {name}")).await?;
-        place.model.held(&gate).await;
-        sleep(Duration::from_millis(600)).await;
-        // Half a line is there when the ask comes up, and Enter is pressed just then.
-        place.tmux.letters("run", "a")?;
-        place.model.release(&gate);
-        place.opened(1).await?;
-        for _ in 0..4 {
-            place.tmux.key("run", "Enter")?;
-            place.tmux.letters("run", "a")?;
-        }
-        place.tmux.shows("run", HINT).await?;
-        sleep(Duration::from_millis(500)).await;
-        ensure!(place.open().await?.len() == 1, "what was typed ahead decided");
-        place.tmux.key("run", "Escape")?;
-        place.tmux.shows("run", PROMPT).await?;
-        place.tmux.line("run", "d").await?;
-        place.tmux.line("run", "").await?;
-        place.opened(0).await?;
-    }
-    ensure!(files(&folder)?.is_empty(), "these ran: {:?}", files(&folder)?);
-    Ok("5 asks, each with `a` and Enter typed before it could be read: all open until they were denied"
-        .to_owned())
-}
-
+/// Opens the terminal in which the next scenes go on.
 pub(super) async fn accidents(place: &Place) -> Result<String> {
-    asked(place, "run", "accidents", Script::new().reply([touch("accident")])).await?;
+    place.script("accidents", Script::new().reply([touch("accident")]));
+    place.run_claude("run", "shop", "accidents")?;
+    place.tmux.shows("run", PROMPT).await?;
     sleep(Duration::from_millis(600)).await;
     for _ in 0..TIMES {
         place.tmux.key("run", "Enter")?;
@@ -161,21 +115,6 @@ pub(super) async fn marked(place: &Place) -> Result<String> {
     Err("it did not run".into())
 }
 
-pub(super) async fn edited(place: &Place) -> Result<String> {
-    let file = place.folder("shop")?.join("notes.md");
-    let write = call("Write", json!({ "file_path": file, "content": "A draft of it,\nin two lines.\n" }));
-    asked(place, "run", "edited", Script::new().reply([write])).await?;
-    place.tmux.line("run", "e").await?;
-    place.tmux.sees("run", "+A final of it,").await?;
-    place.tmux.shows("run", "[a]pprove as edited").await?;
-    ensure!(!file.exists(), "the editor approved it");
-    place.tmux.line("run", "a").await?;
-    appears(&file).await?;
-    let text = std::fs::read_to_string(&file)?;
-    ensure!(text == "A final of it,\nin two lines.\n", "the file has {text:?}");
-    Ok("one word changed as text; what it was and is was shown; the file has it".to_owned())
-}
-
 pub(super) async fn numbered(place: &Place) -> Result<String> {
     let question = json!({ "questions": [{
         "question": "Which store?", "header": "Store", "multiSelect": false,
@@ -190,33 +129,6 @@ pub(super) async fn numbered(place: &Place) -> Result<String> {
     place.tmux.line("run", "2").await?;
     let told = told(place, "numbered", "PostgreSQL").await?;
     Ok(format!("9 is none, 2 is one: {told}"))
-}
-
-pub(super) async fn message(place: &Place) -> Result<String> {
-    place.script("message", Script::new().reply([say("You said so, and I heard it.")]));
-    place.tmux.line("run", "script: message").await?;
-    place.tmux.sees("run", "You said so, and I heard it.").await?;
-    Ok("typed while nothing was asked, and answered".to_owned())
-}
-
-pub(super) async fn attach(place: &Place) -> Result<String> {
-    asked(place, "run", "attach", Script::new().reply([say("Before you left."), touch("attached")])).await?;
-    place.tmux.key("run", "C-c")?;
-    let text = place.tmux.sees("run", "It goes on without you. Come back: holdstead attach ").await?;
-    ensure!(place.open().await?.len() == 1, "leaving decided");
-    let session = place.session("shop").await?;
-    let short = &session[session.len() - 4..];
-    ensure!(text.contains(&format!("holdstead attach {short}")), "another session is named:\n{text}");
-    place.tmux.close("run")?;
-    place.holdstead("back", "shop", &["attach", short])?;
-    place.tmux.sees("back", "Before you left.").await?;
-    place.tmux.shows("back", PROMPT).await?;
-    place.tmux.line("back", "a").await?;
-    appears(&place.folder("shop")?.join("attached")).await?;
-    place.tmux.sees("back", "✓ Run touch attached").await?;
-    Ok(format!(
-        "the gateway went on with the ask open; `attach {short}` showed what was said, and it was approved there"
-    ))
 }
 
 pub(super) async fn watched_accidents(place: &Place) -> Result<String> {
@@ -298,14 +210,14 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
 }
 
 pub(super) async fn stopped(place: &Place) -> Result<String> {
-    asked(place, "back", "stopped", Script::new().reply([touch("after-stop")])).await?;
+    asked(place, "run", "stopped", Script::new().reply([touch("after-stop")])).await?;
     let session = place.session("shop").await?;
     let pid: u32 = std::fs::read_to_string(place.data("gateway.lock"))?.trim().parse()?;
     place.holdstead("stop", "shop", &["stop"])?;
     place.tmux.sees("stop", "has ended, and its agents with it.").await?;
     place.tmux.sees("stop", "1 ask waits in the journal").await?;
     ensure!(!is_alive(pid), "process {pid} is still there");
-    place.tmux.sees("back", "The gateway is gone").await?;
+    place.tmux.sees("run", "The gateway is gone").await?;
     place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("again", PROMPT).await?;
     place.tmux.line("again", "a").await?;
@@ -314,7 +226,7 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
     let words = "is approved. Make the very same call again";
     let told = tokio::select! {
         told = told(place, "stopped", words) => told,
-        told = told(place, "attach", words) => told,
+        told = told(place, "numbered", words) => told,
     };
     let told = told.map_err(|error| {
         format!("{error}; the terminal:\n{}", place.tmux.text("again").unwrap_or_default().trim_end())

@@ -81,11 +81,6 @@ impl Tmux {
         self.capture(name, &[])
     }
 
-    /// The same with its colours.
-    pub(crate) fn coloured(&self, name: &str) -> Result<String> {
-        self.capture(name, &["-e", "-S", "-"])
-    }
-
     fn capture(&self, name: &str, more: &[&str]) -> Result<String> {
         let output = self.run(&[&["capture-pane", "-p", "-t", name], more].concat())?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

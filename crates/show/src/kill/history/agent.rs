@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use holdstead_protocol::{Delivery, EventBody, Response, Settlement, ToolCallId, ToolResult};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answers::{Ask, asks};
 use super::{Finding, Found, History, add, mark};
@@ -168,57 +168,4 @@ fn repeats(asks: &[Ask<'_>], found: &mut Vec<Found>) {
             add(found, Finding::Unmarked, format!("{id} may have run, and was asked again without a word"));
         }
     }
-}
-
-/// What the agent was told in the end about one ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
-    /// It repeated exactly what was decided.
-    Exactly,
-    /// It acknowledged what was decided; it died before it could repeat it.
-    Acknowledged,
-    /// Unknown, and the person was asked again.
-    AskedAgain,
-    /// Unknown: it was told nothing more.
-    Unknown,
-    Undeliverable,
-    /// Not even answered.
-    Open,
-}
-
-/// How each ask ended, by its id.
-pub(crate) fn ends(history: &History) -> BTreeMap<holdstead_protocol::InteractionId, End> {
-    let asks = asks(history);
-    let end = |at: usize, ask: &Ask<'_>| match ask.delivery() {
-        Some(Delivery::Acknowledged) if is_repeated(history, ask) => End::Exactly,
-        Some(Delivery::Acknowledged) => End::Acknowledged,
-        Some(Delivery::Unknown { .. }) => {
-            let digest = &ask.request.input_digest;
-            let again = asks[at + 1..].iter().any(|later| later.request.input_digest == *digest);
-            if again { End::AskedAgain } else { End::Unknown }
-        }
-        Some(Delivery::Undeliverable { .. } | Delivery::NotRun { .. }) => End::Undeliverable,
-        Some(Delivery::Accepted | Delivery::Delivering { .. } | Delivery::Delivered { .. }) | None => {
-            End::Open
-        }
-    };
-    asks.iter().enumerate().map(|(at, ask)| (ask.request.interaction_id, end(at, ask))).collect()
-}
-
-fn is_repeated(history: &History, ask: &Ask<'_>) -> bool {
-    let Some((_, response)) = ask.responses.last() else { return false };
-    history.journal.iter().any(|event| {
-        let EventBody::ToolResult(result) = &event.body else { return false };
-        let same: &Value = &result.output["received"]["response"];
-        Some(&result.tool_call_id) == ask.request.tool_call_id.as_ref() && *same == json!(response.response)
-    })
-}
-
-/// Approvals whose delivery is unknown: how many of them happened, and how many did not.
-pub(crate) fn in_doubt(history: &History) -> (usize, usize) {
-    let asks = asks(history);
-    let doubted = asks.iter().filter(|ask| matches!(ask.delivery(), Some(Delivery::Unknown { .. })));
-    let marks: Vec<_> = doubted.filter_map(approved_mark).collect();
-    let ran = marks.iter().filter(|mark| history.effects.iter().any(|effect| effect == *mark)).count();
-    (ran, marks.len() - ran)
 }

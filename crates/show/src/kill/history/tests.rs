@@ -225,13 +225,7 @@ fn response(history: &mut History, at: usize) -> &mut InteractionResponse {
 
 #[test]
 fn a_good_history_is_accepted() {
-    let history = good();
-    assert_eq!(check(&history), []);
-    let ends = ends(&history);
-    assert_eq!(ends[&ask_id("write")], End::AskedAgain);
-    assert_eq!(ends[&ask_id("write again")], End::Exactly);
-    assert_eq!(ends[&ask_id("way")], End::Exactly);
-    assert_eq!(in_doubt(&history), (1, 0));
+    assert_eq!(check(&good()), []);
 }
 
 #[test]

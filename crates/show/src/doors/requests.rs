@@ -8,24 +8,25 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{Attempt, Target, attempt};
+use super::Doors;
 use crate::{Result, ensure};
 
 /// How long an answer to a broken request is waited for.
 const MOMENT: Duration = Duration::from_millis(300);
 
-pub(super) fn all(target: &Target) -> Vec<Attempt<'_>> {
-    vec![
-        attempt("held", "methods, paths and headers that mean another route", confused(target)),
-        attempt("held", "requests that two readers understand differently", smuggled(target)),
-        attempt("D1", "a token in the cookie, the query and elsewhere", misplaced(target)),
-        attempt("held", "another name for this machine", hosts(target)),
-    ]
+pub(super) async fn all(doors: &Doors) -> Result<()> {
+    let (confused, smuggled, misplaced) =
+        (confused(doors).await?, smuggled(doors).await?, misplaced(doors).await?);
+    println!(
+        "{confused} requests that could mean another route, {smuggled} that two readers understand differently, \
+         {misplaced} with the token in another place: all refused, the asks are still open"
+    );
+    Ok(())
 }
 
 /// An agent's token, and none, on every spelling of the route that answers.
-async fn confused(target: &Target) -> Result<String> {
-    let ask = target.ask("confused").await?;
+async fn confused(doors: &Doors) -> Result<usize> {
+    let ask = doors.ask("confused").await?;
     let id = ask.request.interaction_id.to_string();
     let body =
         json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"}).to_string();
@@ -41,7 +42,7 @@ async fn confused(target: &Target) -> Result<String> {
         format!("/V1/INTERACTIONS/{id}/RESPOND"),
         format!("/v1/interactions/{id}/respond;x=1"),
         format!("/v1/interactions/{id}/respond%00"),
-        format!("/v1/interactions/{id}/respond?token={}", target.agent),
+        format!("/v1/interactions/{id}/respond?token={}", doors.agent),
         format!("/v1/interactions/{id}/respond#x"),
         format!("/healthz/../v1/interactions/{id}/respond"),
         format!("/login/..%2fv1/interactions/{id}/respond"),
@@ -59,12 +60,10 @@ async fn confused(target: &Target) -> Result<String> {
     let mut tried = 0;
     for path in &paths {
         for more in headers {
-            for (method, token) in [
-                (Method::POST, Some(&target.agent)),
-                (Method::POST, None),
-                (Method::PUT, Some(&target.agent)),
-            ] {
-                let mut request = target.http.request(method, format!("{}{path}", target.url()));
+            for (method, token) in
+                [(Method::POST, Some(&doors.agent)), (Method::POST, None), (Method::PUT, Some(&doors.agent))]
+            {
+                let mut request = doors.http.request(method, format!("{}{path}", doors.gateway.url));
                 request = request.header("content-type", "application/json").body(body.clone());
                 for (name, value) in more {
                     request = request.header(*name, *value);
@@ -78,22 +77,21 @@ async fn confused(target: &Target) -> Result<String> {
             }
         }
     }
-    target.still_open(&ask).await?;
-    Ok(format!("{tried} tried, all refused"))
+    doors.still_open(&ask).await?;
+    Ok(tried)
 }
 
-/// The second request, hidden in the first one's body, approves with the person's token: whoever lets one be two has it
-/// answered.
-async fn smuggled(target: &Target) -> Result<String> {
-    let ask = target.ask("smuggled").await?;
+/// The second request is hidden in the body of the first one and approves. A gateway that reads one request as two answers it.
+async fn smuggled(doors: &Doors) -> Result<usize> {
+    let ask = doors.ask("smuggled").await?;
     let id = ask.request.interaction_id.to_string();
-    let address = target.url().trim_start_matches("http://").to_owned();
+    let address = &doors.address;
     let body =
         json!({"promptId": ask.request.prompt_id, "idempotencyKey": "k", "action": "approve"}).to_string();
     let hidden = format!(
         "POST /v1/interactions/{id}/respond HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        target.agent,
+        doors.agent,
         body.len()
     );
     let length = hidden.len();
@@ -130,16 +128,16 @@ async fn smuggled(target: &Target) -> Result<String> {
         for head in &heads {
             let request = format!(
                 "{line}\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n{head}\r\n\r\n0\r\n\r\n{hidden}",
-                target.agent
+                doors.agent
             );
-            let answer = raw(&address, request.as_bytes()).await?;
+            let answer = raw(address, request.as_bytes()).await?;
             ensure!(!answer.contains(" 500 "), "{line} with {head:?} got {answer}");
             tried += 1;
         }
     }
-    target.still_open(&ask).await?;
-    target.person().ready().await?;
-    Ok(format!("{tried} tried, nothing answered"))
+    doors.still_open(&ask).await?;
+    doors.person.ready().await?;
+    Ok(tried)
 }
 
 /// Whatever comes back before it is quiet or closed.
@@ -155,11 +153,11 @@ async fn raw(address: &str, request: &[u8]) -> Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// The person's own token, where a browser or a log would carry it.
-async fn misplaced(target: &Target) -> Result<String> {
-    let token = &target.person_token;
-    let url = target.url();
-    let get = |path: &str| target.http.get(format!("{url}{path}"));
+/// The person's own token where a browser or a log would carry it.
+async fn misplaced(doors: &Doors) -> Result<usize> {
+    let token = &doors.person_token;
+    let url = &doors.gateway.url;
+    let get = |path: &str| doors.http.get(format!("{url}{path}"));
     let tries = [
         get("/v1/me").header("cookie", format!("holdstead={token}")),
         get("/v1/me").header("cookie", format!("token={token}; session={token}")),
@@ -177,28 +175,5 @@ async fn misplaced(target: &Target) -> Result<String> {
         let status = request.send().await?.status().as_u16();
         ensure!(status == 401 || status == 400 || status == 422, "try {number} got {status}");
     }
-    Ok(format!("{count} tried, all refused"))
-}
-
-async fn hosts(target: &Target) -> Result<String> {
-    let names = [
-        "evil.example",
-        "127.0.0.1.evil.example",
-        "localhost.evil.example",
-        "0.0.0.0",
-        "",
-        "127.0.0.1:1",
-        "[::ffff:127.0.0.1]",
-    ];
-    for name in names {
-        let request = target.http.get(format!("{}/v1/me", target.url())).header("host", name);
-        let status = request.bearer_auth(&target.person_token).send().await?.status().as_u16();
-        ensure!((400..500).contains(&status), "`{name}` got {status}");
-    }
-    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", "file://"] {
-        let request = target.http.get(format!("{}/v1/me", target.url())).header("origin", origin);
-        let status = request.bearer_auth(&target.person_token).send().await?.status().as_u16();
-        ensure!((400..500).contains(&status), "the origin {origin} got {status}");
-    }
-    Ok(format!("{} tried, all refused", names.len() + 5))
+    Ok(count)
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use holdstead_protocol::ResponseDraft;
 use holdstead_protocol::api::{Interaction, InteractionPage};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -11,6 +10,7 @@ use tokio::net::TcpStream;
 use super::{Doors, PATIENCE};
 use crate::latency::milliseconds;
 use crate::processes;
+use crate::responses::DENY;
 use crate::{Result, ensure};
 
 const HALF_SENT: usize = 1_100;
@@ -46,7 +46,7 @@ async fn half_sent(doors: &Doors) -> Result<()> {
         // A connection of its own, as a newcomer has.
         let newcomer = doors.gateway.person()?;
         let ask = doors.ask(&format!("half-sent {n}")).await?;
-        newcomer.win(&ask, ResponseDraft::Deny { reason: None }).await?;
+        newcomer.win(&ask, DENY).await?;
         slowest = slowest.max(begin.elapsed());
     }
     println!(
@@ -73,7 +73,7 @@ async fn large_forms(doors: &Doors) -> Result<()> {
         for n in 0..20 {
             let ask = doors.ask(&format!("beside forms {n}")).await?;
             let begin = Instant::now();
-            doors.person.win(&ask, ResponseDraft::Deny { reason: None }).await?;
+            doors.person.win(&ask, DENY).await?;
             slowest = slowest.max(begin.elapsed());
         }
         Ok::<_, crate::Error>(slowest)
