@@ -777,12 +777,6 @@ export type EventBody = {
      */
     data: Done;
     type: 'done';
-} | {
-    /**
-     * Words that streamed stand in one event each from now on, and the others are gone: this says which, with a signature.
-     */
-    data: WordsGathered;
-    type: 'words_gathered';
 };
 
 /**
@@ -919,26 +913,6 @@ export type Found = {
  * What was found.
  */
 export type FoundKind = 'session' | 'message' | 'call' | 'decision';
-
-/**
- * Events that followed each other, of one stream. Only the last is left, and has the words of all.
- */
-export type GatheredRun = {
-    /**
-     * The hash of the event before the first in the chain.
-     */
-    before: Digest;
-    /**
-     * Of the last one's line and what it says now.
-     */
-    digest: Digest;
-    first: Seq;
-    /**
-     * The hash of the last, from when all of them were there.
-     */
-    hash: Digest;
-    last: Seq;
-};
 
 /**
  * A remembered approval.
@@ -2248,14 +2222,6 @@ export type ShortError = {
 };
 
 /**
- * A public key and its signature, in hexadecimal digits.
- */
-export type SignedWords = {
-    key: string;
-    signature: string;
-};
-
-/**
  * Put an ask out of sight for a while, on every screen.
  */
 export type SnoozeAsk = {
@@ -2515,14 +2481,6 @@ export type Winner = Decider & {
     action: string;
     at: Timestamp;
     interactionId: InteractionId;
-};
-
-/**
- * What stands for events that were words as they came, and are gone.
- */
-export type WordsGathered = {
-    runs: Array<GatheredRun>;
-    signed?: SignedWords | null;
 };
 
 export type ShortApproveData = {
