@@ -4,7 +4,7 @@
 use std::env;
 use std::fs;
 use std::panic;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rand::RngExt as _;
@@ -51,9 +51,9 @@ targets! {
 
 #[test]
 fn every_target_is_run_here() {
-    let mut found: Vec<_> = fs::read_dir(folder().join("fuzz_targets"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+    let mut found: Vec<_> = files("fuzz_targets")
+        .into_iter()
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     found.sort();
     assert_eq!(found, NAMES);
@@ -65,15 +65,14 @@ fn an_input_that_fails_is_told() {
     survives("json", |input| assert!(input.is_empty()));
 }
 
-fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"))
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
+    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
 }
 
 fn survives(name: &str, target: fn(&[u8])) {
-    let mut inputs: Vec<Vec<u8>> = fs::read_dir(folder().join("seeds").join(name))
-        .unwrap()
-        .map(|entry| fs::read(entry.unwrap().path()).unwrap())
-        .collect();
+    let mut inputs: Vec<Vec<u8>> =
+        files(&format!("seeds/{name}")).iter().map(|file| fs::read(file).expect("an input")).collect();
     assert!(!inputs.is_empty(), "{name} has no committed input");
     inputs.push(Vec::new());
     let run = |input: &[u8]| {
@@ -82,15 +81,13 @@ fn survives(name: &str, target: fn(&[u8])) {
     };
     inputs.iter().for_each(|input| run(input));
 
-    let seconds = env::var("HOLDSTEAD_FUZZ_SECONDS").map_or(0, |text| text.parse().unwrap());
+    let seconds =
+        env::var("HOLDSTEAD_FUZZ_SECONDS").map_or(0, |text| text.parse().expect("a number of seconds"));
     let end = Instant::now() + Duration::from_secs(seconds);
-    let mut runs = 0;
     let mut random = rand::rng();
     while Instant::now() < end {
         run(&changed(&inputs, &mut random));
-        runs += 1;
     }
-    println!("{name}: {} committed inputs and {runs} changes of them", inputs.len() - 1);
 }
 
 /// One of these inputs after a few random changes.
