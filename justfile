@@ -115,11 +115,11 @@ show-growth largest="100000": _shows
 # What is found, how soon, and what the index for searches costs an ask is part of it.
 alias show-search := show-growth
 
-# `kill -9` of the gateway at every step of an ask, 300 times: nothing lost, doubled, invented or run twice.
+# Fault test: `kill -9` of the gateway at every step of an ask, 300 times: nothing lost, doubled, invented or run twice.
 show-kill *args: _shows
     scripts/postgres with {{ proof }} kill "$@"
 
-# Store errors under 50 scripted sessions and 10 of the real Claude Code: no answer is stuck or lost, nothing restarted.
+# Fault test: store errors under 50 scripted sessions and 10 of the real Claude Code: no answer is stuck or lost, nothing restarted.
 show-stalls *args: _shows
     {{ proof }} stalls "$(scripts/agents claude)" "$@"
 
@@ -162,7 +162,7 @@ show-docs-commands: _shows
 show-new-kind: _web-packages
     scripts/show-new-kind
 
-# 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
+# Fault test: 5,000 asks from 100 Python callers that are killed, with a gateway that is killed: each gets its one answer.
 show-callers: _shows
     cd sdk/python && PYTHONPATH=src python3 -m shows.callers
 
@@ -215,11 +215,11 @@ show-fuzz seconds="600": _shows
 show-claude-park: _shows
     {{ proof }} claude-park "$(scripts/agents claude)"
 
-# `kill -9` of the gateway, of the real Claude Code, or of both, at every step of an ask.
+# Fault test: `kill -9` of the gateway, of the real Claude Code, or of both, at every step of an ask.
 show-claude-recovery *args: _shows
     {{ proof }} claude-recovery "$(scripts/agents claude)" "$@"
 
-# The real Claude Code on a runner: its gateway killed, its network cut for so many seconds, the runner killed: nothing lost.
+# Fault test: the real Claude Code on a runner: its gateway killed, its network cut for so many seconds, the runner killed: nothing lost.
 show-runner seconds="120": _shows
     {{ proof }} runner "$(scripts/agents claude)" {{ seconds }}
 
@@ -227,7 +227,7 @@ show-runner seconds="120": _shows
 show-connect races="100": _shows
     {{ proof }} connect "$(scripts/agents claude)" "$(scripts/agents codex)" "$(scripts/agents opencode)" {{ races }}
 
-# What a connected program pays for each step, with the gateway there, gone, and silent.
+# Benchmark: what a connected program pays for each step, with the gateway there, gone, and silent.
 show-hook-cost: _shows
     {{ proof }} hook-cost
 
@@ -248,7 +248,7 @@ show-upgrade rounds="4": _shows
 show-failover rounds="20": _shows
     scripts/postgres with {{ proof }} failover {{ rounds }}
 
-# Backups killed while they are written, one restored elsewhere, on both databases: everything up to it is there, it verifies, and
+# Fault test: backups killed while they are written, one restored elsewhere, on both databases: everything up to it is there, it verifies, and
 # what an agent said later is refused and told.
 show-restore: _shows
     scripts/postgres with {{ proof }} restore
@@ -329,7 +329,7 @@ show-web-a11y *looks: _web-shows
 show-web-spoofing: _web-shows
     cd web && node shows/spoofing.mjs
 
-# Size of the first load, journal to pixels with 20 sessions streaming, a session of 50,000 events.
+# Benchmark: size of the first load, journal to pixels with 20 sessions streaming, a session of 50,000 events.
 show-web-speed: _web-shows
     cd web && node shows/speed.mjs
 

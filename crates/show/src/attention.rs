@@ -9,8 +9,7 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use holdstead_core::policy::rule::Effect;
-use holdstead_core::policy::shell::Shell;
-use holdstead_core::policy::{Call, Decided, Past, Places, Rules, Suggestion, Trust, suggest};
+use holdstead_core::policy::{Call, Decided, Past, Places, Rules, Suggestion, suggest};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
@@ -27,61 +26,43 @@ const LIMIT: f64 = 4.0;
 /// How long it takes to find suggestions in so many past calls is printed.
 const MANY: usize = 10_000;
 
-/// Every day is told, and the worst of them counts.
+/// The worst day counts.
 pub(crate) fn show() -> Result<String> {
     let (honest, hostile) = (honest()?, hostile()?);
     let mut days = Vec::new();
     for seed in SEEDS {
         let day = day::draw(&mut Dice::new(&seed.to_string(), "attention"), &honest, &hostile, CALLS);
-        let different = day.iter().map(|line| &line.text).collect::<HashSet<_>>().len();
-        println!("day {seed}: {} calls, {different} of them different", day.len());
-        println!("  a folder that nobody trusts: {}", Figures::measure(&day, Trust::Untrusted)?.words());
-        let trusted = Figures::measure(&day, Trust::Trusted)?;
-        println!("  a trusted folder: {}", trusted.words());
-        days.push(trusted);
+        let asked = Asks::on(&day)?;
+        println!("day {seed}: {}", asked.words());
+        days.push(asked);
     }
-
     let history = day::draw(&mut Dice::new("1", "history"), &honest, &hostile, MANY);
     let begin = Instant::now();
-    let many = suggested(&history, Trust::Trusted).len();
+    let many = suggested(&history).len();
     println!("{many} suggestions from {MANY} past calls in {}", milliseconds(begin.elapsed()));
 
     days.sort_by(|a, b| a.fewer().total_cmp(&b.fewer()));
     let (worst, median) = (&days[0], (days[4].fewer() + days[5].fewer()) / 2.0);
-    let said = format!(
-        "{} days in a trusted folder, median {median:.2} times fewer asks; the worst: {}",
-        days.len(),
-        worst.words()
-    );
+    let count = days.len();
+    let said = format!("{count} days, median {median:.2} times fewer asks; the worst: {}", worst.words());
     ensure!(worst.fewer() >= LIMIT, "{said}");
     Ok(format!("{said}; 0 hostile calls allowed"))
 }
 
-/// Asks in a hundred calls after the first hour.
-struct Figures {
+/// Asks in a hundred calls after the first hour, in a trusted folder.
+struct Asks {
     exact: f64,
     example: f64,
     suggested: f64,
-    suggestions: usize,
-    /// Of a hundred calls those that are hostile, about which a person should be asked.
-    hostile: f64,
 }
 
-impl Figures {
-    fn measure(day: &[Line], trust: Trust) -> Result<Self> {
-        let found = suggested(&day[..CALLS / HOURS], trust);
-        for one in found.iter().take(3) {
-            println!("  would have saved {}: {}; {}", one.saves, texts(one).join(", "), one.reach.join(" "));
-        }
-        let all: Vec<String> = found.iter().flat_map(texts).collect();
-        let rest = &day[CALLS / HOURS..];
-        let hostile = rest.iter().filter(|line| line.meant == Meant::Badly).count();
+impl Asks {
+    fn on(day: &[Line]) -> Result<Self> {
+        let found: Vec<String> = suggested(&day[..CALLS / HOURS]).iter().flat_map(texts).collect();
         Ok(Self {
-            exact: asks(day, &Rules::default(), trust)?,
-            example: asks(day, &rules(EXAMPLE)?, trust)?,
-            suggested: asks(day, &rules(&all.join("\n"))?, trust)?,
-            suggestions: all.len(),
-            hostile: per_hundred(hostile, rest.len()),
+            exact: asks(day, &Rules::default())?,
+            example: asks(day, &rules(EXAMPLE)?)?,
+            suggested: asks(day, &rules(&found.join("\n"))?)?,
         })
     }
 
@@ -90,16 +71,11 @@ impl Figures {
     }
 
     fn words(&self) -> String {
-        let honest = (self.exact - self.hostile) / (self.suggested - self.hostile);
+        let Self { exact, example, suggested } = self;
         format!(
-            "{:.1} asks per 100 calls with exact grants, {:.1} with the example rules, {:.1} with {} suggested rules: {:.2} \
-             times fewer, {honest:.1} times without the {:.1} hostile ones",
-            self.exact,
-            self.example,
-            self.suggested,
-            self.suggestions,
-            self.fewer(),
-            self.hostile
+            "{exact:.1} asks per 100 calls with exact grants, {example:.1} with the example rules, {suggested:.1} with \
+             suggested rules: {:.2} times fewer",
+            self.fewer()
         )
     }
 }
@@ -109,19 +85,19 @@ fn texts(suggestion: &Suggestion) -> Vec<String> {
 }
 
 /// Goes through the day. The rules count from the second hour, approvals are remembered from the first.
-fn asks(day: &[Line], rules: &Rules, trust: Trust) -> Result<f64> {
+fn asks(day: &[Line], rules: &Rules) -> Result<f64> {
     let (first, rest) = day.split_at(CALLS / HOURS);
     let approved = |line: &&Line| line.meant == Meant::Honestly;
     let mut remembered: HashSet<&str> =
         first.iter().filter(approved).map(|line| line.text.as_str()).collect();
-    let mut asks = 0;
+    let mut asks = 0_u32;
     for line in rest {
-        let effect = Asked { line: &line.text, shell: Shell::Bash, trust }.verdict(rules).effect;
+        let effect = Asked::trusted(&line.text).verdict(rules).effect;
         let allowed = effect == Effect::Allow || remembered.contains(line.text.as_str());
         match line.meant {
             Meant::Badly => {
                 ensure!(!allowed, "{:?} is allowed", line.text);
-                asks += usize::from(effect == Effect::Ask);
+                asks += u32::from(effect == Effect::Ask);
             }
             Meant::Honestly if allowed => {}
             Meant::Honestly => {
@@ -130,16 +106,11 @@ fn asks(day: &[Line], rules: &Rules, trust: Trust) -> Result<f64> {
             }
         }
     }
-    Ok(per_hundred(asks, rest.len()))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "thousands of calls")]
-fn per_hundred(some: usize, all: usize) -> f64 {
-    some as f64 * 100.0 / all as f64
+    Ok(f64::from(asks) * 100.0 / f64::from(u32::try_from(rest.len())?))
 }
 
 /// What is suggested after these calls. Approvals were remembered, so that each input asked once.
-fn suggested(lines: &[Line], trust: Trust) -> Vec<Suggestion> {
+fn suggested(lines: &[Line]) -> Vec<Suggestion> {
     let places = Places::default();
     let mut known = HashSet::new();
     let lines: Vec<&Line> = lines.iter().filter(|line| known.insert(&line.text)).collect();
@@ -149,7 +120,7 @@ fn suggested(lines: &[Line], trust: Trust) -> Vec<Suggestion> {
         .zip(&inputs)
         .map(|(line, input)| Past {
             call: Call { tool: "Bash", input, meaning: SHELL_LINE },
-            facts: facts(&places, trust),
+            facts: facts(&places),
             decided: match line.meant {
                 Meant::Honestly => Decided::Approved,
                 Meant::Badly => Decided::Denied,

@@ -10,14 +10,11 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 use uuid::Uuid;
 
+use crate::waiting::until;
 use crate::{Result, ensure};
 
-const PAUSE: Duration = Duration::from_millis(25);
-/// How often it looks before it gives up: a minute.
-const LOOKS: u32 = 2_400;
 const EVENTS_PER_PAGE: usize = 1_000;
 
 /// One token on one connection.
@@ -102,17 +99,11 @@ impl Client {
 
     /// Waits until this many asks of the session are open.
     pub(crate) async fn open_asks(&self, session: &str, count: usize) -> Result<Vec<Interaction>> {
-        let mut seen = 0;
-        for _ in 0..LOOKS {
-            let page: InteractionPage =
-                self.get(&format!("/v1/interactions?state=open&session={session}")).await?;
-            if page.interactions.len() == count {
-                return Ok(page.interactions);
-            }
-            seen = page.interactions.len();
-            sleep(PAUSE).await;
-        }
-        Err(format!("{seen} asks are open in {session}, not {count}").into())
+        until(&format!("{count} asks are open in {session}"), async || {
+            let asks = self.asks(session).await?;
+            Ok((asks.len() == count).then_some(asks))
+        })
+        .await
     }
 
     /// The asks of the session that are open now.
@@ -124,15 +115,12 @@ impl Client {
 
     /// Waits until the agent has said this.
     pub(crate) async fn said(&self, session: &str, words: &str) -> Result<()> {
-        for _ in 0..LOOKS {
-            let events = self.journal(session).await?;
-            let said = |event: &Event| matches!(&event.body, EventBody::TextDelta(delta) if delta.text.contains(words));
-            if events.iter().any(said) {
-                return Ok(());
-            }
-            sleep(PAUSE).await;
-        }
-        Err(format!("{session} did not say {words}").into())
+        let said =
+            |event: &Event| matches!(&event.body, EventBody::TextDelta(delta) if delta.text.contains(words));
+        until(&format!("{session} says {words}"), async || {
+            Ok(self.journal(session).await?.iter().any(said).then_some(()))
+        })
+        .await
     }
 
     /// The status of the answer to this.
@@ -210,26 +198,21 @@ impl Client {
 
     /// Waits until so many turns of the session have ended.
     pub(crate) async fn turns(&self, session: &str, count: usize) -> Result<Vec<Event>> {
-        for _ in 0..LOOKS {
+        until(&format!("turn {count} of {session} ends"), async || {
             let events = self.journal(session).await?;
-            if events.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count() >= count {
-                return Ok(events);
-            }
-            sleep(PAUSE).await;
-        }
-        Err(format!("turn {count} of {session} did not end").into())
+            let ended = events.iter().filter(|event| matches!(event.body, EventBody::Done(_))).count();
+            Ok((ended >= count).then_some(events))
+        })
+        .await
     }
 
     /// Waits until the gateway answers.
     pub(crate) async fn ready(&self) -> Result<()> {
-        for _ in 0..LOOKS {
+        until(&format!("the gateway is ready at {}", self.url), async || {
             let request = self.http.get(format!("{}/readyz", self.url)).bearer_auth(&self.token);
-            if request.send().await.is_ok_and(|response| response.status().is_success()) {
-                return Ok(());
-            }
-            sleep(PAUSE).await;
-        }
-        Err(format!("the gateway did not come back at {}", self.url).into())
+            Ok(request.send().await.is_ok_and(|response| response.status().is_success()).then_some(()))
+        })
+        .await
     }
 }
 

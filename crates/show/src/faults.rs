@@ -74,11 +74,9 @@ pub(crate) async fn show() -> Result<String> {
         };
         run.add(play(seed, by, broken).await?);
     }
-    let figure = run.figure();
+    let figure = run.passed()?;
     let wanted = EACH * usize::try_from(seconds)? / usize::try_from(SECONDS)?;
     let rare: Vec<_> = kinds.into_iter().filter(|fault| run.times(*fault) < wanted).collect();
-    ensure!(run.findings() == 0, "{} findings; {figure}", run.findings());
-    ensure!(run.longest <= LIMIT, "an answer took too long; {figure}");
     ensure!(rare.is_empty(), "fewer than {wanted} of each: {rare:?}; {figure}");
     if seconds >= SECONDS {
         ensure!(2 * run.by_agents >= run.asks, "more than half of the asks are of programs; {figure}");
@@ -113,9 +111,7 @@ pub(crate) async fn rolling() -> Result<String> {
         Ok(happened)
     };
     let run = play(seed, HintsBy::Notify, restart_all).await?;
-    let figure = run.figure();
-    ensure!(run.findings() == 0, "{} findings; {figure}", run.findings());
-    ensure!(run.longest <= LIMIT, "an answer took too long; {figure}");
+    let figure = run.passed()?;
     Ok(format!("{} answers, 0 failed for clients that try again; {figure}", run.answers))
 }
 
@@ -127,14 +123,7 @@ async fn play(
     by: HintsBy,
     meanwhile: impl AsyncFnOnce(&mut Field, &mut Slots) -> Result<Vec<Happened>>,
 ) -> Result<Run> {
-    play_on(seed, Field::new(by).await?, meanwhile).await
-}
-
-async fn play_on(
-    seed: u64,
-    mut field: Field,
-    meanwhile: impl AsyncFnOnce(&mut Field, &mut Slots) -> Result<Vec<Happened>>,
-) -> Result<Run> {
+    let mut field = Field::new(by).await?;
     let folder = tempfile::TempDir::new()?;
     let mut people = Vec::new();
     for name in ["Ada", "Ben"] {
@@ -323,9 +312,13 @@ impl Run {
         self.answers += other.answers;
     }
 
-    /// Of all kinds.
-    fn findings(&self) -> usize {
-        self.found.values().sum::<usize>() + self.invented_answers
+    /// Fails if anything was found, or if an answer took too long.
+    fn passed(&self) -> Result<String> {
+        let findings = self.found.values().sum::<usize>() + self.invented_answers;
+        let figure = self.figure();
+        ensure!(findings == 0, "{findings} findings; {figure}");
+        ensure!(self.longest <= LIMIT, "an answer took too long; {figure}");
+        Ok(figure)
     }
 
     fn times(&self, fault: Fault) -> usize {

@@ -11,10 +11,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use crate::client::Client;
 pub(crate) use crate::processes::is_alive;
+use crate::waiting::until;
 use crate::{Result, ensure, processes};
 
 /// How long the process may take to say where it listens, and to go.
@@ -204,20 +205,7 @@ impl GatewayProcess {
 
     /// Makes a token with the binary, as an administrator does.
     pub(crate) async fn token(&self, name: &str, whose: TokenFor<'_>) -> Result<String> {
-        self.token_of(None, name, whose).await
-    }
-
-    /// The same, for somebody of this owner.
-    pub(crate) async fn token_of(
-        &self,
-        owner: Option<&str>,
-        name: &str,
-        whose: TokenFor<'_>,
-    ) -> Result<String> {
         let mut command = Command::new(program()?);
-        if let Some(owner) = owner {
-            command.env("HOLDSTEAD_OWNER", owner);
-        }
         command.arg("token").arg("--dir").arg(self.folder()).args(["--name", name, "--role"]);
         match whose {
             TokenFor::Person => command.arg("person"),
@@ -383,13 +371,7 @@ fn without_landlock() -> Vec<u8> {
 /// Kills the process, and waits until it is gone.
 pub(crate) async fn kill(pid: u32) -> Result<()> {
     signal("-KILL", pid)?;
-    for _ in 0..200 {
-        if !is_alive(pid) {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(10)).await;
-    }
-    Err(format!("process {pid} is still there after kill -9").into())
+    until(&format!("process {pid} is gone"), async || Ok((!is_alive(pid)).then_some(()))).await
 }
 
 pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {

@@ -47,6 +47,7 @@ mod stalls;
 mod terminal;
 mod throughput;
 mod traces;
+mod waiting;
 
 use std::process::ExitCode;
 

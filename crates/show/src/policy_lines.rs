@@ -41,7 +41,8 @@ pub(crate) fn rules(text: &str) -> Result<Rules> {
     Ok(rules)
 }
 
-pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
+/// In a trusted folder.
+pub(crate) fn facts(places: &Places) -> Facts<'_> {
     Facts {
         agent: "claude-code",
         mode: PermissionMode::Default,
@@ -49,7 +50,7 @@ pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
         folder: FOLDER,
         cwd: Some(FOLDER),
         home: Some("/people/u"),
-        trust,
+        trust: Trust::Trusted,
         places,
         variables: &NO_VARIABLES,
     }
@@ -60,12 +61,11 @@ pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
 pub(crate) struct Asked<'a> {
     pub(crate) line: &'a str,
     pub(crate) shell: Shell,
-    pub(crate) trust: Trust,
 }
 
 impl<'a> Asked<'a> {
     pub(crate) fn trusted(line: &'a str) -> Self {
-        Self { line, shell: Shell::Bash, trust: Trust::Trusted }
+        Self { line, shell: Shell::Bash }
     }
 
     fn with<T>(&self, decided: impl FnOnce(&Call<'_>) -> T) -> T {
@@ -76,21 +76,21 @@ impl<'a> Asked<'a> {
 
     pub(crate) fn verdict(&self, rules: &Rules) -> Verdict {
         self.with(|call| {
-            let verdict = decide(call, rules, &facts(&Places::default(), self.trust));
+            let verdict = decide(call, rules, &facts(&Places::default()));
             if verdict.unresolved.is_empty() {
                 return verdict;
             }
             let places = Places::without_links(FOLDER, &verdict.unresolved);
-            decide(call, rules, &facts(&places, self.trust))
+            decide(call, rules, &facts(&places))
         })
     }
 
     /// A decision, again and again, once every path was looked up.
     pub(crate) fn repeated(&self, rules: &Rules, rounds: usize, mut each: impl FnMut(Duration)) {
         self.with(|call| {
-            let unresolved = decide(call, rules, &facts(&Places::default(), self.trust)).unresolved;
+            let unresolved = decide(call, rules, &facts(&Places::default())).unresolved;
             let places = Places::without_links(FOLDER, &unresolved);
-            let facts = facts(&places, self.trust);
+            let facts = facts(&places);
             for _ in 0..rounds {
                 let begin = Instant::now();
                 let verdict = std::hint::black_box(decide(call, rules, &facts));
@@ -105,6 +105,6 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn marks(&self) -> Vec<Mark> {
-        self.with(|call| marks(call, &facts(&Places::default(), self.trust), &[]))
+        self.with(|call| marks(call, &facts(&Places::default()), &[]))
     }
 }

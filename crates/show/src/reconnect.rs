@@ -1,7 +1,5 @@
 //! A client that loses its connection again and again has seen every event exactly once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use holdstead_client::{Http, Socket};
@@ -28,7 +26,7 @@ enum Kind {
 pub(crate) async fn show() -> Result<String> {
     let gateway = GatewayProcess::serve(None).await?;
     let person = gateway.person()?;
-    let token = std::fs::read_to_string(gateway.folder().join("token"))?.trim().to_owned();
+    let token = gateway.own_token()?;
     let session = person.open_session().await?.session_id;
     person.say(&session.to_string(), &format!("repeat {CALLS}\ntool Read {{\"n\":1}} => ok\nend")).await?;
     let begin = Instant::now();
@@ -41,11 +39,6 @@ pub(crate) async fn show() -> Result<String> {
         let in_order = seen.seqs.iter().zip(1..).all(|(seq, wanted)| *seq == wanted);
         ensure!(in_order, "{name}: an event is missing, doubled or out of order");
         ensure!(seen.connections >= CONNECTIONS, "{name}: only {} connections", seen.connections);
-        println!(
-            "{name:<10} {} connections, {} events, each exactly once",
-            seen.connections,
-            seen.seqs.len()
-        );
         figures.push(format!("{} over {name} on {} connections", seen.seqs.len(), seen.connections));
     }
     ensure!(journal.len() as u64 >= EVENTS, "only {} events flowed", journal.len());
@@ -61,7 +54,7 @@ struct Seen {
 
 /// Reads a little, drops the connection, and comes back with its cursor, until the turn is done.
 async fn follow(kind: Kind, url: String, token: String, session: SessionId) -> Result<Seen> {
-    let connections = Arc::new(AtomicU64::new(0));
+    let mut connections = 0;
     let mut seqs: Vec<u64> = Vec::new();
     let mut done = false;
     while !done {
@@ -69,10 +62,10 @@ async fn follow(kind: Kind, url: String, token: String, session: SessionId) -> R
             Kind::Sse => Box::new(Http::new(url.clone(), token.clone())),
             Kind::WebSocket => Box::new(Socket::connect(&url, &token, InteractionMode::On).await?),
         };
-        let number = connections.fetch_add(1, Ordering::Relaxed) + 1;
+        connections += 1;
         let mut feed = client.subscribe(session, Seq(seqs.last().copied().unwrap_or(0))).await?;
         // Uneven portions, so that connections break at every kind of place.
-        let portion = 1 + (number * 37) % (2 * EVENTS / CONNECTIONS - 1);
+        let portion = 1 + (connections * 37) % (2 * EVENTS / CONNECTIONS - 1);
         for _ in 0..portion {
             let next = tokio::time::timeout(PATIENCE, feed.next()).await;
             let Some(event) = next.map_err(|_| "no event came for a minute")?? else { break };
@@ -83,5 +76,5 @@ async fn follow(kind: Kind, url: String, token: String, session: SessionId) -> R
             }
         }
     }
-    Ok(Seen { seqs, connections: connections.load(Ordering::Relaxed) })
+    Ok(Seen { seqs, connections })
 }

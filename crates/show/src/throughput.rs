@@ -51,7 +51,7 @@ async fn measure(kinds: &[Kind]) -> Result<String> {
 async fn one_kind(kind: Kind) -> Result<(f64, String)> {
     let database = Database::new(kind).await?;
     let gateway = GatewayProcess::serve(Some(&database.url())).await?;
-    let callers = Callers::new(&gateway, CALLERS[CALLERS.len() - 1], &[None]).await?;
+    let callers = Callers::new(&gateway, CALLERS[CALLERS.len() - 1]).await?;
     // Caches fill, connections open.
     callers.run(CALLERS[1], MEASURED_FOR / 5).await?;
     let mut measured = Vec::new();

@@ -55,48 +55,28 @@ enum Varies {
     Commit,
 }
 
-/// What is drawn anew: before it, itself, and what it is. The text before it stays.
-const VARIES: [(&str, &str, Varies); 40] = [
-    ("", "lib.rs", Varies::Noun),
-    ("", "main.rs", Varies::Noun),
-    ("", "a.rs", Varies::Noun),
-    ("tests/", "it.rs", Varies::Noun),
-    ("", "names.txt", Varies::Noun),
-    ("", "notes.txt", Varies::Noun),
-    ("", "scores.txt", Varies::Noun),
-    ("", "a.txt", Varies::Noun),
-    ("", "b.txt", Varies::Noun),
-    ("", "rows.csv", Varies::Noun),
-    ("", "old.json", Varies::Noun),
-    ("", "new.json", Varies::Noun),
-    ("", "notes.md", Varies::Noun),
-    ("", "app.db", Varies::Noun),
-    ("target/", "build.log", Varies::Noun),
-    ("target/", "test.log", Varies::Noun),
-    ("target/", "report.json", Varies::Noun),
-    ("target/", "ids.txt", Varies::Noun),
-    ("target/", "sizes.txt", Varies::Noun),
-    ("", "new_module", Varies::Noun),
-    ("test_", "policy.py", Varies::Noun),
-    ("test_", "api.py", Varies::Noun),
-    ("test_", "create", Varies::Symbol),
-    ("fn ", "main", Varies::Symbol),
-    ("struct ", "Policy", Varies::Type),
-    ("for ", "Rules", Varies::Type),
-    ("", "unwrap", Varies::Symbol),
-    ("", "TODO", Varies::Type),
-    ("rs ", "parser ", Varies::Noun),
-    ("core ", "policy", Varies::Symbol),
-    ("", "'deny or ask'", Varies::Symbol),
-    ("src/", "cards", Varies::Noun),
-    ("", "Fix the parser", Varies::Message),
-    ("", "say what is wrong", Varies::Message),
-    ("crates/", "core", Varies::Crate),
-    ("crates/", "gateway", Varies::Crate),
-    ("holdstead-", "core", Varies::Crate),
-    ("fix/", "quotes", Varies::Noun),
-    ("HEAD~", "", Varies::Digit),
-    ("cherry-pick ", "a1b2c3d", Varies::Commit),
+/// What is drawn anew: what stands before it and stays, the words themselves, and what they are.
+const VARIES: [(&str, &[&str], Varies); 20] = [
+    ("", &["lib.rs", "main.rs", "a.rs", "names.txt", "notes.txt", "scores.txt", "a.txt"], Varies::Noun),
+    ("", &["b.txt", "rows.csv", "old.json", "new.json", "notes.md", "app.db", "new_module"], Varies::Noun),
+    ("tests/", &["it.rs"], Varies::Noun),
+    ("target/", &["build.log", "test.log", "report.json", "ids.txt", "sizes.txt"], Varies::Noun),
+    ("test_", &["policy.py", "api.py"], Varies::Noun),
+    ("test_", &["create"], Varies::Symbol),
+    ("fn ", &["main"], Varies::Symbol),
+    ("struct ", &["Policy"], Varies::Type),
+    ("for ", &["Rules"], Varies::Type),
+    ("", &["unwrap", "'deny or ask'"], Varies::Symbol),
+    ("", &["TODO"], Varies::Type),
+    ("rs ", &["parser "], Varies::Noun),
+    ("core ", &["policy"], Varies::Symbol),
+    ("src/", &["cards"], Varies::Noun),
+    ("", &["Fix the parser", "say what is wrong"], Varies::Message),
+    ("crates/", &["core", "gateway"], Varies::Crate),
+    ("holdstead-", &["core"], Varies::Crate),
+    ("fix/", &["quotes"], Varies::Noun),
+    ("HEAD~", &[""], Varies::Digit),
+    ("cherry-pick ", &["a1b2c3d"], Varies::Commit),
 ];
 /// Split at the blanks.
 const NOUNS: &str = "parser session journal policy router cache token cursor window buffer worker queue schema column \
@@ -116,13 +96,15 @@ fn varied(dice: &mut Dice, line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(next) = rest.chars().next() {
-        let known = VARIES.iter().find(|(before, itself, _)| {
-            rest.strip_prefix(before).is_some_and(|rest| rest.starts_with(itself))
+        let known = VARIES.iter().find_map(|(before, words, varies)| {
+            let behind = rest.strip_prefix(before)?;
+            let itself = words.iter().find(|word| behind.starts_with(**word))?;
+            Some((*before, *itself, *varies))
         });
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if let Some((before, itself, varies)) = known {
             text += before;
-            text += &drawn(dice, itself, *varies);
+            text += &drawn(dice, itself, varies);
             rest = &rest[before.len() + itself.len()..];
             if matches!(varies, Varies::Digit) {
                 rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,15 +1,13 @@
 //! The tables, as an attacker has them who has the database's password and nothing else.
 
-use std::time::Duration;
-
 use holdstead_protocol::SessionId;
 use rusqlite::Connection;
 use sqlx::{Connection as _, PgConnection};
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::Result;
 use crate::database::{Database, Kind, file_of};
+use crate::waiting::until;
 
 pub(super) struct Tables<'a> {
     pub(super) database: &'a Database,
@@ -73,13 +71,11 @@ impl Tables<'_> {
 
     /// Waits until this query says so: what an agent or the gateway does last is written a moment later.
     pub(super) async fn wait_for(&self, count: usize, sql: &str) -> Result<()> {
-        for _ in 0..400 {
-            if usize::try_from(self.database.number(sql).await?)? == count {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-        Err(format!("this did not become {count}: {sql}").into())
+        until(&format!("{sql} is {count}"), async || {
+            let number = usize::try_from(self.database.number(sql).await?)?;
+            Ok((number == count).then_some(()))
+        })
+        .await
     }
 
     /// All tables of ours in PostgreSQL.

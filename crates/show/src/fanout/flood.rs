@@ -1,18 +1,18 @@
 //! Clients that never read, and an agent that never stops: memory stays bounded, and others are served.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use holdstead_protocol::api::{Interaction, Session};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::time::sleep;
 
 use super::stream_request;
+use crate::Result;
 use crate::client::{Client, approve};
 use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::latency::Latencies;
-use crate::{Result, ensure};
+use crate::waiting::until;
 
 const CLIENTS: usize = 1_000;
 /// Quiet and flooded rounds take turns. In each of them so many answers are timed.
@@ -20,7 +20,6 @@ const ROUNDS: usize = 3;
 const ANSWERS: usize = 200;
 /// So many events the agent has made when the timing begins: more than all buffers on the way to a client hold.
 const DEPTH: u64 = 1_500;
-const PATIENCE: Duration = Duration::from_secs(60);
 const SCRIPT: &str =
     "repeat 1000000\nsay The quick brown fox jumps over the lazy dog and never gets tired of it.\nend";
 
@@ -80,13 +79,10 @@ async fn begin(gateway: &GatewayProcess, person: &Client) -> Result<(String, Vec
         clients.push(client);
     }
     person.say(&session, SCRIPT).await?;
-    let begin = Instant::now();
-    loop {
-        sleep(Duration::from_millis(100)).await;
+    until("an agent that says much", async || {
         let now: Session = person.get(&format!("/v1/sessions/{session}")).await?;
-        if now.seq.0 >= DEPTH {
-            return Ok((session, clients));
-        }
-        ensure!(begin.elapsed() < PATIENCE, "only {} events came: that is no flood", now.seq);
-    }
+        Ok((now.seq.0 >= DEPTH).then_some(()))
+    })
+    .await?;
+    Ok((session, clients))
 }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::Duration;
 
-use holdstead_client::Http;
 use holdstead_protocol::Seq;
 use holdstead_protocol::api::SessionPage;
 use holdstead_protocol::transport::Transport as _;
@@ -11,21 +10,19 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::task::JoinSet;
 
 use super::costs::{Costs, MEASURED};
+use crate::Result;
 use crate::database::{Database, Kind};
 use crate::gateway_process::GatewayProcess;
 use crate::processes::{children, cpu_time};
 use crate::throughput::cycles::Callers;
-use crate::{Result, ensure};
 
 const CALLERS: usize = 64;
 const LASTING: Duration = Duration::from_secs(8);
 /// Of a cycle: asked, answered, fetched.
 const APPENDS: f64 = 3.0;
 const WORDS: u32 = 20_000;
-/// How much more something may cost here than there, before the figures are worth nothing.
-const FACTOR: f64 = 2.0;
 
-/// Prints them, and fails if those that are computed with are much too low.
+/// Prints them beside those that `docs/scale.md` computes with. They differ from machine to machine, so nothing gates.
 pub(crate) async fn show() -> Result<String> {
     let measured = measure().await?;
     let pairs = [
@@ -43,9 +40,7 @@ pub(crate) async fn show() -> Result<String> {
         println!("{name:<18}{:>10.1} {unit}, computed with {:.1}", here * factor, used * factor);
         most = most.max(here / used);
     }
-    let figure = format!("costs are at most {most:.2} times those that docs/scale.md computes with");
-    ensure!(most <= FACTOR, "{figure}; the limit is {FACTOR}");
-    Ok(figure)
+    Ok(format!("costs are at most {most:.2} times those that docs/scale.md computes with"))
 }
 
 async fn measure() -> Result<Costs> {
@@ -53,17 +48,17 @@ async fn measure() -> Result<Costs> {
     let first = GatewayProcess::serve(Some(&database.url())).await?;
     let second = first.beside().await?;
     let told = second.pid().ok_or("the second node is gone")?;
-    let callers = Callers::new(&first, CALLERS, &[None]).await?;
+    let callers = Callers::new(&first, CALLERS).await?;
     callers.run(CALLERS, LASTING / 4).await?;
-    let before = stored(&database).await?;
+    let before = database.bytes().await?;
     let unwatched = run(&callers, told).await?;
-    let ask_stored = (stored(&database).await? - before) / unwatched.cycles;
+    let ask_stored = (database.bytes().await? - before) as f64 / unwatched.cycles;
     let watching = watch_all(&second).await?;
     let watched = run(&callers, told).await?;
     drop(watching);
-    let before = stored(&database).await?;
+    let before = database.bytes().await?;
     speak(&first).await?;
-    let word_stored = (stored(&database).await? - before) / f64::from(WORDS);
+    let word_stored = (database.bytes().await? - before) as f64 / f64::from(WORDS);
     second.stop().await?;
     first.stop().await?;
     database.remove().await?;
@@ -121,20 +116,10 @@ fn of_server(server: u32) -> Result<Duration> {
     Ok(spent)
 }
 
-/// Of all tables and indexes.
-async fn stored(database: &Database) -> Result<f64> {
-    let mut connection = PgConnection::connect(&database.url()).await?;
-    let sizes = "SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class \
-                 WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
-    let size = sqlx::query_scalar(sizes).fetch_one(&mut connection).await?;
-    connection.close().await?;
-    Ok(size)
-}
-
 /// A stream for each session, at this node.
 async fn watch_all(node: &GatewayProcess) -> Result<JoinSet<()>> {
     let page: SessionPage = node.person()?.get("/v1/sessions?limit=200").await?;
-    let client = Http::new(node.url.clone(), node.own_token()?);
+    let client = node.http()?;
     let mut watching = JoinSet::new();
     for session in page.sessions {
         let mut feed = client.subscribe(session.session_id, Seq(session.seq.0)).await?;
@@ -147,7 +132,7 @@ async fn watch_all(node: &GatewayProcess) -> Result<JoinSet<()>> {
 async fn speak(node: &GatewayProcess) -> Result<()> {
     let person = node.person()?;
     let session = person.open_session().await?.session_id;
-    let client = Http::new(node.url.clone(), node.own_token()?);
+    let client = node.http()?;
     let mut feed = client.subscribe(session, Seq::START).await?;
     let line = "Now I look at how the deployment reads its settings, and at who else does.";
     person.say(&session.to_string(), &format!("repeat {WORDS}\nsay {line}\nend")).await?;

@@ -22,14 +22,10 @@ pub(crate) struct Callers {
     people: Vec<Client>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Steps {
-    ask: Latencies,
-    answer: Latencies,
-    fetch: Latencies,
-}
+/// Of asking, answering and fetching.
+type Steps = [Latencies; 3];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Measured {
     cycles: u32,
     took: Duration,
@@ -56,22 +52,21 @@ impl Measured {
         self.client_cpu / self.cycles
     }
 
-    pub(crate) const fn steps(&self) -> [(&'static str, &Latencies); 3] {
-        [("ask", &self.steps.ask), ("answer", &self.steps.answer), ("fetch", &self.steps.fetch)]
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&'static str, &Latencies)> {
+        ["ask", "answer", "fetch"].into_iter().zip(&self.steps)
     }
 }
 
 impl Callers {
-    /// They belong to these owners in turn, of whom there may be as many as divide the people.
-    pub(crate) async fn new(gateway: &GatewayProcess, count: usize, owners: &[Option<&str>]) -> Result<Self> {
+    pub(crate) async fn new(gateway: &GatewayProcess, count: usize) -> Result<Self> {
         let mut callers = Vec::new();
-        for (number, owner) in (0..count).zip(owners.iter().cycle()) {
-            let token = gateway.token_of(*owner, &format!("caller {number}"), TokenFor::Guest).await?;
+        for number in 0..count {
+            let token = gateway.token(&format!("caller {number}"), TokenFor::Guest).await?;
             callers.push(Client::new(&gateway.url, &token)?);
         }
         let mut people = Vec::new();
-        for (number, owner) in (0..PEOPLE).zip(owners.iter().cycle()) {
-            let token = gateway.token_of(*owner, &format!("person {number}"), TokenFor::Person).await?;
+        for number in 0..PEOPLE {
+            let token = gateway.token(&format!("person {number}"), TokenFor::Person).await?;
             people.push(Client::new(&gateway.url, &token)?);
         }
         let pid = gateway.pid().ok_or("the gateway is gone")?;
@@ -98,19 +93,13 @@ impl Callers {
                 Ok::<_, crate::Error>((cycles, steps))
             });
         }
-        let mut measured = Measured {
-            cycles: 0,
-            took: Duration::ZERO,
-            steps: Steps::default(),
-            gateway_cpu: Duration::ZERO,
-            client_cpu: Duration::ZERO,
-        };
+        let mut measured = Measured::default();
         while let Some(ended) = running.join_next().await {
             let (cycles, steps) = ended??;
             measured.cycles += cycles;
-            measured.steps.ask.extend(steps.ask);
-            measured.steps.answer.extend(steps.answer);
-            measured.steps.fetch.extend(steps.fetch);
+            for (all, these) in measured.steps.iter_mut().zip(steps) {
+                all.extend(these);
+            }
         }
         measured.took = begin.elapsed();
         let (gateway_after, client_after) = cpu()?;
@@ -121,7 +110,7 @@ impl Callers {
     }
 }
 
-pub(crate) async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
+async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -> Result<()> {
     let begin = Instant::now();
     let ask = caller.ask().await?;
     let asked = Instant::now();
@@ -130,8 +119,8 @@ pub(crate) async fn cycle(caller: &Client, person: &Client, steps: &mut Steps) -
     let answered = Instant::now();
     let settled: Value = caller.get(&format!("/v1/interactions/{id}?wait=10")).await?;
     ensure!(settled["settlement"] == "approved", "the asker was told {settled}");
-    steps.ask.add(asked - begin);
-    steps.answer.add(answered - asked);
-    steps.fetch.add(answered.elapsed());
+    for (step, took) in steps.iter_mut().zip([asked - begin, answered - asked, answered.elapsed()]) {
+        step.add(took);
+    }
     Ok(())
 }
