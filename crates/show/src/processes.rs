@@ -75,11 +75,6 @@ pub(crate) fn memory(pid: u32) -> Result<u64> {
     kilobytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
 }
 
-/// What can still be had without swapping, in bytes.
-pub(crate) fn available_memory() -> Result<u64> {
-    kilobytes("/proc/meminfo", "MemAvailable:")
-}
-
 /// The processors' time that it spent, for itself and in the kernel for it.
 pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
     /// The kernel counts in hundredths of a second on every machine.
