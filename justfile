@@ -277,7 +277,7 @@ show-throughput: _shows
 
 # The same on PostgreSQL whose disk takes a millisecond longer for every sync.
 show-throughput-on-slow-disk: _shows
-    cc -shared -fPIC -O2 -o {{ target }}/slow_fsync.so crates/show/src/throughput/slow_fsync.c
+    cc -shared -fPIC -O2 -o {{ target }}/slow_fsync.so crates/show/src/benchmarks/throughput/slow_fsync.c
     HOLDSTEAD_POSTGRES_PRELOAD="$(realpath {{ target }}/slow_fsync.so)" scripts/postgres with {{ proof }} throughput-on-slow-disk
 
 # Benchmark: from a person's answer to the agent's input, beside two bare commits of the same bytes. On PostgreSQL also by way of

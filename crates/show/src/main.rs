@@ -2,51 +2,21 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a show is there to be read")]
 
-mod answer_latency;
-mod attention;
-mod audit;
-mod boxes;
-mod bypass;
+mod benchmarks;
 mod cable;
+mod claims;
 mod claude;
-mod claude_asks;
-mod claude_park;
-mod claude_recovery;
 mod client;
-mod closed;
-mod connect;
 mod database;
-mod demo;
 mod dice;
-mod doors;
-mod fanout;
-mod faults;
-mod first_answer;
+mod fault_tests;
 mod gateway_process;
-mod growth;
-mod hook_cost;
-mod kill;
 mod latency;
-mod mcp;
-mod parked;
 mod policy_lines;
-mod policy_speed;
 mod processes;
-mod reconnect;
 mod responses;
-mod restore;
-mod retention;
-mod revoke;
-mod routes;
-mod rules;
-mod runner;
 mod runner_process;
-mod scale;
 mod scenes;
-mod stalls;
-mod terminal;
-mod throughput;
-mod traces;
 mod waiting;
 
 use std::process::ExitCode;
@@ -69,44 +39,44 @@ pub(crate) use ensure;
 async fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let shown = match name.as_str() {
-        "demo" => demo::show().await,
-        "attention" => attention::show(),
-        "audit" => audit::show().await,
-        "first-answer" => first_answer::show().await,
-        "revoke" => revoke::show().await,
-        "rules" => rules::show().await,
-        "runner" => runner::show().await,
-        "routes" => routes::show().await,
-        "growth" => growth::show().await,
+        "demo" => claims::demo::show().await,
+        "attention" => benchmarks::attention::show(),
+        "audit" => claims::audit::show().await,
+        "first-answer" => claims::first_answer::show().await,
+        "revoke" => claims::revoke::show().await,
+        "rules" => claims::rules::show().await,
+        "runner" => fault_tests::runner::show().await,
+        "routes" => claims::routes::show().await,
+        "growth" => benchmarks::growth::show().await,
         // Not a show: what `web/shows/desk.mjs` looks for something in.
-        "fill-decisions" => growth::fill().await,
-        "kill" => kill::show().await,
-        "faults" => faults::show().await,
-        "rolling" | "upgrade" => faults::rolling().await,
-        "failover" => faults::failover::show().await,
-        "traces" => traces::show().await,
-        "restore" => restore::show().await,
-        "retention" => retention::show().await,
-        "reconnect" => reconnect::show().await,
-        "doors" => doors::show().await,
-        "fanout" => fanout::show().await,
-        "answer-latency" => answer_latency::show().await,
-        "stalls" => stalls::show().await,
-        "connect" => connect::show().await,
-        "hook-cost" => hook_cost::show().await,
-        "terminal" => terminal::show().await,
-        "throughput" => throughput::show().await,
-        "throughput-on-slow-disk" => throughput::show_on_slow_disk().await,
-        "claude-park" => claude_park::show().await,
-        "claude-recovery" => claude_recovery::show().await,
-        "mcp" => mcp::show().await,
-        "claude-asks" => claude_asks::show().await,
-        "boxes" => boxes::show().await,
-        "bypass" => bypass::show(),
-        "policy-speed" => policy_speed::show(),
-        "scale" => scale::show(),
-        "costs" => scale::measure::show().await,
-        "closed" => closed::show().await,
+        "fill-decisions" => benchmarks::growth::fill().await,
+        "kill" => fault_tests::kill::show().await,
+        "faults" => fault_tests::faults::show().await,
+        "rolling" | "upgrade" => fault_tests::faults::rolling().await,
+        "failover" => fault_tests::faults::failover::show().await,
+        "traces" => claims::traces::show().await,
+        "restore" => fault_tests::restore::show().await,
+        "retention" => claims::retention::show().await,
+        "reconnect" => claims::reconnect::show().await,
+        "doors" => claims::doors::show().await,
+        "fanout" => benchmarks::fanout::show().await,
+        "answer-latency" => benchmarks::answer_latency::show().await,
+        "stalls" => fault_tests::stalls::show().await,
+        "connect" => claims::connect::show().await,
+        "hook-cost" => benchmarks::hook_cost::show().await,
+        "terminal" => claims::terminal::show().await,
+        "throughput" => benchmarks::throughput::show().await,
+        "throughput-on-slow-disk" => benchmarks::throughput::show_on_slow_disk().await,
+        "claude-park" => claims::claude_park::show().await,
+        "claude-recovery" => fault_tests::claude_recovery::show().await,
+        "mcp" => claims::mcp::show().await,
+        "claude-asks" => claims::claude_asks::show().await,
+        "boxes" => claims::boxes::show().await,
+        "bypass" => claims::bypass::show(),
+        "policy-speed" => benchmarks::policy_speed::show(),
+        "scale" => benchmarks::scale::show(),
+        "costs" => benchmarks::scale::measure::show().await,
+        "closed" => claims::closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");
             return ExitCode::from(2);

@@ -11,11 +11,11 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use super::kind::Kind;
+use crate::claims::terminal::tmux::Tmux;
 use crate::claude;
 use crate::client::Client;
 use crate::gateway_process::{Environment, GatewayProcess, program, signal};
 use crate::processes::with_home;
-use crate::terminal::tmux::Tmux;
 use crate::{Result, ensure};
 
 const LOOK: Duration = Duration::from_millis(20);

@@ -5,9 +5,9 @@ use holdstead_scripted_model::{Script, Told, call, say};
 use serde_json::json;
 
 use super::{Outcome, error, result};
+use crate::claims::rules::decisions;
 use crate::claude::{Stage, asks, mark, question};
 use crate::responses::{APPROVE, DENY, approve_edited, deny, submit};
-use crate::rules::decisions;
 use crate::{Result, ensure};
 
 /// One command, one decision.

@@ -21,11 +21,11 @@ use rand::seq::SliceRandom as _;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::fault_tests::kill::arena::{Arena, Pace, Person};
+use crate::fault_tests::kill::history::{Finding, History, check, counted};
+use crate::fault_tests::kill::plan::choices;
+use crate::fault_tests::kill::play::{Played, slot};
 use crate::gateway_process::TokenFor;
-use crate::kill::arena::{Arena, Pace, Person};
-use crate::kill::history::{Finding, History, check, counted};
-use crate::kill::plan::choices;
-use crate::kill::play::{Played, slot};
 use crate::{Result, ensure};
 use callers::{Called, LAST, invented, program};
 use field::Field;

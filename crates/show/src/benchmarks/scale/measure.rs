@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 
 use super::costs::{Costs, MEASURED};
 use crate::Result;
+use crate::benchmarks::throughput::cycles::Callers;
 use crate::database::{Database, Kind};
 use crate::gateway_process::GatewayProcess;
 use crate::processes::{children, cpu_time};
-use crate::throughput::cycles::Callers;
 
 const CALLERS: usize = 64;
 const LASTING: Duration = Duration::from_secs(8);

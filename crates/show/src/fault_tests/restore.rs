@@ -15,8 +15,8 @@ use tokio::process::Command;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::audit::auditor::Auditor;
 use crate::cable::Cable;
+use crate::claims::audit::auditor::Auditor;
 use crate::client::Client;
 use crate::database::Kind;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor, program};

@@ -18,10 +18,10 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::client::approve;
-use crate::kill::arena::{Arena, Person};
-use crate::kill::history::{History, Sent, Told};
-use crate::kill::plan::choices;
-use crate::kill::play::{call, told, try_to_answer};
+use crate::fault_tests::kill::arena::{Arena, Person};
+use crate::fault_tests::kill::history::{History, Sent, Told};
+use crate::fault_tests::kill::plan::choices;
+use crate::fault_tests::kill::play::{call, told, try_to_answer};
 use crate::{Result, ensure};
 
 /// How often something is tried.

@@ -10,8 +10,9 @@ use holdstead_protocol::{
 use holdstead_store::{AuditKey, Heads, Journal, Notary, PublicKey};
 use tempfile::TempDir;
 
+use super::parked;
 use crate::database::{Database, Kind};
-use crate::{Result, ensure, parked};
+use crate::{Result, ensure};
 
 const DELTAS: usize = 1_000_000;
 /// What streams at the speed of a model in a few seconds.

@@ -21,8 +21,8 @@ use super::server::{Replication, Server};
 use super::{BETWEEN, Slots, play, still_at_it};
 use crate::cable::Cable;
 use crate::client::approve;
+use crate::fault_tests::kill::play::call;
 use crate::gateway_process::TokenFor;
-use crate::kill::play::call;
 use crate::{Result, ensure};
 
 const ROUNDS: usize = 20;

@@ -10,8 +10,8 @@ use tokio::time::sleep;
 
 use super::hints::{HintsBy, NatsServer};
 use super::server::Server;
-use crate::audit::auditor::{Auditor, Verdict};
 use crate::cable::Cable;
+use crate::claims::audit::auditor::{Auditor, Verdict};
 use crate::client::Client;
 use crate::gateway_process::{Environment, GatewayProcess, TokenFor};
 use crate::{Result, ensure, runner_process};

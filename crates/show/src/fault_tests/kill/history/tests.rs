@@ -23,7 +23,7 @@ fn session() -> SessionId {
     "ses_00000000000000000000000000000001".parse().unwrap()
 }
 
-pub(in crate::kill) fn ask_id(name: &str) -> InteractionId {
+pub(in crate::fault_tests::kill) fn ask_id(name: &str) -> InteractionId {
     InteractionId::derive(session(), name)
 }
 
@@ -158,7 +158,7 @@ fn answer() -> Response {
 }
 
 /// An approval in doubt that is asked again and then runs; a question in doubt that is told again.
-pub(in crate::kill) fn good() -> History {
+pub(in crate::fault_tests::kill) fn good() -> History {
     let mut world = World::new();
     let first = world.request("write", "write", false, false);
     world.respond("write", first, APPROVE);
