@@ -13,7 +13,7 @@ use holdstead_protocol::api::Role;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::running::{Client, Running};
+use crate::running::{Client, PATIENCE, Running};
 
 const BOTH: &str = "application/json, text/event-stream";
 /// How often a call that waits says so.
@@ -278,7 +278,11 @@ async fn a_call_that_waits_shows_that_it_lives() {
         tokio::time::resume();
         asks
     };
-    let (mut answer, asks) = tokio::join!(send(&agent, "/mcp", &message), waiting);
+    let request = agent.request(Method::POST, "/mcp").header("accept", BOTH).json(&message);
+    // The clock that jumps is the client's as well.
+    let asking = request.timeout(PROGRESS + PATIENCE).send();
+    let (answer, asks) = tokio::join!(asking, waiting);
+    let mut answer = answer.expect("an answer");
     assert_eq!(answer.headers()["content-type"], "text/event-stream");
     let progress = next_message(&mut answer).await;
     assert_eq!(progress["method"], "notifications/progress");
