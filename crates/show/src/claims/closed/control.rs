@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::parts::Person;
 use crate::Result;
-use crate::claude::Stage;
+use crate::claude::{Stage, variables};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -27,15 +27,8 @@ pub(super) async fn run(stage: &Stage, name: &str, script: Script, cwd: &Path, p
         .args(["--permission-prompt-tool", "stdio"])
         .current_dir(cwd)
         .env_clear()
-        .env("HOME", &home)
+        .envs(variables(&home, &stage.model, stage.program(), "10m")?)
         .env("TMPDIR", &home)
-        .env("PATH", std::env::var("PATH")?)
-        .env("LANG", "C.UTF-8")
-        .env("SHELL", "/bin/bash")
-        .env("ANTHROPIC_BASE_URL", stage.model.base_url())
-        .env("ANTHROPIC_API_KEY", "sk-fake")
-        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-        .env("DISABLE_AUTOUPDATER", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

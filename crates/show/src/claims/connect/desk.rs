@@ -278,6 +278,17 @@ impl Desk {
         Err(format!("nothing came of {id}").into())
     }
 
+    /// Waits until these words were sent to the model.
+    pub(super) async fn model_reads(&self, words: &str) -> Result<()> {
+        for _ in 0..LOOKS {
+            if self.model.bodies().iter().any(|body| body.to_string().contains(words)) {
+                return Ok(());
+            }
+            sleep(LOOK).await;
+        }
+        Err(format!("the model was not told `{words}`").into())
+    }
+
     /// One more turn of this conversation begins.
     pub(super) fn begins_turn(&mut self) {
         self.turns += 1;

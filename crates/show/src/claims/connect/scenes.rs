@@ -110,8 +110,8 @@ pub(super) async fn message(desk: &mut Desk) -> Result<String> {
         Kind::Claude => {}
         Kind::Codex | Kind::Opencode => drop(desk.shows(words).await?),
     }
-    let told = desk.model.bodies().iter().any(|body| body.to_string().contains(words));
-    ensure!(told, "the model was not told");
+    // Turns of a subagent in the background may end meanwhile, so the end of a turn does not tell that the model read it.
+    desk.model_reads(words).await?;
     Ok("its model has read it, and its turn is in the session".to_owned())
 }
 
