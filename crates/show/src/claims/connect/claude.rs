@@ -159,12 +159,7 @@ async fn subagent_by_card(desk: &mut Desk) -> Result<String> {
     desk.plays(with_subagent("inner.txt")).await?;
     let ask = desk.card("approval").await?;
     desk.person.win(&ask, APPROVE).await?;
-    for _ in 0..400 {
-        if desk.has("inner.txt") {
-            break;
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
+    desk.appears("inner.txt").await?;
     desk.ran_once("inner.txt")?;
     let over = desk.over(&ask).await?;
     desk.idle().await?;

@@ -90,6 +90,17 @@ impl Desk {
         std::fs::read_to_string(self.project().join(file)).map_or(0, |text| text.lines().count())
     }
 
+    /// Waits until this file is there.
+    pub(super) async fn appears(&self, file: &str) -> Result<()> {
+        for _ in 0..LOOKS {
+            if self.has(file) {
+                return Ok(());
+            }
+            sleep(LOOK).await;
+        }
+        Err(format!("{file} never came").into())
+    }
+
     /// Fails unless the command that writes a line to this file ran once.
     pub(super) fn ran_once(&self, file: &str) -> Result<()> {
         let ran = self.lines_in(file);
