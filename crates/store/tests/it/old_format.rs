@@ -17,7 +17,7 @@ pub(crate) async fn compacted_text_is_refused(fixture: &Fixture) {
     );
     fixture.run(&sql, &sql).await;
     let Some(url) = fixture.place_url() else { return };
-    let refused = holdstead_store::open(&url).await.map(drop).unwrap_err();
+    let refused = holdstead_store::open(&url).await.map(drop).expect_err("it is refused");
     assert!(matches!(refused, StoreError::OldFormat { .. }), "{refused}");
     assert!(refused.to_string().contains(&session.to_string()), "{refused}");
     assert_eq!(fixture.count("SELECT count(*) FROM events").await, 2, "nothing was changed");
@@ -30,7 +30,7 @@ async fn one_of_several_databases_is_refused() {
     for row in [lists_others, is_listed] {
         let fixture = Fixture::postgres().await;
         fixture.run("", row).await;
-        let refused = holdstead_store::open(&fixture.url()).await.map(drop).unwrap_err();
+        let refused = holdstead_store::open(&fixture.url()).await.map(drop).expect_err("it is refused");
         assert!(matches!(refused, StoreError::OldFormat { .. }), "{row}: {refused}");
         assert!(refused.to_string().contains("several databases"), "{refused}");
         fixture.end().await;
