@@ -5,7 +5,7 @@ use holdstead_scripted_model::{Script, call};
 use serde_json::json;
 
 use super::{HOLD, doctor, said_box};
-use crate::claude::{Boxed, Stage};
+use crate::claude::{Boxed, Scene, Stage};
 use crate::responses::APPROVE;
 use crate::scenes::Scenes;
 use crate::{Result, ensure};
@@ -27,19 +27,31 @@ pub(super) async fn says_none(stage: &Stage, because: &str) -> Result<String> {
     Ok(why)
 }
 
-/// The turn ends with words, and nothing was started.
+/// The session says why, and nothing was started.
 async fn refuses(stage: &Stage, because: &str) -> Result<String> {
     let scene = stage.play("refused", "default", script()).await?;
-    let events = stage.finish(&scene).await?;
-    let said = events
-        .into_iter()
-        .find_map(|event| if let EventBody::Error(error) = event.body { Some(error.message) } else { None });
-    let words = said.ok_or("the session says nothing")?;
+    let words = complaint(stage, &scene).await?;
+    stage.end(&scene).await?;
     ensure!(words.contains("no agent is started") && words.contains(because), "the session says {words}");
     ensure!(stage.told("refused").is_empty(), "an agent spoke to its model");
     let (health, found) = doctor(stage).await?;
     ensure!(health == "bad" && found.contains(because), "doctor says {health}: {found}");
     Ok(words)
+}
+
+/// Waits until the session says what is wrong. Its turn does not end.
+async fn complaint(stage: &Stage, scene: &Scene) -> Result<String> {
+    for _ in 0..1_200 {
+        let events = stage.person.journal(&scene.session).await?;
+        let said = events.into_iter().find_map(|event| {
+            if let EventBody::Error(error) = event.body { Some(error.message) } else { None }
+        });
+        if let Some(words) = said {
+            return Ok(words);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    Err("the session says nothing".into())
 }
 
 /// On a machine that has neither.
