@@ -54,7 +54,10 @@ pub(crate) fn body(dice: &mut Dice, good: &Value) -> Vec<u8> {
         6 => Vec::new(),
         7 => b"{\"$serde_json::private::RawValue\":\"1\"}".to_vec(),
         8 => with(good, "input", json!({"$serde_json::private::RawValue": "{"})),
-        9 => with(good, *dice.pick(&["edited_input", "__proto__", "unknown", ""]), value(dice, 2)),
+        9 => {
+            let field = *dice.pick(&["edited_input", "__proto__", "unknown", ""]);
+            with(good, field, value(dice, 2))
+        }
         10 => with(good, "input", nested(120)),
         11 => text.replacen('{', "{\"kind\":\"form\",\"kind\":\"question\",", 1).into_bytes(),
         12 => text.replacen('"', "\"\\ud800", 1).into_bytes(),
