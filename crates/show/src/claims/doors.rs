@@ -91,9 +91,10 @@ impl Doors {
     fn files_are_private(&self) -> Result<()> {
         for entry in std::fs::read_dir(self.gateway.folder())? {
             let entry = entry?;
-            let mode = entry.metadata()?.permissions().mode();
+            let found = entry.metadata()?;
+            let is_private = found.permissions().mode() & 0o077 == 0;
             ensure!(
-                mode & 0o077 == 0 || entry.file_name() == "log.txt",
+                is_private || !found.is_file() || entry.file_name() == "log.txt",
                 "others can read {}",
                 entry.path().display()
             );
