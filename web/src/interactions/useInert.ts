@@ -49,8 +49,11 @@ export function useInert(card: RefObject<HTMLElement | null>, showing: string): 
   }, [rest]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each showing begins anew
   useEffect(() => {
-    rest();
-    // It is in sight once it is painted, which may be a while after this.
+    // A busy page paints late. The rest begins with the paint: begun now, it could end before the card is in sight, and
+    // the paint would begin it again under a finger that is already pressing.
+    until.current = Number.POSITIVE_INFINITY;
+    setInert(true);
+    clearTimeout(timer.current);
     const painted = requestAnimationFrame(() => requestAnimationFrame(rest));
     return () => {
       cancelAnimationFrame(painted);
