@@ -48,7 +48,7 @@ impl Default for Face {
 
 impl Face {
     /// Sends one request. `{ask}`, `{prompt}` and `{session}` in its path and body stand for what is there.
-    /// Whatever it is, it is answered in time, and not with a failure of our own.
+    /// The gateway answers every input in time, and never with an internal error.
     pub fn send(&mut self, method: &Method, path: &str, body: &[u8]) -> StatusCode {
         let Self { runtime, world, left } = self;
         if *left == 0 {

@@ -1,4 +1,4 @@
-//! The strict reader: whatever it takes, serde_json takes as the same, and it can be written and read again.
+//! The strict reader: serde_json reads every text that it takes as the same value, and that value survives writing and reading.
 
 use holdstead_protocol::json;
 use serde_json::Value;

@@ -59,10 +59,6 @@ pub(crate) fn event_type(text: &str) -> Result<EventType, StoreError> {
     })
 }
 
-pub(crate) fn session_id(row: &Row) -> Result<SessionId, StoreError> {
-    row.id("id").map(SessionId::from_uuid)
-}
-
 pub(crate) fn body(event_type: EventType, data: &[u8]) -> Result<EventBody, StoreError> {
     EventBody::from_data(event_type, data).map_err(|error| StoreError::corrupt(format!("an event: {error}")))
 }

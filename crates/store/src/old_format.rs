@@ -1,7 +1,9 @@
 //! Formats that an earlier version wrote and this one does not read. Opening such a database is refused.
 
+use holdstead_protocol::SessionId;
+
 use crate::db::{Db, Param};
-use crate::{PostgresJournal, StoreError, decode, without_secret};
+use crate::{PostgresJournal, StoreError, without_secret};
 
 /// The event by which an earlier version said that it had merged streamed text and deleted the fragments. Such a
 /// journal has gaps, so its chain does not verify here.
@@ -41,7 +43,7 @@ pub(crate) async fn refuse_compacted_text(db: &dyn Db, url: &str) -> Result<(), 
         what: format!(
             "the streamed text of session {} in {} was compacted by an earlier version, which this version does not \
              read. Nothing was changed. Run the version that wrote it, or start with an empty database",
-            decode::session_id(row)?,
+            SessionId::from_uuid(row.id("id")?),
             without_secret(url)
         ),
     })

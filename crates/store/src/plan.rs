@@ -197,7 +197,7 @@ impl Draft {
         now: Timestamp,
         salt: &mut impl FnMut() -> Salt,
     ) -> Result<Appended, AppendError> {
-        // Time does not run backwards within a journal, whatever the clocks of its nodes do.
+        // A clock that goes back on one of the nodes must not turn time back within a journal.
         let at = self.last_at.map_or(now, |last| last.max(now));
         let bodies = decide(&self.state, &item.command, at)?;
         if self.erased && !bodies.is_empty() {

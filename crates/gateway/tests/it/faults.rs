@@ -125,7 +125,7 @@ struct Play {
     lives: mpsc::UnboundedReceiver<(holdstead_agents::Launch, holdstead_agents::AgentSide)>,
     reasks: Reasks,
     session: SessionId,
-    /// Sees to it that somebody speaks for the session.
+    /// Makes one gateway speak for the session.
     going_on: JoinHandle<()>,
 }
 

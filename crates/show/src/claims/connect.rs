@@ -1,4 +1,4 @@
-//! People stay in their own terminals: the real programs in tmux, the same ask as a card, and whoever answers first wins.
+//! People stay in their own terminals: the real programs in tmux, the same ask as a card, and the first answer wins.
 
 mod claude;
 mod desk;

@@ -10,7 +10,7 @@ pub(crate) async fn compacted_text_is_refused(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "compacted").await;
     journal.append(session, message("hello")).await.expect("said");
-    // As the version before left it: a gap in the events, and one that says why.
+    // As the version before left it: one event says that text was compacted.
     let before = STATE_VERSION - 1;
     let sql = format!(
         "UPDATE events SET type = 'words_gathered' WHERE seq = 2; UPDATE sessions SET state_version = {before}"

@@ -174,7 +174,7 @@ impl<'a> Calls<'a> {
         let said = events.iter().any(|event| {
             matches!(&event.body, EventBody::Error(error) if error.message.contains("`allow Bash(id)` does not count"))
         });
-        ensure!(said, "nobody was told that its allow does not count");
+        ensure!(said, "no screen was told that its allow does not count");
         self.stage.trust("rules", &folder).await?;
         let scene = self.call_in(&folder, &calls).await?;
         self.unasked(&scene).await?;

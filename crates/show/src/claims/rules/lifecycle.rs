@@ -91,7 +91,7 @@ pub(super) async fn before_a_tool(stage: &Stage) -> Result<String> {
     stage.send(&scene, "in-a-release", touch()).await?;
     let events = stage.person.turns(&scene.session, 2).await?;
     stage.end(&scene).await?;
-    ensure!(!mark.exists() && asks(&events) == 1, "it ran, or somebody was asked: {} asks", asks(&events));
+    ensure!(!mark.exists() && asks(&events) == 1, "it ran, or a person was asked: {} asks", asks(&events));
     let told = stage.told("in-a-release");
     let reason = "Nothing is written in a release";
     ensure!(told.iter().any(|told| told.words().contains(reason)), "the model was told {told:?}");
