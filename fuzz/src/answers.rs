@@ -19,7 +19,7 @@ pub fn run(bytes: &[u8]) {
     let mut state = State::Unopened;
     let mut seq = 0;
     let mut apply = |state: &mut State, command: Command| {
-        let Ok(events) = decide(state, &command, now) else { return false };
+        let Ok(events) = decide(state, &command, None, now) else { return false };
         for body in events {
             seq += 1;
             fold(state, &Event { id: EventId::generate(), seq: Seq(seq), at: now, heard: None, body });

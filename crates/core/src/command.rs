@@ -5,6 +5,7 @@
 pub(crate) mod acknowledge;
 pub(crate) mod allow;
 pub(crate) mod archive;
+pub(crate) mod based;
 pub(crate) mod begin;
 pub(crate) mod block_end;
 pub(crate) mod cancel;
@@ -42,17 +43,18 @@ pub(crate) mod trust;
 
 use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
-    InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, SessionArchived,
-    SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId, UserMessage,
-    VariablesSet,
+    InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Seq, SessionArchived,
+    SessionId, SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId,
+    UserMessage, VariablesSet,
 };
 use serde_json::Value;
 
+use based::Rules;
 use fenced::Passed;
 
 use crate::{
-    Allow, Ask, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, Overhear, RanOther, Rejection,
-    Request, Respond, Resume, Retell, Start, Verdict,
+    Allow, Ask, Based, Basis, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, Overhear,
+    RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
 
@@ -137,6 +139,8 @@ pub enum Command {
     End { name: String },
     /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
     Retire { by: String, machine: String },
+    /// What follows from judging a call, if the rules that judged it are the rules that count.
+    Based(Box<Based>),
     /// Any of these from whoever speaks for the session, if it is as they believe it to be.
     Fenced(Box<Fenced>),
 }
@@ -163,8 +167,33 @@ impl Command {
         Self::Fenced(Box::new(Fenced { fence, command: self }))
     }
 
-    pub fn unfenced_mut(&mut self) -> &mut Self {
-        if let Self::Fenced(fenced) = self { fenced.command.unfenced_mut() } else { self }
+    /// The same, if the rules that judged its call are the rules that count. `earlier_ask` is the ask that the call opened
+    /// if it was asked about before.
+    #[must_use]
+    pub fn based_on(self, basis: Basis, earlier_ask: Option<InteractionId>) -> Self {
+        Self::Based(Box::new(Based { basis, earlier_ask, command: self }))
+    }
+
+    /// The command without its conditions.
+    pub fn inner_mut(&mut self) -> &mut Self {
+        if let Self::Fenced(fenced) = self {
+            fenced.command.inner_mut()
+        } else if let Self::Based(based) = self {
+            based.command.inner_mut()
+        } else {
+            self
+        }
+    }
+
+    /// The other journal that the command is decided on: its revision is read in the same transaction.
+    pub fn reads(&self) -> Option<SessionId> {
+        if let Self::Fenced(fenced) = self {
+            fenced.command.reads()
+        } else if let Self::Based(based) = self {
+            Some(based.basis.owner.0)
+        } else {
+            None
+        }
     }
 
     /// The number that the last event of this command carries: what the agent said is taken up to there.
@@ -175,6 +204,7 @@ impl Command {
     pub fn said(&mut self) -> Said<'_> {
         match self {
             Self::Fenced(fenced) => fenced.command.said(),
+            Self::Based(based) => based.command.said(),
             Self::Request(request) => Said::Ask(&mut request.request),
             Self::Record(outputs) => Said::Outputs(outputs),
             Self::Outcome(outcome) => match &mut outcome.verdict {
@@ -228,6 +258,7 @@ impl Command {
     pub fn names(&self) -> Vec<InteractionId> {
         match self {
             Self::Fenced(fenced) => fenced.command.names(),
+            Self::Based(based) => based.command.names().into_iter().chain(based.earlier_ask).collect(),
             // A call may wait for an ask which another call opened.
             Self::Record(outputs) => outputs.iter().filter_map(Output::awaits).collect(),
             Self::Open(_)
@@ -276,6 +307,7 @@ impl Command {
     pub fn needs(&self) -> Needs {
         match self {
             Self::Fenced(fenced) => fenced.command.needs(),
+            Self::Based(based) => based.command.needs(),
             // It may be the repeat of a call whose approval never arrived.
             Self::Request(request)
                 if request.request.body.is_approval() && request.request.origin.is_agent() =>
@@ -347,7 +379,24 @@ impl Needs {
 }
 
 /// What follows from a command now. Nothing, if it happened already: the same command twice is the command once.
-pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<EventBody>, Rejection> {
+///
+/// `owner` is [`Head::rules_seq`] of the journal that [`Command::reads`] names, read in the same transaction.
+pub fn decide(
+    state: &State,
+    command: &Command,
+    owner: Option<Seq>,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    decide_by(state, command, Rules::Unchecked, owner, now)
+}
+
+fn decide_by(
+    state: &State,
+    command: &Command,
+    rules: Rules,
+    owner: Option<Seq>,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
     let session = match (state, command) {
         (State::Unopened, Command::Open(opened)) => return open::decide(opened),
         (State::Unopened, _) => return Err(Rejection::NotOpened),
@@ -365,10 +414,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
         Command::Overhear(heard) => overhear::decide(session, heard),
         Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
-        Command::Record(outputs) => record::decide(&session.head, outputs),
-        Command::Request(request) => request::decide(session, request, now),
+        Command::Record(outputs) => record::decide(session, outputs, rules, now),
+        Command::Request(request) => request::decide(session, request, rules, now),
         Command::Respond(respond) => respond::decide(session, respond, now),
-        Command::Allow(allow) => allow::decide(session, allow, now),
+        Command::Allow(allow) => allow::decide(session, allow, rules, now),
         Command::Outcome(outcome) => outcome::decide(session, outcome, now),
         Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
         Command::Expire(expire) => expire::decide(session, expire, now),
@@ -401,9 +450,13 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Result<Vec<Ev
         Command::End { name } => end::decide(session, name),
         Command::Retire { by, machine } => end::retire(session, by, machine),
         Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {
-            Passed::Now => decide(state, &fenced.command, now),
+            Passed::Now => decide_by(state, &fenced.command, rules, owner, now),
             Passed::Before => Ok(Vec::new()),
         },
+        Command::Based(based) => {
+            let rules = based.check(&session.head, owner, now)?;
+            decide_by(state, &based.command, rules, owner, now)
+        }
     }
 }
 

@@ -30,7 +30,7 @@ const MAX_RULES_COUNTED: usize = 64;
 pub fn fold(state: &mut State, event: &Event) {
     let session = match (state, &event.body) {
         (state @ State::Unopened, EventBody::SessionOpened(opened)) => {
-            *state = State::Opened(Box::new(opened_session(opened)));
+            *state = State::Opened(Box::new(opened_session(opened, event.seq)));
             return;
         }
         (State::Unopened, _) => return,
@@ -40,6 +40,9 @@ pub fn fold(state: &mut State, event: &Event) {
     let (seq, at) = (event.seq, event.at);
     if let Some(heard) = event.heard {
         session.head.heard = heard;
+    }
+    if changes_rules(&event.body) {
+        session.head.rules_seq = seq;
     }
     match &event.body {
         EventBody::SessionArchived(archived) => {
@@ -100,7 +103,7 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::VariablesSet(set) => set_variables::apply(&mut session.head.variables, &set.variables),
         EventBody::SessionInitialised(_) => session.head.initialised = true,
         EventBody::TurnEndBlocked(blocked) => session.head.stop_attempts = blocked.attempt,
-        EventBody::SessionStatus(status) => session.status(status),
+        EventBody::SessionStatus(status) => session.status(status, seq),
         EventBody::ToolCallEnd(end) => {
             session.awaits(&end.tool_call_id, &end.input);
             if let Some(decision) = &end.decision {
@@ -118,7 +121,47 @@ pub fn fold(state: &mut State, event: &Event) {
     }
 }
 
-fn opened_session(opened: &SessionOpened) -> Session {
+/// Whether a call that was judged before this event may be judged otherwise after it.
+fn changes_rules(body: &EventBody) -> bool {
+    match body {
+        EventBody::SessionOpened(_)
+        | EventBody::GrantAdded(_)
+        | EventBody::GrantRevoked(_)
+        | EventBody::TrustAdded(_)
+        | EventBody::TrustRevoked(_)
+        | EventBody::VariablesSet(_)
+        | EventBody::TurnEndBlocked(_) => true,
+        EventBody::SessionStatus(status) => status.by.is_some(),
+        // A call with this input may have run already.
+        EventBody::InteractionUpdate(update) => match &update.change {
+            AskChange::Delivery { delivery: Delivery::Unknown { .. } } => true,
+            AskChange::Delivery { .. }
+            | AskChange::Settled { .. }
+            | AskChange::Queued { .. }
+            | AskChange::RanOtherThanApproved { .. } => false,
+        },
+        EventBody::SessionArchived(_)
+        | EventBody::SessionUnarchived(_)
+        | EventBody::SessionInitialised(_)
+        | EventBody::UserMessage(_)
+        | EventBody::InteractionRequest(_)
+        | EventBody::InteractionResponse(_)
+        | EventBody::InteractionClosed(_)
+        | EventBody::InteractionSnoozed(_)
+        | EventBody::InteractionUnsnoozed(_)
+        | EventBody::LateAnswer(_)
+        | EventBody::ToolCallStart(_)
+        | EventBody::ToolCallDelta(_)
+        | EventBody::ToolCallEnd(_)
+        | EventBody::ToolResult(_)
+        | EventBody::TextDelta(_)
+        | EventBody::ThinkingDelta(_)
+        | EventBody::Error(_)
+        | EventBody::Done(_) => false,
+    }
+}
+
+fn opened_session(opened: &SessionOpened, seq: Seq) -> Session {
     let head = Head {
         owner: opened.owner.clone(),
         title: opened.title.clone().filter(|title| !title.trim().is_empty()),
@@ -139,6 +182,7 @@ fn opened_session(opened: &SessionOpened) -> Session {
         stopped_by: None,
         pending: Vec::new(),
         last_said: Vec::new(),
+        rules_seq: seq,
         grants: BTreeMap::new(),
         rule_uses: BTreeMap::new(),
         trusts: BTreeMap::new(),
@@ -353,7 +397,7 @@ impl Folding<'_> {
         }
     }
 
-    fn status(&mut self, status: &SessionStatus) {
+    fn status(&mut self, status: &SessionStatus, seq: Seq) {
         self.head.agent = status.agent;
         if status.agent == AgentState::Parked {
             self.head.resumes_at_call = true;
@@ -373,7 +417,9 @@ impl Folding<'_> {
         if let Some(turn) = status.turn_id {
             self.head.turn = Some(turn);
             self.head.last_stop = None;
-            self.head.stop_attempts = 0;
+            if std::mem::take(&mut self.head.stop_attempts) > 0 {
+                self.head.rules_seq = seq;
+            }
             self.head.pending.retain(|pending| pending.turn_id != turn);
         }
         if let Some(boxed) = &status.boxed {

@@ -32,6 +32,7 @@ pub use attention::{
     AfterHold, AfterLimit, after_hold, after_limit, concerns_host, due_at, is_idle, is_unfinished, waits_for,
 };
 pub use command::allow::Allow;
+pub use command::based::{Based, Basis};
 pub use command::begin::Start;
 pub use command::cancel::Cancel;
 pub use command::exit::{Exit, TurnEnd};

@@ -72,6 +72,12 @@ pub enum Rejection {
     Dead { closing: Closing },
     #[error("this ask is closed: {by} stopped its turn or ended its session")]
     Stopped { by: String },
+    #[error("{by} stopped this turn: nothing more of it runs")]
+    TurnStopped { by: String },
+    #[error("the rules changed since this call was judged: it is judged again")]
+    RulesChanged,
+    #[error("an answer to this very call comes before any rule")]
+    OnRecord,
     #[error("the answer does not fit the ask")]
     Invalid { errors: FieldErrors },
     #[error("{why}")]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 18;
+pub const STATE_VERSION: u32 = 19;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +116,8 @@ pub struct Head {
     pub pending: Vec<PendingTurn>,
     /// The last messages of people: one that is sent again is not said twice.
     pub last_said: Vec<SaidLast>,
+    /// The last event that changed what calls are judged by: a grant, trust, a variable, a stop.
+    pub rules_seq: Seq,
     /// Approvals remembered in this journal.
     pub grants: BTreeMap<GrantId, Grant>,
     /// How often rules decided about calls of this session, by the key of the rule.

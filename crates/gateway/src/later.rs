@@ -6,7 +6,6 @@
 //! what was being handed over is told as unknown, as if it had been killed while it read).
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,18 +21,9 @@ const MOMENT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
 pub(crate) struct Later {
-    sessions: Mutex<HashMap<SessionId, OfSession>>,
+    /// By session, each with the time since when it waits.
+    sessions: Mutex<HashMap<SessionId, Vec<(Command, Instant)>>>,
     told: Notify,
-    /// Told when something that was on its way is written.
-    landed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct OfSession {
-    /// Since when each waits.
-    waiting: Vec<(Command, Instant)>,
-    /// How many the store has, and has not answered.
-    on_their_way: usize,
 }
 
 /// Something that is being written at last.
@@ -45,20 +35,8 @@ pub(crate) struct Earlier {
 }
 
 impl Later {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, OfSession>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<(Command, Instant)>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn land(&self, session: SessionId) {
-        let mut sessions = self.lock();
-        if let Some(of_session) = sessions.get_mut(&session) {
-            of_session.on_their_way -= 1;
-            if of_session.on_their_way == 0 && of_session.waiting.is_empty() {
-                sessions.remove(&session);
-            }
-        }
-        drop(sessions);
-        self.landed.notify_waiters();
     }
 }
 
@@ -66,9 +44,9 @@ impl Gateway {
     /// Only for what may happen twice, and may be lost with this process.
     pub(crate) fn append_later(&self, session: SessionId, command: Command) {
         let mut sessions = self.inner.later.lock();
-        let of_session = sessions.entry(session).or_default();
-        if of_session.waiting.iter().all(|(waiting, _)| *waiting != command) {
-            of_session.waiting.push((command, Instant::now()));
+        let waiting = sessions.entry(session).or_default();
+        if waiting.iter().all(|(one, _)| *one != command) {
+            waiting.push((command, Instant::now()));
         }
         drop(sessions);
         self.inner.later.told.notify_one();
@@ -76,11 +54,10 @@ impl Gateway {
 
     /// Queues what waits of this session, in its order.
     pub(crate) fn queue_earlier(&self, session: SessionId) -> Vec<Earlier> {
+        // The lock keeps two callers from queueing in another order than the one in which they take.
         let mut sessions = self.inner.later.lock();
-        let Some(of_session) = sessions.get_mut(&session) else { return Vec::new() };
-        let commands = std::mem::take(&mut of_session.waiting);
-        of_session.on_their_way += commands.len();
-        let queued = commands.into_iter().map(|(command, since)| {
+        let waiting = sessions.remove(&session).unwrap_or_default();
+        let queued = waiting.into_iter().map(|(command, since)| {
             let append = self.inner.journal.append(session, command.clone());
             Earlier { command, waited: since.elapsed(), append }
         });
@@ -104,22 +81,6 @@ impl Gateway {
                     tracing::debug!(%session, %error, "it was over before its answer was seen to arrive")
                 }
             }
-            self.inner.later.land(session);
-        }
-    }
-
-    /// Writes what waits of this session, for whoever is about to read what became of its answers.
-    pub(crate) async fn write_earlier(&self, session: SessionId) {
-        let later = &self.inner.later;
-        self.written_earlier(session, self.queue_earlier(session)).await;
-        // Another append may have taken some along.
-        loop {
-            let mut landed = pin!(later.landed.notified());
-            landed.as_mut().enable();
-            if later.lock().get(&session).is_none_or(|of_session| of_session.on_their_way == 0) {
-                return;
-            }
-            landed.await;
         }
     }
 

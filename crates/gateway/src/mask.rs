@@ -68,7 +68,7 @@ impl Masks {
             Said::Nothing => {}
             Said::Ask(request) => {
                 if needles.ask(request)?
-                    && let Command::Request(request) = command.unfenced_mut()
+                    && let Command::Request(request) = command.inner_mut()
                 {
                     // A remembered approval must not cover what nobody could see.
                     request.owner_grants.clear();

@@ -15,6 +15,19 @@ pub(crate) async fn of_owner(gateway: &Gateway, owner: &OwnerId) -> Result<Vec<G
     Ok(record.map(|record| record.state.grants.into_values().collect()).unwrap_or_default())
 }
 
+/// The owner's own journal, which is opened if it is not there: only what is there can be compared with what it was.
+pub(crate) async fn record_of(gateway: &Gateway, owner: &OwnerId) -> Result<SessionRecord, GatewayError> {
+    let journal = journal_of(owner);
+    if let Some(record) = gateway.inner.journal.session(journal).await? {
+        return Ok(record);
+    }
+    match gateway.append(journal, Command::Open(Box::new(opening(owner)))).await {
+        Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => {}
+        Err(error) => return Err(error),
+    }
+    gateway.inner.journal.session(journal).await?.ok_or(GatewayError::NoSession)
+}
+
 /// Remembers an approval for good. Saving it twice saves it once.
 pub(crate) async fn remember(gateway: &Gateway, owner: &OwnerId, grant: Grant) -> Result<(), GatewayError> {
     append_to_owner(gateway, owner, Command::Grant(grant)).await

@@ -102,9 +102,10 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
         }
-        Rejection::Dead { .. } | Rejection::Stopped { .. } | Rejection::SecretTooLate => {
-            Refusal::new(Code::Dead, words)
-        }
+        Rejection::Dead { .. }
+        | Rejection::Stopped { .. }
+        | Rejection::TurnStopped { .. }
+        | Rejection::SecretTooLate => Refusal::new(Code::Dead, words),
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
@@ -156,6 +157,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::AlreadyAlive
         | Rejection::StaleIncarnation
         | Rejection::OutOfStep { .. }
+        | Rejection::RulesChanged
+        | Rejection::OnRecord
         | Rejection::WrongAgentState { .. }
         | Rejection::NoSuchTurn
         | Rejection::NotDeliverable

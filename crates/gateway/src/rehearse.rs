@@ -23,8 +23,9 @@ impl Gateway {
         let mut judges = Vec::new();
         for session in sessions {
             let ground = self.ground_of(&session.record).await;
-            let before = self.judge_of(&session.record, MayAllow::Rules, ground.clone()).await?;
-            let after = self.judge_by(&session.record, MayAllow::Rules, &file, ground).await?;
+            let read = self.look_at_rules(session.record.clone()).await?;
+            let before = self.judge_of(&read, MayAllow::Rules, ground.clone()).await?;
+            let after = self.judge_by(&read, MayAllow::Rules, &file, ground).await?;
             judges.push((session, before, after));
         }
         let rehearsed = tokio::task::spawn_blocking(move || {
@@ -47,7 +48,8 @@ impl Gateway {
         let mut judges = Vec::new();
         for session in sessions {
             let ground = self.ground_of(&session.record).await;
-            let judge = self.judge_of(&session.record, MayAllow::Rules, ground).await?;
+            let read = self.look_at_rules(session.record.clone()).await?;
+            let judge = self.judge_of(&read, MayAllow::Rules, ground).await?;
             judges.push((session, judge));
         }
         let suggested = tokio::task::spawn_blocking(move || {

@@ -41,6 +41,11 @@ pub(crate) struct Seen {
     pub(crate) hash: Hash,
 }
 
+/// The journals whose heads a batch is decided on: those that it writes to, and those that its commands read.
+pub(crate) fn sessions(items: &[&Item]) -> BTreeSet<SessionId> {
+    items.iter().flat_map(|item| [Some(item.session), item.command.reads()]).flatten().collect()
+}
+
 impl Loaded {
     pub(crate) fn seen(&self) -> HashMap<SessionId, Seen> {
         let seen =
@@ -53,6 +58,8 @@ impl Loaded {
 pub(crate) struct Plan {
     /// Only sessions that get an event.
     pub(crate) sessions: BTreeMap<SessionId, SessionPlan>,
+    /// Other journals whose heads must still be as they were read.
+    pub(crate) bases: BTreeSet<SessionId>,
     /// One for each item.
     pub(crate) results: Vec<Result<Appended, AppendError>>,
 }
@@ -133,15 +140,25 @@ fn plan_or_panic(
     }
     let mut drafts: BTreeMap<SessionId, Draft> = BTreeMap::new();
     let mut results = Vec::with_capacity(items.len());
+    let mut bases = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
+        // An earlier item of the batch may have changed that journal.
+        let owner = item.command.reads().and_then(|id| match drafts.get(&id) {
+            Some(draft) => draft.state.session().map(|session| session.head.rules_seq),
+            None => heads.get(&id).map(|head| head.state.rules_seq),
+        });
         let draft = drafts.entry(item.session).or_insert_with(|| {
             let asks = asks_of.remove(&item.session).unwrap_or_default();
             Draft::of(heads.remove(&item.session), asks)
         });
-        results.push(match found.remove(&index) {
+        let result = match found.remove(&index) {
             Some(events) => draft.result(item, events),
-            None => draft.append(item, now, &mut salt),
-        });
+            None => draft.append(item, owner, now, &mut salt),
+        };
+        if result.as_ref().is_ok_and(|appended| !appended.events.is_empty()) {
+            bases.extend(item.command.reads());
+        }
+        results.push(result);
     }
     let mut sessions = BTreeMap::new();
     for (id, draft) in drafts {
@@ -149,7 +166,8 @@ fn plan_or_panic(
             sessions.insert(id, rows);
         }
     }
-    Ok(Plan { sessions, results })
+    bases.retain(|id| !sessions.contains_key(id));
+    Ok(Plan { sessions, bases, results })
 }
 
 /// A session while the batch is being decided.
@@ -194,12 +212,13 @@ impl Draft {
     fn append(
         &mut self,
         item: &Item,
+        owner: Option<Seq>,
         now: Timestamp,
         salt: &mut impl FnMut() -> Salt,
     ) -> Result<Appended, AppendError> {
         // A clock that goes back on one of the nodes must not turn time back within a journal.
         let at = self.last_at.map_or(now, |last| last.max(now));
-        let bodies = decide(&self.state, &item.command, at)?;
+        let bodies = decide(&self.state, &item.command, owner, at)?;
         if self.erased && !bodies.is_empty() {
             return Err(Rejection::Erased.into());
         }

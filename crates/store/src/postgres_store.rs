@@ -1,6 +1,6 @@
 //! The one statement that writes a batch to PostgreSQL.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use holdstead_core::STATE_VERSION;
 use holdstead_protocol::{InteractionId, SessionId, Timestamp};
@@ -8,13 +8,14 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
-use crate::plan::Seen;
+use crate::plan::{Plan, Seen};
 use crate::rows::{AskRow, EventRow, HeadRow, OpeningRow, SessionPlan};
 use crate::search::FoundRow;
 use crate::{UnderWay, decode};
 
-/// Everything that a batch leads to. The last line fails where a head is not what it was, is held by somebody else, or is
-/// of a session that somebody else opened: before anything else is written, and the statement with it.
+/// Everything that a batch leads to. The last line fails where a head is not what it was, is held by another writer, or is
+/// of a session that another writer opened: before anything else is written, and the statement with it. Heads of journals
+/// that the batch only reads get a share lock: their writers wait for its commit.
 macro_rules! store {
     ($opening:literal, $all:literal) => {
         concat!(
@@ -22,6 +23,10 @@ macro_rules! store {
                SELECT s.id FROM UNNEST($1::uuid[], $2::bigint[], $3::bytea[]) AS seen (id, seq, hash) \
                JOIN sessions s ON s.id = seen.id AND s.last_seq = seen.seq AND s.head_hash = seen.hash \
                AND s.state_version = $4 AND s.erased_at IS NULL ORDER BY s.id FOR UPDATE OF s SKIP LOCKED \
+             ), base AS ( \
+               SELECT s.id FROM UNNEST($49::uuid[], $50::bigint[], $51::bytea[]) AS seen (id, seq, hash) \
+               JOIN sessions s ON s.id = seen.id AND s.last_seq = seen.seq AND s.head_hash = seen.hash \
+               AND s.state_version = $4 ORDER BY s.id FOR SHARE OF s SKIP LOCKED \
              ), head AS ( \
                UPDATE sessions s SET last_seq = new.last_seq, last_at = new.last_at, head_hash = new.head_hash, \
                state = new.state, agent_state = new.agent_state, changed_at = new.last_at, \
@@ -51,6 +56,7 @@ macro_rules! store {
              )",
             $opening,
             " SELECT 1 / ((SELECT count(*) FROM free) = cardinality($1::uuid[]) \
+               AND (SELECT count(*) FROM base) = cardinality($49::uuid[]) \
                AND (SELECT count(*) FROM changed) = cardinality($33::uuid[])",
             $all,
             ")::int"
@@ -66,13 +72,13 @@ const STORE_AND_OPEN: &str = store!(
        agent_state, opened, opened_at, changed_at, listed, unfinished, archived_at, archived_by) \
        SELECT id, owner, agent, title, last_seq, last_at, head_hash, $4, state, \
        agent_state, opened, opened_at, last_at, listed, unfinished, archived_at, archived_by \
-       FROM UNNEST($49::uuid[], $50::text[], $51::bytea[], $52::bytea[], $53::bigint[], $54::bigint[], \
-       $55::bytea[], $56::bytea[], $57::bytea[], $58::bytea[], $59::bigint[], $60::bool[], $61::bool[], \
-       $62::bigint[], $63::text[]) AS new (id, owner, agent, title, last_seq, last_at, head_hash, state, \
+       FROM UNNEST($52::uuid[], $53::text[], $54::bytea[], $55::bytea[], $56::bigint[], $57::bigint[], \
+       $58::bytea[], $59::bytea[], $60::bytea[], $61::bytea[], $62::bigint[], $63::bool[], $64::bool[], \
+       $65::bigint[], $66::text[]) AS new (id, owner, agent, title, last_seq, last_at, head_hash, state, \
        agent_state, opened, opened_at, listed, unfinished, archived_at, archived_by) \
        ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id \
      )",
-    " AND (SELECT count(*) FROM opened) = cardinality($49::uuid[])"
+    " AND (SELECT count(*) FROM opened) = cardinality($52::uuid[])"
 );
 
 /// Whether somebody else was faster: the division by zero.
@@ -90,7 +96,7 @@ type Statement<'q> = Query<'q, Postgres, PgArguments>;
 
 pub(crate) async fn store(
     connection: &mut PgConnection,
-    sessions: &BTreeMap<SessionId, SessionPlan>,
+    Plan { sessions, bases, .. }: &Plan,
     seen: &HashMap<SessionId, Seen>,
 ) -> Result<(), sqlx::Error> {
     let (mut heads, mut openings) = (Vec::new(), Vec::new());
@@ -114,6 +120,8 @@ pub(crate) async fn store(
     );
     let statement =
         bind_found(statement, &sessions.values().flat_map(|plan| &plan.found).collect::<Vec<_>>());
+    let bases: Vec<_> = bases.iter().filter_map(|id| Some((*id, *seen.get(id)?))).collect();
+    let statement = bind_bases(statement, &bases);
     let statement = if openings.is_empty() { statement } else { bind_openings(statement, &openings) };
     statement.execute(connection).await.map(|_| ())
 }
@@ -184,6 +192,13 @@ fn bind_found<'q>(statement: Statement<'q>, rows: &[&'q FoundRow]) -> Statement<
         .bind(column(rows, |row| row.interaction.map(InteractionId::uuid)))
         .bind(column(rows, |row| row.text.as_str()))
         .bind(column(rows, |row| row.words.as_str()))
+}
+
+fn bind_bases<'q>(statement: Statement<'q>, rows: &[(SessionId, Seen)]) -> Statement<'q> {
+    statement
+        .bind(column(rows, |(id, _)| id.uuid()))
+        .bind(column(rows, |(_, seen)| decode::number(seen.seq)))
+        .bind(column(rows, |(_, seen)| seen.hash.to_vec()))
 }
 
 fn bind_openings<'q>(statement: Statement<'q>, rows: &[(&'q HeadRow, &'q OpeningRow)]) -> Statement<'q> {

@@ -37,6 +37,9 @@ pub(crate) const NOW: &str = concat!("SELECT ", now!(), " AS now");
 pub(crate) const LOCK_HEAD: &str = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE";
 const LOCK_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED";
 const WAIT_FOR_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+/// A writer that waits for one of these holds the head of one session and no other journal's, so it cannot deadlock.
+const SHARE_HEADS: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR SHARE SKIP LOCKED";
+const WAIT_TO_SHARE: &str = "SELECT id FROM sessions WHERE id = ANY($1) ORDER BY id FOR SHARE";
 
 /// What is known without asking the server.
 #[derive(Debug, Default)]
@@ -113,11 +116,12 @@ async fn write_plan(
     known: &Known,
     is_conflict: fn(&sqlx::Error) -> bool,
 ) -> Result<Option<Tried>, WriteError> {
+    let stored = match plan.sessions.is_empty() {
+        true => Ok(()),
+        false => store(connection, &plan, seen).await,
+    };
     let written: Vec<_> = plan.results.into_iter().map(|result| Written::Done(Box::new(result))).collect();
-    if plan.sessions.is_empty() {
-        return Ok(Some(Tried::Written(written)));
-    }
-    match store(connection, &plan.sessions, seen).await {
+    match stored {
         Ok(()) => {
             known.wrote(timeline, &plan.sessions, &written)?;
             known.recent.keep(plan.sessions);
@@ -140,9 +144,25 @@ pub(crate) async fn write_locked(
 ) -> Result<Vec<Written>, WriteError> {
     known.recent.forget(items);
     sqlx::raw_sql("BEGIN").execute(&mut *connection).await?;
-    let held = lock_heads(connection, items, patience).await?;
+    let written_to: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
+    let read = plan::sessions(items).difference(&written_to).copied().collect();
+    let (write, share) = match patience {
+        Patience::Skip => (LOCK_HEADS, SHARE_HEADS),
+        Patience::Wait => (WAIT_FOR_HEADS, WAIT_TO_SHARE),
+    };
+    let mut held = lock_heads(connection, write, written_to).await?;
+    held.extend(lock_heads(connection, share, read).await?);
+    let mut is_free = |item: &Item| {
+        let read_by_it = item.command.reads();
+        let waits = held.contains(&item.session) || read_by_it.is_some_and(|read| held.contains(&read));
+        if waits {
+            // What follows it in its session waits with it.
+            held.insert(item.session);
+        }
+        !waits
+    };
     let (indexes, ours): (Vec<usize>, Vec<&Item>) =
-        items.iter().copied().enumerate().filter(|(_, item)| !held.contains(&item.session)).unzip();
+        items.iter().copied().enumerate().filter(|(_, item)| is_free(item)).unzip();
     let (plan, seen) = loop {
         match look(connection, timeline, &ours, known).await? {
             Looked::At(plan, seen) => break (plan, seen),
@@ -158,7 +178,7 @@ pub(crate) async fn write_locked(
     };
     let mut written: Vec<_> = items.iter().map(|_| Written::Busy).collect();
     if !plan.sessions.is_empty() {
-        match store(connection, &plan.sessions, &seen).await {
+        match store(connection, &plan, &seen).await {
             Ok(()) => {}
             // Another node opened a session since we saw that there was none.
             Err(error) if is_conflict(&error) => {
@@ -180,17 +200,15 @@ pub(crate) async fn write_locked(
     }
 }
 
-/// Returns the sessions that exist and whose head somebody else holds.
+/// Returns those of the sessions that exist and whose head another writer holds.
 async fn lock_heads(
     connection: &mut PgConnection,
-    items: &[&Item],
-    patience: Patience,
+    sql: &'static str,
+    mut missing: BTreeSet<SessionId>,
 ) -> Result<HashSet<SessionId>, WriteError> {
-    let sql = match patience {
-        Patience::Skip => LOCK_HEADS,
-        Patience::Wait => WAIT_FOR_HEADS,
-    };
-    let mut missing = sessions(items);
+    if missing.is_empty() {
+        return Ok(HashSet::new());
+    }
     let locked: Vec<Uuid> = sqlx::query_scalar(sql).bind(ids(&missing)).fetch_all(&mut *connection).await?;
     for id in locked {
         missing.remove(&SessionId::from_uuid(id));
@@ -200,10 +218,6 @@ async fn lock_heads(
     }
     let exist = sqlx::query_scalar("SELECT id FROM sessions WHERE id = ANY($1)").bind(ids(&missing));
     Ok(exist.fetch_all(connection).await?.into_iter().map(SessionId::from_uuid).collect())
-}
-
-fn sessions(items: &[&Item]) -> BTreeSet<SessionId> {
-    items.iter().map(|item| item.session).collect()
 }
 
 fn ids(sessions: &BTreeSet<SessionId>) -> Vec<Uuid> {
@@ -226,7 +240,7 @@ async fn look(
     let mut loaded = Loaded::default();
     let Wanted { asks, undelivered, live } = Wanted::by(items);
     let rows = sqlx::query(LOOK)
-        .bind(ids(&sessions(items)))
+        .bind(ids(&plan::sessions(items)))
         .bind(asks.into_iter().map(InteractionId::uuid).collect::<Vec<_>>())
         .bind(ids(&undelivered))
         .bind(ids(&live))

@@ -51,6 +51,10 @@ impl Recent {
             if item.maybe_at.is_some() || item.command.needs() != Needs::NoOthers {
                 return None;
             }
+            if let Some(read) = item.command.reads() {
+                let known = sessions.known.get(&read)?;
+                loaded.heads.entry(read).or_insert_with(|| known.head.clone());
+            }
             let known = sessions.known.get_mut(&item.session)?;
             known.last_look = now;
             for id in item.command.names() {

@@ -1,9 +1,9 @@
 //! A batch in SQLite: the heads and asks it needs, and the rows it leads to, in one transaction and on one thread.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use holdstead_core::STATE_VERSION;
-use holdstead_protocol::{Event, SessionId, Timestamp};
+use holdstead_protocol::{Event, Timestamp};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
@@ -73,8 +73,7 @@ fn write_read(
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let mut loaded = Loaded { found: found(&transaction, items)?, ..Loaded::default() };
     let mut others = Vec::new();
-    let sessions: BTreeSet<SessionId> = items.iter().map(|item| item.session).collect();
-    for session in sessions {
+    for session in plan::sessions(items) {
         for row in run(&transaction, HEAD, &[&blob(&session.uuid())])? {
             if decode::other_version(&row)?.is_some() {
                 others.push(session);

@@ -25,6 +25,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
     let none = Weight::default();
     match command {
         Command::Fenced(fenced) => weigh(&fenced.command),
+        Command::Based(based) => weigh(&based.command),
         Command::Open(opened) => none.add(json(opened)),
         Command::Message(message) => none.add(json(message)),
         Command::Record(outputs) => {

@@ -2,6 +2,7 @@
 
 use holdstead_protocol::{AskState, Decider, EventBody, InteractionId, PromptId, Timestamp};
 
+use super::based::{Rules, not_stopped};
 use super::request::settled_by;
 use crate::{Rejection, Session};
 
@@ -14,13 +15,20 @@ pub struct Allow {
     pub rules: String,
 }
 
-pub(crate) fn decide(session: &Session, allow: &Allow, now: Timestamp) -> Result<Vec<EventBody>, Rejection> {
+pub(crate) fn decide(
+    session: &Session,
+    allow: &Allow,
+    rules: Rules,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
     let ask = super::ask(session, allow.interaction_id)?;
     // A person was faster, its time is over, or it is none that rules decide.
     let waits = ask.state == AskState::Open && ask.prompt_id == allow.prompt_id && !ask.is_due(now);
     if !waits || !ask.is_approval() || ask.has_handler {
         return Ok(Vec::new());
     }
+    rules.check()?;
+    not_stopped(&session.head)?;
     let decider = Decider::Rule { name: allow.rules.clone() };
     Ok(vec![settled_by(
         allow.interaction_id,

@@ -1,8 +1,9 @@
 //! A settlement is about to be written to the agent: durable before the first byte.
 
-use holdstead_protocol::{AgentState, Delivery, EventBody, Incarnation, InteractionId};
+use holdstead_protocol::{AgentState, AskState, Delivery, EventBody, Incarnation, InteractionId, Settlement};
 
 use super::ask;
+use super::based::not_stopped;
 use crate::telling::delivery;
 use crate::{Rejection, Session};
 
@@ -23,9 +24,11 @@ pub(crate) fn decide(
     let ask = ask(session, interaction_id)?;
     // What may not have been heard is told again in another life of the agent.
     let in_this_life = ask.delivery == Some(Delivery::Unknown { incarnation });
-    if ask.needs_delivery() && !in_this_life {
-        Ok(vec![delivery(interaction_id, ask, Delivery::Delivering { incarnation })])
-    } else {
-        Err(Rejection::NotDeliverable)
+    if !ask.needs_delivery() || in_this_life {
+        return Err(Rejection::NotDeliverable);
     }
+    if ask.state == (AskState::Settled { settlement: Settlement::Approved }) {
+        not_stopped(&session.head)?;
+    }
+    Ok(vec![delivery(interaction_id, ask, Delivery::Delivering { incarnation })])
 }

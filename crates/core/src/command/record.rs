@@ -1,15 +1,16 @@
 //! The agent said something that asks nothing of anybody.
 
 use holdstead_protocol::{
-    EventBody, InteractionId, SessionError, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
-    ToolCallStart, ToolResult,
+    EventBody, InteractionId, Scope, SessionError, TextDelta, ThinkingDelta, Timestamp, Told, ToolCallDelta,
+    ToolCallEnd, ToolCallStart, ToolResult,
 };
 
+use super::based::{Rules, not_stopped};
 use super::still_open;
 use crate::fold::awaited;
-use crate::{Head, Rejection};
+use crate::{Ask, Rejection, Session, digest, policy};
 
-/// What an agent may write into its journal by itself. Nothing here can allow anything.
+/// What an agent says. The end of a call may carry what rules decided about it: see [`super::based`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     Text(TextDelta),
@@ -22,6 +23,19 @@ pub enum Output {
 }
 
 impl Output {
+    /// The end of a call, if it is one.
+    pub fn call_end_mut(&mut self) -> Option<&mut ToolCallEnd> {
+        match self {
+            Self::ToolCallEnd(end) => Some(end),
+            Self::Text(_)
+            | Self::Thinking(_)
+            | Self::ToolCallStart(_)
+            | Self::ToolCallDelta(_)
+            | Self::ToolResult(_)
+            | Self::Error(_) => None,
+        }
+    }
+
     /// The ask that its call waits for, if it names one.
     pub(crate) fn awaits(&self) -> Option<InteractionId> {
         match self {
@@ -49,7 +63,46 @@ impl Output {
     }
 }
 
-pub(crate) fn decide(head: &Head, outputs: &[Output]) -> Result<Vec<EventBody>, Rejection> {
-    still_open(head)?;
+pub(crate) fn decide(
+    session: &Session,
+    outputs: &[Output],
+    rules: Rules,
+    now: Timestamp,
+) -> Result<Vec<EventBody>, Rejection> {
+    still_open(&session.head)?;
+    for output in outputs {
+        if let Output::ToolCallEnd(end) = output
+            && let Some(decision) = &end.decision
+        {
+            may_be_decided(session, end, decision.told, rules.check()?, now)?;
+        }
+    }
     Ok(outputs.iter().map(Output::to_event).collect())
+}
+
+/// Whether rules may decide about this call. What a person decided about it, or about the same call that never reached the
+/// agent, comes before any rule.
+fn may_be_decided(
+    session: &Session,
+    end: &ToolCallEnd,
+    told: Told,
+    earlier_ask: Option<InteractionId>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    let (tool, input) = (end.tool_name.as_deref().unwrap_or_default(), digest(&end.input));
+    // Another input is another call, even under the same id.
+    let is_asked = |ask: &Ask| ask.is_live() || ask.input_digest == input;
+    if earlier_ask.and_then(|id| session.asks.get(&id)).is_some_and(is_asked) {
+        return Err(Rejection::OnRecord);
+    }
+    match told {
+        Told::Denied => Ok(()),
+        Told::LeftToAgent => not_stopped(&session.head),
+        Told::Allowed => {
+            not_stopped(&session.head)?;
+            let covering = policy::covering(&session.head.grants, &[], tool, &input, now);
+            let once = covering.is_some_and(|grant| grant.scope == Scope::Once);
+            if once || session.head.undelivered > 0 { Err(Rejection::OnRecord) } else { Ok(()) }
+        }
+    }
 }

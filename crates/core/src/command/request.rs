@@ -6,6 +6,7 @@ use holdstead_protocol::{
     ToolCallId, TurnId,
 };
 
+use super::based::{Rules, not_stopped};
 use super::still_open;
 use crate::telling::delivery;
 use crate::{Ask, AskSpec, Quota, Rejection, Session, asked, digest, policy, secret, shape};
@@ -14,9 +15,9 @@ use crate::{Ask, AskSpec, Quota, Rejection, Session, asked, digest, policy, secr
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub request: InteractionRequest,
-    /// The owner's always-grants. The session's own are in its state.
+    /// The owner's always-grants. The session's own are in its state. They count only in a [`super::based::Based`] command.
     pub owner_grants: Vec<Grant>,
-    /// A rule, by name, that allows this without a person.
+    /// A rule, by name, that allows this without a person. It counts only in a [`super::based::Based`] command.
     pub allowed_by: Option<String>,
     /// What may wait for a person in this session.
     pub quota: Quota,
@@ -25,6 +26,7 @@ pub struct Request {
 pub(crate) fn decide(
     session: &Session,
     command: &Request,
+    rules: Rules,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let request = &command.request;
@@ -33,6 +35,10 @@ pub(crate) fn decide(
         return asked_before(ask, request);
     }
     still_open(&session.head)?;
+    // The agent is about to end its turn: its call does not run, and a person is not asked about it.
+    if request.origin == Origin::Agent {
+        not_stopped(&session.head)?;
+    }
     if let Some(why) = flaw(request) {
         return Err(Rejection::BadAsk { why });
     }
@@ -60,9 +66,13 @@ pub(crate) fn decide(
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled, moved]);
         }
         let grants = &session.head.grants;
+        if !command.owner_grants.is_empty() || command.allowed_by.is_some() {
+            rules.check()?;
+        }
         if let Some(grant) =
             policy::covering(grants, &command.owner_grants, &request.tool_name, &request.input_digest, now)
         {
+            not_stopped(&session.head)?;
             let settled = settled_by(Decider::Grant { grant_id: grant.grant_id });
             let mut events = vec![EventBody::InteractionRequest(Box::new(request)), settled];
             if grant.scope == Scope::Once {
@@ -74,6 +84,7 @@ pub(crate) fn decide(
             return Ok(events);
         }
         if let Some(name) = &command.allowed_by {
+            not_stopped(&session.head)?;
             let settled = settled_by(Decider::Rule { name: name.clone() });
             return Ok(vec![EventBody::InteractionRequest(Box::new(request)), settled]);
         }

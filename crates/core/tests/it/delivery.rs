@@ -120,20 +120,18 @@ fn an_approval_that_may_have_run_is_never_replayed_and_the_person_is_told() {
 #[test]
 fn more_that_may_have_run_than_is_remembered_makes_any_call_a_persons() {
     let mut world = World::running();
-    let by_rule = |n: u8| {
-        let Command::Request(mut request) = ask(approval(n, n)) else { panic!("a request") };
-        request.allowed_by = Some("a rule".to_owned());
-        Command::Request(request)
-    };
+    let by_rule = |world: &World, n: u8| ask_by_rule(approval(n, n), "a rule").based_on(world.basis(), None);
     for n in 1..=33_u8 {
         let life = u32::from(n);
-        assert_eq!(world.ok(by_rule(n)).len(), 2, "allowed without a person");
+        let asked = by_rule(&world, n);
+        assert_eq!(world.ok(asked).len(), 2, "allowed without a person");
         world.ok(delivering(n, life));
         world.ok(exit(life, false));
         world.begins(life + 1);
         assert_eq!(world.session().head.may_have_run == MayHaveRun::Any, n == 33, "{n}");
     }
-    let events = world.ok(by_rule(200));
+    let asked = by_rule(&world, 200);
+    let events = world.ok(asked);
     let [EventBody::InteractionRequest(asked)] = &events[..] else { panic!("a person decides: {events:?}") };
     assert!(asked.may_have_run);
 }

@@ -1,6 +1,7 @@
 //! Behaviour of the core through its public face: `decide` and `fold`.
 
 mod attention;
+mod based;
 mod delivery;
 mod fencing;
 mod lifecycle;

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    Ask, AskSpec, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Quota, Request, Start,
-    State, Trigger, TurnEnd, Verdict, decide, fold,
+    Ask, AskSpec, Basis, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Start, State,
+    Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
-    InteractionRequest, Origin, Response, ResponseDraft, Scope, Settlement, StopReason, Timestamp,
+    InteractionRequest, Origin, Response, ResponseDraft, Scope, Seq, Settlement, StopReason, Timestamp,
     ToolCallEnd, ToolCallId, ToolResult,
 };
 use proptest::prelude::*;
@@ -35,6 +35,8 @@ enum Step {
     AskByRule {
         n: u8,
         what: u8,
+        /// It was judged on rules of so many events before those that count.
+        ago: u64,
     },
     Respond {
         n: u8,
@@ -80,7 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => any::<bool>().prop_map(|parked| Step::Exit { parked }),
         32 => (n.clone(), 0..2_u8, 0..4_u8, any::<bool>(), any::<bool>())
             .prop_map(|(n, what, kind, handler, deadline)| Step::Ask { n, what, kind, handler, deadline }),
-        4 => (n.clone(), 0..2_u8).prop_map(|(n, what)| Step::AskByRule { n, what }),
+        4 => (n.clone(), 0..2_u8, 0..2_u64).prop_map(|(n, what, ago)| Step::AskByRule { n, what, ago }),
         40 => (n.clone(), prop::bool::weighted(0.2), 0..8_u8, 0..24_u8)
             .prop_map(|(n, old_prompt, key, draft)| Step::Respond { n, old_prompt, key, draft: if draft < 8 { draft } else { 8 + draft % 4 } }),
         32 => (n.clone(), 0..4_u8, prop::bool::weighted(0.2))
@@ -155,12 +157,12 @@ fn command(world: &World, step: &Step) -> Command {
             request.deadline = deadline.then(|| world.now.after(std::time::Duration::from_secs(5)));
             ask(request)
         }
-        Step::AskByRule { n, what } => Command::Request(Box::new(Request {
-            request: approval(n, what),
-            owner_grants: Vec::new(),
-            allowed_by: Some("auto".to_owned()),
-            quota: Quota::default(),
-        })),
+        Step::AskByRule { n, what, ago } => {
+            let basis = world.basis();
+            let session = basis.session.map(|now| Seq(now.0.saturating_sub(ago)));
+            let basis = Basis { session, ..basis };
+            ask_by_rule(approval(n, what), "auto").based_on(basis, None)
+        }
         Step::Respond { n, old_prompt, key, draft: kind } => {
             let attempt = if old_prompt { 1 } else { attempt(n) };
             // Mostly what the ask wants, so that something is won; sometimes anything.
@@ -272,8 +274,8 @@ fn only_what_concerns_it_is_needed(world: &World, command: &Command) {
     let (named, needs) = (command.names(), command.needs());
     part.asks.retain(|id, ask| named.contains(id) || needs.include(ask));
     let mut part = State::Opened(part);
-    let decided = decide(&part, command, world.now);
-    assert_eq!(decided, decide(&world.state, command, world.now), "{command:?}");
+    let decided = decide(&part, command, Some(world.owner), world.now);
+    assert_eq!(decided, decide(&world.state, command, Some(world.owner), world.now), "{command:?}");
     let mut whole = world.state.clone();
     for (index, body) in decided.into_iter().flatten().enumerate() {
         let event = Event {
@@ -372,6 +374,24 @@ proptest! {
     }
 
     #[test]
+    fn a_rule_or_grant_allows_nothing_while_a_turn_is_being_stopped(steps in prop::collection::vec(step(), 1..60)) {
+        let world = play(&steps);
+        let mut state = State::Unopened;
+        for event in &world.journal {
+            if let EventBody::InteractionResponse(response) = &event.body
+                && let Response::Approve { .. } = response.response
+                && let Some(by) = &state.session().expect("open").head.stopped_by
+            {
+                prop_assert!(
+                    matches!(response.decider, Decider::Person { .. }),
+                    "{:?} allowed a call of a turn that {by} stopped", response.decider
+                );
+            }
+            fold(&mut state, event);
+        }
+    }
+
+    #[test]
     fn every_allow_names_its_decider(steps in prop::collection::vec(step(), 1..60)) {
         let world = play(&steps);
         let mut grants = BTreeSet::new();
@@ -459,7 +479,7 @@ fn the_steps_reach_every_state() {
     let mut runner = TestRunner::deterministic();
     let strategy = prop::collection::vec(step(), 1..60);
     let mut seen = BTreeMap::new();
-    for _ in 0..600 {
+    for _ in 0..1_000 {
         let steps = strategy.new_tree(&mut runner).expect("a tree").current();
         for event in play(&steps).journal {
             let name = match &event.body {

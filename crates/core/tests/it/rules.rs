@@ -135,13 +135,8 @@ fn an_approval_of_nothing_is_not_shown() {
 #[test]
 fn a_rule_allows_by_name() {
     let mut world = World::running();
-    let command = Command::Request(Box::new(Request {
-        request: approval(1, 1),
-        owner_grants: Vec::new(),
-        allowed_by: Some("read-only".to_owned()),
-        quota: Quota::default(),
-    }));
-    let events = world.ok(command);
+    let basis = world.basis();
+    let events = world.ok(ask_by_rule(approval(1, 1), "read-only").based_on(basis, None));
     assert!(matches!(
         &events[1],
         EventBody::InteractionResponse(by) if by.decider == Decider::Rule { name: "read-only".to_owned() }
@@ -151,12 +146,8 @@ fn a_rule_allows_by_name() {
 #[test]
 fn a_rule_never_answers_a_question() {
     let mut world = World::running();
-    world.ok(Command::Request(Box::new(Request {
-        request: question(1),
-        owner_grants: Vec::new(),
-        allowed_by: Some("auto".to_owned()),
-        quota: Quota::default(),
-    })));
+    let basis = world.basis();
+    world.ok(ask_by_rule(question(1), "auto").based_on(basis, None));
     assert_eq!(world.ask(1).state, AskState::Open);
 }
 
@@ -370,7 +361,8 @@ fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
         allowed_by: Some("auto".to_owned()),
         quota: two,
     }));
-    world.ok(by_rule);
+    let basis = world.basis();
+    world.ok(by_rule.based_on(basis, None));
     world.ok(respond(1, 1, "k", approve()));
     world.ok(asking(3, two));
 
@@ -380,6 +372,8 @@ fn what_waits_for_a_person_is_bounded_and_an_answer_makes_room() {
     assert!(matches!(world.rejected(asking(5, full)), Rejection::TooMuchOpen { open: 2, .. }));
     world.ok(Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }));
     assert_eq!(world.session().head.live_bytes, 0);
+    let (turn_id, reason) = (turn(1), StopReason::Interrupted);
+    world.ok(Command::Finish(Finish { turn_id, reason, usage: None, words: None }));
     world.ok(asking(5, full));
 }
 

@@ -1,14 +1,14 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdstead_core::{
-    Ask, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, Start, State, asking, decide,
-    digest, fold, offered_scopes,
+    Ask, Basis, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, Start, State, asking,
+    decide, digest, fold, offered_scopes,
 };
 use holdstead_protocol::{
     AgentBox, AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen,
     Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
-    QuestionOption, Response, ResponseDraft, Scope, Seq, SessionOpened, Surface, Timestamp, ToolCallId,
-    TurnId, UserMessage,
+    QuestionOption, Response, ResponseDraft, Scope, Seq, SessionId, SessionOpened, Surface, Timestamp,
+    ToolCallId, TurnId, UserMessage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -16,12 +16,15 @@ use uuid::Uuid;
 pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) journal: Vec<Event>,
+    /// The revision of the rules in the owner's journal.
+    pub(crate) owner: Seq,
     pub(crate) now: Timestamp,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self { state: State::Unopened, journal: Vec::new(), now: Timestamp::from_micros(1_000_000) }
+        let now = Timestamp::from_micros(1_000_000);
+        Self { state: State::Unopened, journal: Vec::new(), owner: Seq(1), now }
     }
 
     /// Opened, with a live process and a turn under way.
@@ -35,7 +38,7 @@ impl World {
     }
 
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Vec<EventBody>, Rejection> {
-        let bodies = decide(&self.state, command, self.now)?;
+        let bodies = decide(&self.state, command, Some(self.owner), self.now)?;
         for (index, body) in bodies.iter().enumerate() {
             let event = Event {
                 id: EventId::from_uuid(Uuid::from_u128(self.journal.len() as u128)),
@@ -49,6 +52,12 @@ impl World {
             self.journal.push(event);
         }
         Ok(bodies)
+    }
+
+    /// What a call is judged on now.
+    pub(crate) fn basis(&self) -> Basis {
+        let session = self.state.session().map(|session| session.head.rules_seq);
+        Basis { session, owner: (SessionId::from_uuid(Uuid::nil()), self.owner), until: None }
     }
 
     /// A process of this life is started, and is up.
@@ -186,6 +195,13 @@ pub(crate) fn ask(request: InteractionRequest) -> Command {
         allowed_by: None,
         quota: Quota::default(),
     }))
+}
+
+/// An ask that this rule allows without a person.
+pub(crate) fn ask_by_rule(request: InteractionRequest, rule: &str) -> Command {
+    let allowed_by = Some(rule.to_owned());
+    let quota = Quota::default();
+    Command::Request(Box::new(Request { request, owner_grants: Vec::new(), allowed_by, quota }))
 }
 
 pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -> Command {

@@ -11,14 +11,18 @@ use crate::{Gateway, GatewayError};
 impl Gateway {
     /// What this session starts with, as rules are now.
     pub(crate) async fn start_of(&self, record: &SessionRecord) -> Result<Start, GatewayError> {
-        let ground = self.runner_of(record)?.ground(&cwd_of(record)).await?;
-        Ok(self.judge_of(record, MayAllow::Rules, ground).await?.start())
+        Ok(self.judge_now(record).await?.start())
     }
 
     /// Whether the turn of this session may end now.
     pub(crate) async fn ending_of(&self, record: &SessionRecord) -> Result<Ending, GatewayError> {
+        Ok(self.judge_now(record).await?.ending())
+    }
+
+    async fn judge_now(&self, record: &SessionRecord) -> Result<Judge, GatewayError> {
         let ground = self.runner_of(record)?.ground(&cwd_of(record)).await?;
-        Ok(self.judge_of(record, MayAllow::Rules, ground).await?.ending())
+        let read = self.look_at_rules(record.clone()).await?;
+        self.judge_of(&read, MayAllow::Rules, ground).await
     }
 }
 

@@ -18,8 +18,10 @@ use holdstead_core::policy::{
     self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing, Subject, Trust,
     covering,
 };
-use holdstead_core::{Head, digest};
-use holdstead_protocol::{CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, Variables};
+use holdstead_core::{Basis, Head, digest};
+use holdstead_protocol::{
+    CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId, Timestamp, Variables,
+};
 use holdstead_runner as machine;
 use holdstead_store::SessionRecord;
 use serde_json::Value;
@@ -57,6 +59,44 @@ pub(crate) struct Judged {
     pub(crate) marks: Vec<CallMark>,
     /// Sets of rules that could be saved, the narrowest first.
     pub(crate) offers: Vec<Vec<String>>,
+    /// What it was judged on. Nothing where the owner has no journal: then nothing follows from it.
+    pub(crate) basis: Option<Basis>,
+}
+
+impl Judged {
+    /// A person decides, whichever way the rules would have it.
+    pub(crate) fn ask(self) -> Self {
+        let judgement = match self.judgement {
+            Judgement::Decided(decision) => Judgement::Ask(decision.verdict),
+            ask @ Judgement::Ask(_) => ask,
+        };
+        Self { judgement, basis: None, ..self }
+    }
+}
+
+/// What a session and its owner say about calls, as it was read. It may be old: what follows from it is accepted only while
+/// it is what counts.
+#[derive(Debug)]
+pub(crate) struct RulesRead {
+    record: SessionRecord,
+    owner: Option<SessionRecord>,
+}
+
+impl RulesRead {
+    fn grants(&self) -> impl Iterator<Item = &Grant> {
+        let owner = self.owner.iter().flat_map(|owner| owner.state.grants.values());
+        owner.chain(self.record.state.grants.values())
+    }
+
+    fn basis(&self, now: Timestamp) -> Option<Basis> {
+        let owner = self.owner.as_ref()?;
+        let ends = self.grants().filter_map(|grant| grant.expires_at);
+        Some(Basis {
+            session: Some(self.record.state.rules_seq),
+            owner: (owner.id, owner.state.rules_seq),
+            until: ends.filter(|expiry| now < *expiry).min(),
+        })
+    }
 }
 
 /// What is decided with the places that are known, and which others it would take to decide more.
@@ -71,15 +111,24 @@ fn cwd_of(record: &SessionRecord) -> PathBuf {
 }
 
 impl Gateway {
-    /// What becomes of a call of this session, by what counts now.
-    pub(crate) async fn judge(
-        &self,
-        record: &SessionRecord,
-        call: CallToJudge,
-    ) -> Result<Judged, GatewayError> {
-        let runner = self.runner_of(record)?;
-        let cwd = cwd_of(record);
-        let judge = self.judge_of(record, call.may_allow, runner.ground(&cwd).await?).await?;
+    /// What counts for calls of this session. Its owner's journal is opened if it is not there.
+    pub(crate) async fn read_rules(&self, session: SessionId) -> Result<RulesRead, GatewayError> {
+        let record = self.inner.journal.session(session).await?.ok_or(GatewayError::NoSession)?;
+        let owner = owner_journal::record_of(self, &record.owner).await?;
+        Ok(RulesRead { record, owner: Some(owner) })
+    }
+
+    /// The same for a session that was read. Nothing is written.
+    pub(crate) async fn look_at_rules(&self, record: SessionRecord) -> Result<RulesRead, GatewayError> {
+        let owner = self.inner.journal.session(owner_journal::journal_of(&record.owner)).await?;
+        Ok(RulesRead { record, owner })
+    }
+
+    /// What becomes of a call of this session, by these rules.
+    pub(crate) async fn judge(&self, read: &RulesRead, call: CallToJudge) -> Result<Judged, GatewayError> {
+        let runner = self.runner_of(&read.record)?;
+        let cwd = cwd_of(&read.record);
+        let judge = self.judge_of(read, call.may_allow, runner.ground(&cwd).await?).await?;
         let (judge, call) = (Arc::new(judge), Arc::new(call));
         let mut places = Places::default();
         for round in 0.. {
@@ -119,27 +168,31 @@ impl Gateway {
     /// Gathers what counts for calls of this session.
     pub(crate) async fn judge_of(
         &self,
-        record: &SessionRecord,
+        read: &RulesRead,
         may_allow: MayAllow,
         ground: machine::Ground,
     ) -> Result<Judge, GatewayError> {
-        self.judge_by(record, may_allow, &self.inner.config.policy.rules, ground).await
+        self.judge_by(read, may_allow, &self.inner.config.policy.rules, ground).await
     }
 
     /// The same, with these rules as the organisation's.
     pub(crate) async fn judge_by(
         &self,
-        record: &SessionRecord,
+        read: &RulesRead,
         may_allow: MayAllow,
         organisation: &RuleFile,
         ground: machine::Ground,
     ) -> Result<Judge, GatewayError> {
+        let record = &read.record;
         let driver = self.driver(&record.opened.agent)?;
-        let owner = self.inner.journal.session(owner_journal::journal_of(&record.owner)).await?;
-        let owner = owner.map(|record| record.state);
-        let now = self.inner.journal.now().await?;
+        // Only grants that end need to know what time it is.
+        let now = match read.grants().any(|grant| grant.expires_at.is_some()) {
+            true => self.inner.journal.now().await?,
+            false => record.changed_at,
+        };
+        let owner = read.owner.as_ref().map(|owner| &owner.state);
         let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
-        let trusts = owner.map(|head| head.trusts.into_values().collect()).unwrap_or_default();
+        let trusts = owner.iter().flat_map(|head| head.trusts.values().cloned()).collect();
         let built_in = match may_allow {
             MayAllow::RulesOfPeople => "",
             MayAllow::PersonOnly | MayAllow::Rules | MayAllow::AgentsOwn => driver.built_in_rules(),
@@ -155,6 +208,7 @@ impl Gateway {
             trusts,
             rules,
             marked_words: self.inner.config.policy.marked_words.clone(),
+            basis: read.basis(now),
             head: record.state.clone(),
             owners,
             now,
@@ -174,7 +228,8 @@ pub(crate) struct Judge {
     marked_words: Vec<String>,
     head: Head,
     owners: Vec<Grant>,
-    now: holdstead_protocol::Timestamp,
+    now: Timestamp,
+    basis: Option<Basis>,
 }
 
 /// What is true of a call where it would run, but for where its paths lead.
@@ -242,6 +297,7 @@ impl Judge {
             judgement,
             marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
             offers: offers.offers.into_iter().map(lines).collect(),
+            basis: self.basis.clone(),
         };
         Looked { judged, unresolved }
     }

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use holdstead_core::policy::{Judgement, MayAllow};
-use holdstead_core::{Allow, Command};
+use holdstead_core::{Allow, Command, Rejection};
 use holdstead_protocol::{AskState, CallDecision, DecidedBy, OwnerId, SessionId, Told};
 use holdstead_store::{AskFilter, AskQuery, AskRecord};
 
-use super::CallToJudge;
+use super::{CallToJudge, Judged};
 use crate::{Gateway, GatewayError};
 
 /// How many asks are read at once: each may be as large as an event.
@@ -74,14 +74,26 @@ impl Gateway {
             depth: request.parents.len(),
             may_allow: MayAllow::RulesOfPeople,
         };
-        let judged = self.judge(&session, call).await?;
+        loop {
+            let rules = self.read_rules(ask.session).await?;
+            let judged = self.judge(&rules, call.clone()).await?;
+            match self.settle_by(ask, judged).await {
+                // They changed meanwhile.
+                Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
+                settled => return settled,
+            }
+        }
+    }
+
+    async fn settle_by(&self, ask: &AskRecord, judged: Judged) -> Result<(), GatewayError> {
         if let Judgement::Decided(decision @ CallDecision { told: Told::Allowed, by: DecidedBy::Rules, .. }) =
             &judged.judgement
             && judged.marks.is_empty()
+            && let Some(basis) = judged.basis
         {
-            let allow =
-                Allow { interaction_id: ask.id, prompt_id: request.prompt_id, rules: named(decision) };
-            self.append(ask.session, Command::Allow(allow)).await?;
+            let prompt_id = ask.request.prompt_id;
+            let allow = Allow { interaction_id: ask.id, prompt_id, rules: named(decision) };
+            self.append(ask.session, Command::Allow(allow).based_on(basis, None)).await?;
         }
         Ok(())
     }

@@ -17,13 +17,15 @@ use holdstead_store::AskRecord;
 use serde_json::Value;
 
 use super::SessionTask;
-use super::calls::{Route, resolution};
+use super::calls::resolution;
 use super::journal::ask_of;
 use super::process::{Asked, Process};
 use crate::GatewayError;
 use crate::policy::{Judged, named, offered};
 use crate::secrets::Revealed;
 
+/// How often a call is judged anew because the rules changed meanwhile.
+const TIMES_JUDGED: u32 = 8;
 /// The words for an agent whose ask closed without any of its own.
 const EXPIRED: &str = "Nobody answered in time. Nothing was decided and nothing ran.";
 /// The words for an agent that is told to go on without its answer.
@@ -72,13 +74,39 @@ impl SessionTask {
             }
             return Ok(());
         }
-        let judged = self.judge(&ask).await?;
-        if let Route::Decide(decision) = self.route(&ask, &judged.judgement).await? {
-            return self.decided(&ask, decision).await;
+        for _ in 0..TIMES_JUDGED {
+            let judged = self.judge(&ask).await?;
+            match self.decide_by(&ask, judged, made).await {
+                Err(GatewayError::Rejected(Rejection::RulesChanged)) => self.rules = None,
+                Err(GatewayError::Rejected(stopped @ Rejection::TurnStopped { .. })) => {
+                    if let Some(process) = &self.process {
+                        let message = stopped.to_string();
+                        process.reply(&ask.tool_call_id, Resolution::Closed { message });
+                    }
+                    return Ok(());
+                }
+                decided => return decided,
+            }
+        }
+        // The rules change all the time: a person decides.
+        let judged = self.judge(&ask).await?.ask();
+        self.decide_by(&ask, judged, made).await
+    }
+
+    /// What was judged becomes durable: as a decision beside the call, or as an ask.
+    async fn decide_by(&mut self, ask: &Ask, judged: Judged, made: &Said) -> Result<(), GatewayError> {
+        if let Judgement::Decided(decision) = &judged.judgement
+            && let Some(basis) = judged.basis.clone()
+        {
+            match self.decided(ask, decision, basis).await {
+                // A person decides about this very call, or did.
+                Err(GatewayError::Rejected(Rejection::OnRecord)) => {}
+                decided => return decided,
+            }
         }
         self.keep_words().await?;
         let tool_call_id = ask.tool_call_id.clone();
-        let opened = self.open_ask(ask, &judged, made).await?;
+        let opened = self.open_ask(ask.clone(), &judged, made).await?;
         if let Some(process) = self.process.as_mut() {
             match opened {
                 Some(ask) => drop(process.asked.insert(tool_call_id, Asked { ask, made: made.number })),
@@ -148,7 +176,12 @@ impl SessionTask {
                 quota: self.gateway.inner.config.quota,
             };
             let id = request.interaction_id;
-            let command = Command::Request(Box::new(command)).fenced(fence);
+            let command = Command::Request(Box::new(command));
+            let command = match judged.basis.clone() {
+                Some(basis) => command.based_on(basis, None),
+                None => command,
+            };
+            let command = command.fenced(fence);
             match self.gateway.append(self.session, command).await {
                 Ok(appended) => {
                     self.knows(&appended.session.head);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdstead_core::Output;
-use holdstead_protocol::{AgentSeq, ToolCallEnd, ToolCallId};
+use holdstead_protocol::AgentSeq;
 use tokio::time::Instant;
 
 use crate::needles::Needles;
@@ -80,25 +80,6 @@ impl Deltas {
             Some(words) => words.push_str(text(&output).unwrap_or_default()),
             None => self.gathered.push(output),
         }
-    }
-
-    /// The end of this call, if it was not written yet.
-    pub(super) fn end_of(&mut self, call: &ToolCallId) -> Option<&mut ToolCallEnd> {
-        self.gathered.iter_mut().find_map(|output| match output {
-            Output::ToolCallEnd(end) if end.tool_call_id == *call => Some(end),
-            Output::ToolCallEnd(_)
-            | Output::Text(_)
-            | Output::Thinking(_)
-            | Output::ToolCallStart(_)
-            | Output::ToolCallDelta(_)
-            | Output::ToolResult(_)
-            | Output::Error(_) => None,
-        })
-    }
-
-    /// What was said up to this number is among what is gathered.
-    pub(super) const fn reaches(&mut self, number: AgentSeq) {
-        self.upto = number;
     }
 
     /// With the number of the last of it.

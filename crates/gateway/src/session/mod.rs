@@ -30,6 +30,7 @@ use holdstead_runner::{Life, Runner, Tell};
 use holdstead_store::{Appended, SessionRecord};
 use tokio::time::Instant;
 
+use crate::policy::RulesRead;
 use crate::runners::Attached;
 use crate::{Gateway, GatewayError};
 use deltas::Deltas;
@@ -51,6 +52,8 @@ pub(crate) struct SessionTask {
     process: Option<Process>,
     /// The session as it was last seen.
     known: Option<SessionRecord>,
+    /// The rules as they were last read, until an append says that they changed.
+    rules: Option<RulesRead>,
     /// The process that lived when the journal was last seen, and how many had.
     lives: (Option<Incarnation>, u32),
     deltas: Deltas,
@@ -80,6 +83,7 @@ impl SessionTask {
             handle: handle.clone(),
             process: None,
             known: None,
+            rules: None,
             lives: (None, 0),
             deltas: Deltas::default(),
             words: Words::default(),

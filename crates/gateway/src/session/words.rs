@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use holdstead_core::{Command, Output};
-use holdstead_protocol::{AgentSeq, SessionError, TurnId};
+use holdstead_core::{Basis, Command, Output, Rejection};
+use holdstead_protocol::{AgentSeq, InteractionId, SessionError, ToolCallEnd, TurnId};
 use holdstead_store::{AppendError, Appended, StoreError};
 use tokio::task::JoinHandle;
 
 use super::SessionTask;
+use super::process::Process;
 use crate::GatewayError;
 
 /// How much may wait to be written before the agent is not listened to, and about the most that one append takes.
@@ -171,6 +172,45 @@ impl SessionTask {
             }
         }
         Ok(())
+    }
+
+    /// Makes what rules decided about the call that the agent makes now durable: with the words that wait, of which the end
+    /// of that call may be one. If the journal does not take it, the words stay as they are.
+    pub(super) async fn write_decision(
+        &mut self,
+        end: ToolCallEnd,
+        basis: Basis,
+        earlier_ask: InteractionId,
+    ) -> Result<(), GatewayError> {
+        self.flush();
+        if self.words.in_flight.is_some() || self.words.alone > 0 || self.words.same > 0 {
+            self.keep_words().await?;
+        }
+        let Some(fence) = self.process.as_ref().map(Process::heard_now) else { return Ok(()) };
+        let mut decided = Output::ToolCallEnd(end);
+        self.gateway.inner.masks().outputs(self.session, std::slice::from_mut(&mut decided));
+        // What cannot be written down is not allowed without a person.
+        let Some(end) = decided.call_end_mut().cloned() else { return Err(Rejection::OnRecord.into()) };
+        let is_it = |other: &ToolCallEnd| other.tool_call_id == end.tool_call_id && other.input == end.input;
+        let mut outputs: Vec<_> = self.words.waiting.iter().map(|word| word.output.clone()).collect();
+        match outputs.iter_mut().filter_map(Output::call_end_mut).find(|other| is_it(other)) {
+            Some(waiting) => *waiting = end,
+            None => outputs.push(decided),
+        }
+        let command = Command::Record(outputs).based_on(basis, Some(earlier_ask)).fenced(fence);
+        let appended = self.gateway.begin_append(self.session, command).await;
+        match appended.unwrap_or(Err(AppendError::Closed)) {
+            // Another task brought this call before: what that one wrote is what was decided.
+            Ok(appended) if appended.events.is_empty() => {
+                Err(Rejection::OutOfStep { heard: appended.session.head.heard }.into())
+            }
+            Ok(appended) => {
+                self.words.waiting.clear();
+                self.knows(&appended.session.head);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Writes all words that were gathered.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    Cancel, Command, Outcome, Rejection, Request, Trigger, Verdict, asked, asking, digest, offered_scopes,
+    Basis, Cancel, Command, Outcome, Rejection, Request, Trigger, Verdict, asked, asking, digest,
+    offered_scopes,
 };
 use holdstead_protocol::json::unreadable;
 use holdstead_protocol::{
@@ -54,13 +55,32 @@ impl ToolContext {
         handler: &dyn ResponseHandler,
     ) -> Result<Value, InteractionError> {
         let id = request.interaction_id;
-        let owner_grants =
-            self.gateway.patiently(|| owner_journal::of_owner(&self.gateway, &self.owner)).await?;
-        let quota = self.gateway.inner.config.quota;
-        self.append(Command::Request(Box::new(Request { request, owner_grants, allowed_by: None, quota })))
-            .await?;
+        loop {
+            match self.append(self.asking(&request).await?).await {
+                // A person changed the owner's grants meanwhile.
+                Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
+                opened => break opened?,
+            }
+        }
         self.require_audience(id).await?;
         self.follow(id, timeout, handler).await
+    }
+
+    /// Opens the ask, or has it settled by a grant of the owner's, if that still counts.
+    async fn asking(&self, request: &InteractionRequest) -> Result<Command, GatewayError> {
+        let owner = owner_journal::journal_of(&self.owner);
+        let owner = self.gateway.patiently(|| self.gateway.inner.journal.session(owner)).await?;
+        let (request, quota) = (request.clone(), self.gateway.inner.config.quota);
+        let opening = |owner_grants| {
+            Command::Request(Box::new(Request { request, owner_grants, allowed_by: None, quota }))
+        };
+        Ok(match owner.filter(|owner| !owner.state.grants.is_empty()) {
+            Some(owner) => {
+                let basis = Basis { session: None, owner: (owner.id, owner.state.rules_seq), until: None };
+                opening(owner.state.grants.into_values().collect()).based_on(basis, None)
+            }
+            None => opening(Vec::new()),
+        })
     }
 
     /// Sees an ask through to the tool's last word.

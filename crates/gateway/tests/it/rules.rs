@@ -261,8 +261,6 @@ async fn a_gateway_that_was_killed_before_it_settled_them_is_made_good_by_the_ne
     let ask = talk.ask().await;
     let journal = world.gateway.journal();
     let own = SessionId::derive(&owner("ada"), "owner");
-    let opened = holdstead_protocol::SessionOpened::new(owner("ada"), "owner");
-    journal.append(own, Command::Open(Box::new(opened))).await.unwrap();
     let lines = vec!["allow Bash(ls:*)".to_owned()];
     let grant = Grant {
         grant_id: GrantId::of_line(&owner("ada"), &lines[0]),

@@ -206,7 +206,7 @@ impl Answered {
         let commands =
             [Command::Open(Box::new(SessionOpened::new(owner, "caller"))), Command::Request(Box::new(asked))];
         for (seq, command) in (1..).zip(commands) {
-            for body in decide(&state, &command, NOW).expect("it is asked") {
+            for body in decide(&state, &command, None, NOW).expect("it is asked") {
                 fold(
                     &mut state,
                     &Event { id: EventId::generate(), seq: Seq(seq), at: NOW, heard: None, body },
@@ -217,6 +217,6 @@ impl Answered {
     }
 
     fn decide(&self) {
-        drop(std::hint::black_box(decide(&self.state, &self.respond, NOW)));
+        drop(std::hint::black_box(decide(&self.state, &self.respond, None, NOW)));
     }
 }

@@ -4,6 +4,7 @@ mod aging_out;
 mod aside;
 mod audit;
 mod backup;
+mod based;
 mod checkpoints;
 mod claims;
 mod cluster;
@@ -51,6 +52,10 @@ conformance! {
         calls_are_decided_in_their_order,
         replay_from_any_seq_is_the_journal,
         time_never_runs_backwards,
+    }
+    based {
+        what_was_judged_before_a_rule_changed_is_rejected,
+        a_rule_of_another_instance_counts_from_its_commit,
     }
     settle {
         one_of_a_hundred_answers_wins,

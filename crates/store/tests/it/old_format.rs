@@ -1,6 +1,5 @@
 //! Formats of earlier versions: opening them is refused, and changes nothing.
 
-use holdstead_core::STATE_VERSION;
 use holdstead_store::StoreError;
 
 use crate::commands::{message, open};
@@ -10,12 +9,10 @@ pub(crate) async fn compacted_text_is_refused(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let session = open(journal, "compacted").await;
     journal.append(session, message("hello")).await.expect("said");
-    // As the version before left it: one event says that text was compacted.
-    let before = STATE_VERSION - 1;
-    let sql = format!(
-        "UPDATE events SET type = 'words_gathered' WHERE seq = 2; UPDATE sessions SET state_version = {before}"
-    );
-    fixture.run(&sql, &sql).await;
+    // As the last version with compaction left it: one event says that text was compacted.
+    let sql =
+        "UPDATE events SET type = 'words_gathered' WHERE seq = 2; UPDATE sessions SET state_version = 17";
+    fixture.run(sql, sql).await;
     let Some(url) = fixture.place_url() else { return };
     let refused = holdstead_store::open(&url).await.map(drop).expect_err("it is refused");
     assert!(matches!(refused, StoreError::OldFormat { .. }), "{refused}");
