@@ -49,6 +49,7 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::RulesFileChanged(_)
         | EventBody::VariablesSet(_)
         | EventBody::SessionInitialised(_)
         | EventBody::TurnEndBlocked(_)

@@ -35,6 +35,7 @@ pub(crate) mod respond;
 pub(crate) mod resume;
 pub(crate) mod retell;
 pub(crate) mod revoke;
+pub(crate) mod rules_file;
 pub(crate) mod set_variables;
 pub(crate) mod snooze;
 pub(crate) mod start;
@@ -43,9 +44,9 @@ pub(crate) mod trust;
 
 use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
-    InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, Seq, SessionArchived,
-    SessionId, SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked, TurnId,
-    UserMessage, VariablesSet,
+    InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, RulesFileChanged, Seq,
+    SessionArchived, SessionId, SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked,
+    TurnId, UserMessage, VariablesSet,
 };
 use serde_json::Value;
 
@@ -135,6 +136,8 @@ pub enum Command {
     Trust(Box<Trust>),
     /// And not any more.
     Distrust { trust_id: TrustId, name: String },
+    /// A file of rules changed, if the last event that changed what calls are judged by is still this one.
+    SeeRulesFile { changed: RulesFileChanged, after: Seq },
     /// End the session.
     End { name: String },
     /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
@@ -249,6 +252,7 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::SeeRulesFile { .. }
             | Self::Retire { .. }
             | Self::End { .. } => Said::Nothing,
         }
@@ -277,6 +281,7 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::SeeRulesFile { .. }
             | Self::Revoke { .. }
             | Self::Exit(_)
             | Self::Finish(_)
@@ -339,6 +344,7 @@ impl Command {
             | Self::Grant(_)
             | Self::Trust(_)
             | Self::Distrust { .. }
+            | Self::SeeRulesFile { .. }
             | Self::Revoke { .. }
             | Self::Request(_)
             | Self::Respond(_)
@@ -446,6 +452,7 @@ fn decide_by(
         Command::Grant(grant) => grant::decide(&session.head, grant),
         Command::Revoke { grant_id, name } => revoke::decide(&session.head, *grant_id, name),
         Command::Trust(trust) => trust::decide(&session.head, trust),
+        Command::SeeRulesFile { changed, after } => rules_file::decide(&session.head, changed, *after),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
         Command::End { name } => end::decide(session, name),
         Command::Retire { by, machine } => end::retire(session, by, machine),

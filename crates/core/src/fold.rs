@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::command::set_variables;
 use crate::policy::used_by;
+use crate::rules_files::RulesFiles;
 use crate::search::asked_text;
 use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord, SaidLast};
 use crate::title::title_of;
@@ -100,6 +101,7 @@ pub fn fold(state: &mut State, event: &Event) {
         EventBody::TrustRevoked(revoked) => {
             session.head.trusts.remove(&revoked.trust_id);
         }
+        EventBody::RulesFileChanged(changed) => session.head.rules_files.take(changed),
         EventBody::VariablesSet(set) => set_variables::apply(&mut session.head.variables, &set.variables),
         EventBody::SessionInitialised(_) => session.head.initialised = true,
         EventBody::TurnEndBlocked(blocked) => session.head.stop_attempts = blocked.attempt,
@@ -129,6 +131,7 @@ fn changes_rules(body: &EventBody) -> bool {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::RulesFileChanged(_)
         | EventBody::VariablesSet(_)
         | EventBody::TurnEndBlocked(_) => true,
         EventBody::SessionStatus(status) => status.by.is_some(),
@@ -186,6 +189,7 @@ fn opened_session(opened: &SessionOpened, seq: Seq) -> Session {
         grants: BTreeMap::new(),
         rule_uses: BTreeMap::new(),
         trusts: BTreeMap::new(),
+        rules_files: RulesFiles::default(),
         variables: opened.variables.clone(),
         initialised: false,
         stop_attempts: 0,

@@ -18,6 +18,7 @@ mod passkey;
 mod person_name;
 pub mod policy;
 mod rejection;
+mod rules_files;
 mod schema;
 mod search;
 mod secret;
@@ -63,6 +64,7 @@ pub use passkey::{
 pub use person_name::{BadName, handle_of, hosted_handle, person_name};
 pub use policy::offered_scopes;
 pub use rejection::Rejection;
+pub use rules_files::{Recorded, RulesFiles};
 pub use schema::form_from_schema;
 pub use search::{Findable, SearchWords, findable, words_of};
 pub use secret::{Secrets, conceal, is_concealed, reveal};

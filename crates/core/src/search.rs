@@ -85,6 +85,7 @@ pub fn findable(session: &Session, event: &Event) -> Option<Findable> {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::RulesFileChanged(_)
         | EventBody::VariablesSet(_)
         | EventBody::SessionInitialised(_)
         | EventBody::TurnEndBlocked(_)

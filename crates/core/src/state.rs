@@ -10,7 +10,7 @@ use holdstead_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{AskSpec, Rejection};
+use crate::{AskSpec, Rejection, RulesFiles};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
 pub const STATE_VERSION: u32 = 19;
@@ -124,6 +124,8 @@ pub struct Head {
     pub rule_uses: BTreeMap<String, RuleUse>,
     /// Folders whose own files are trusted, in an owner's journal.
     pub trusts: BTreeMap<TrustId, Trust>,
+    /// Files of rules as calls were last judged by them, in an owner's journal.
+    pub rules_files: RulesFiles,
     /// What was set, for conditions of rules.
     pub variables: Variables,
     /// The agent was told what its session starts with.

@@ -11,13 +11,13 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::{
     Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
-    SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
+    SessionId, SessionOpened, Surface, Timestamp, TurnId, UserMessage, VariableValue, VariablesSet,
 };
 use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
     AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
 };
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -116,6 +116,8 @@ pub struct Gateway {
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
+    /// When this gateway started with the organisation's rules, by the journal's clock.
+    pub(crate) rules_read_at: OnceCell<Timestamp>,
     /// What is known of each kind of agent.
     pub(crate) drivers: Vec<Arc<dyn Driver>>,
     pub(crate) runners: Runners,
@@ -173,6 +175,7 @@ impl Gateway {
         let node = Node::join(&journal, id, &config.hints_by, &shutdown).await?;
         let silent = CancellationToken::new();
         let inner = Inner {
+            rules_read_at: OnceCell::new(),
             journal,
             config,
             drivers: runner.drivers().to_vec(),
@@ -197,6 +200,7 @@ impl Gateway {
         };
         let gateway = Self { inner: Arc::new(inner) };
         gateway.recover().await?;
+        gateway.note_when_rules_were_read();
         gateway.inner.tasks.spawn(deadlines::run(gateway.clone()));
         gateway.inner.tasks.spawn(access::run(gateway.clone()));
         gateway.inner.tasks.spawn(later::run(gateway.clone()));

@@ -162,6 +162,7 @@ impl Reading {
             | EventBody::GrantRevoked(_)
             | EventBody::TrustAdded(_)
             | EventBody::TrustRevoked(_)
+            | EventBody::RulesFileChanged(_)
             | EventBody::VariablesSet(_)
             | EventBody::SessionInitialised(_)
             | EventBody::TurnEndBlocked(_)

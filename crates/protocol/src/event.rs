@@ -133,6 +133,9 @@ events! {
     TrustAdded(TrustAdded) = "trust_added",
     /// A person took that back. The next start of an agent there is without them.
     TrustRevoked(TrustRevoked) = "trust_revoked",
+    /// A file of rules is another one than the last by which calls of this owner were judged. What was judged by that one and
+    /// is not written yet is judged again.
+    RulesFileChanged(RulesFileChanged) = "rules_file_changed",
     /// A person set variables that rules ask about.
     VariablesSet(VariablesSet) = "variables_set",
     /// The session's first turn begins: what rules said to the agent, and the defaults of variables.
@@ -185,6 +188,7 @@ impl EventBody {
             | Self::GrantRevoked(_)
             | Self::TrustAdded(_)
             | Self::TrustRevoked(_)
+            | Self::RulesFileChanged(_)
             | Self::VariablesSet(_)
             | Self::SessionInitialised(_)
             | Self::TurnEndBlocked(_)
@@ -557,6 +561,29 @@ pub struct TrustAdded {
 pub struct TrustRevoked {
     pub trust_id: TrustId,
     pub name: String,
+}
+
+/// A file of rules that a gateway or a runner read, by its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RulesFileChanged {
+    #[serde(flatten)]
+    pub file: RulesFileOf,
+    pub digest: Digest,
+}
+
+/// Which file of rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "of", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum RulesFileOf {
+    /// The organisation's, which a gateway reads when it starts: at this time.
+    Organisation { read_at: Timestamp },
+    /// A folder's own, on the gateway's machine or on that of a runner.
+    Project {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runner: Option<RunnerId>,
+        folder: String,
+    },
 }
 
 /// A person set variables of the session.

@@ -35,10 +35,10 @@ pub use code::{Code, CodeWords};
 pub use event::{
     AskChange, ContextSaid, Done, Event, EventBody, EventType, GrantAdded, GrantRevoked, InteractionClosed,
     InteractionResponse, InteractionSnoozed, InteractionUnsnoozed, InteractionUpdate, LateAnswer, Opener,
-    ProcessChange, RevokedWhy, SessionArchived, SessionError, SessionInitialised, SessionOpened,
-    SessionStatus, SessionUnarchived, StopReason, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd,
-    ToolCallStart, ToolResult, TrustAdded, TrustRevoked, TurnEndBlocked, Usage, UserMessage, VariablesSet,
-    heard_in,
+    ProcessChange, RevokedWhy, RulesFileChanged, RulesFileOf, SessionArchived, SessionError,
+    SessionInitialised, SessionOpened, SessionStatus, SessionUnarchived, StopReason, TextDelta,
+    ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked,
+    TurnEndBlocked, Usage, UserMessage, VariablesSet, heard_in,
 };
 pub use grant::{Grant, Rule, Scope};
 pub use ids::{

@@ -47,6 +47,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Allow(allow) => none.add(allow.rules.len()),
         Command::Grant(grant) => none.add(json(grant)),
         Command::Trust(trust) => none.add(json(trust)),
+        Command::SeeRulesFile { changed, .. } => none.add(json(changed)),
         Command::RanOther(other) => none.add(other.ran.as_ref().map_or(0, json)),
         Command::SetVariables(set) => none.add(json(set)),
         Command::Begin { start, .. } => {

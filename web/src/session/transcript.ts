@@ -273,6 +273,7 @@ function apply(draft: Draft, event: Event): void {
     // They stand in an owner's own journal, which no screen follows.
     case "trust_added":
     case "trust_revoked":
+    case "rules_file_changed":
       break;
     case "grant_revoked":
       if (event.data.why !== "revoked") break;

@@ -1,9 +1,9 @@
 //! What rules decide counts only while they are the rules that count.
 
-use holdstead_core::{Allow, Basis, Cancel, Command, Output, Rejection};
+use holdstead_core::{Allow, Basis, Cancel, Command, Output, Rejection, digest};
 use holdstead_protocol::{
-    CallDecision, CallVerdict, DecidedBy, Effect, EventBody, Grant, GrantId, InteractionId, Rule, Scope, Seq,
-    Told, ToolCallEnd, ToolCallId,
+    CallDecision, CallVerdict, DecidedBy, Effect, EventBody, Grant, GrantId, InteractionId, Rule,
+    RulesFileChanged, RulesFileOf, Scope, Seq, Timestamp, Told, ToolCallEnd, ToolCallId,
 };
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn grant(scope: Scope) -> Grant {
         scope,
         given_by: "ana".to_owned(),
         interaction_id: None,
-        given_at: holdstead_protocol::Timestamp::from_micros(0),
+        given_at: Timestamp::from_micros(0),
         expires_at: None,
     }
 }
@@ -125,4 +125,41 @@ fn a_persons_decision_about_the_call_comes_before_any_rule() {
     world.ok(Command::Grant(grant(Scope::Once)));
     let call = by_rules(&world, None);
     assert_eq!(world.rejected(call), Rejection::OnRecord, "an approval for one call is used up by an ask");
+}
+
+fn file(file: RulesFileOf, text: &str) -> RulesFileChanged {
+    RulesFileChanged { file, digest: digest(&json!(text)) }
+}
+
+fn seen(world: &World, changed: RulesFileChanged) -> Command {
+    Command::SeeRulesFile { changed, after: world.session().head.rules_seq }
+}
+
+#[test]
+fn a_file_of_rules_that_changed_has_calls_judged_again() {
+    let project = || RulesFileOf::Project { runner: None, folder: "/work".to_owned() };
+    let mut world = World::running();
+    let before = world.session().head.rules_seq;
+    let first = seen(&world, file(project(), "allow Read"));
+    assert_eq!(world.ok(first).len(), 1);
+    let call = decided(Told::Allowed).based_on(world.basis(), None);
+    let again = seen(&world, file(project(), "allow Read"));
+    assert_eq!(world.ok(again), [], "it is the same");
+    let other = seen(&world, file(project(), "deny Read"));
+    assert_eq!(world.ok(other).len(), 1);
+    assert_eq!(world.rejected(call), Rejection::RulesChanged);
+    let late = Command::SeeRulesFile { changed: file(project(), "allow Read"), after: before };
+    assert_eq!(world.rejected(late), Rejection::RulesChanged, "its reader did not know of the last one");
+}
+
+#[test]
+fn the_organisations_rules_are_those_of_the_gateway_that_read_them_last() {
+    let organisation = |micros| RulesFileOf::Organisation { read_at: Timestamp::from_micros(micros) };
+    let mut world = World::running();
+    let newer = seen(&world, file(organisation(2), "deny Bash"));
+    world.ok(newer);
+    let older = seen(&world, file(organisation(1), "allow Bash(ls)"));
+    assert_eq!(world.rejected(older), Rejection::RulesChanged);
+    let newest = seen(&world, file(organisation(3), "allow Bash(ls)"));
+    assert_eq!(world.ok(newest).len(), 1);
 }

@@ -1,6 +1,7 @@
 //! Decides about calls before a person is bothered. What rules there are and what is true on this machine is gathered here;
 //! `core` decides.
 
+mod files;
 mod layers;
 mod lifecycle;
 pub(crate) mod project;
@@ -20,13 +21,15 @@ use holdstead_core::policy::{
 };
 use holdstead_core::{Basis, Head, digest};
 use holdstead_protocol::{
-    CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId, Timestamp, Variables,
+    CallDecision, CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId, Timestamp,
+    Told, Variables,
 };
 use holdstead_runner as machine;
 use holdstead_store::SessionRecord;
 use serde_json::Value;
 
 use crate::{Gateway, GatewayError, owner_journal};
+use files::Files;
 
 /// A line may name paths that lead to further ones: so often they are looked up.
 const ROUNDS: usize = 4;
@@ -64,6 +67,14 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// A person decides what these rules would allow.
+    fn unless_allowed(self) -> Self {
+        match &self.judgement {
+            Judgement::Decided(CallDecision { told: Told::Allowed | Told::LeftToAgent, .. }) => self.ask(),
+            Judgement::Decided(CallDecision { told: Told::Denied, .. }) | Judgement::Ask(_) => self,
+        }
+    }
+
     /// A person decides, whichever way the rules would have it.
     pub(crate) fn ask(self) -> Self {
         let judgement = match self.judgement {
@@ -126,9 +137,24 @@ impl Gateway {
 
     /// What becomes of a call of this session, by these rules.
     pub(crate) async fn judge(&self, read: &RulesRead, call: CallToJudge) -> Result<Judged, GatewayError> {
+        let ground = self.runner_of(&read.record)?.ground(&cwd_of(&read.record)).await?;
+        let files = self.record_files(read, &ground).await?;
+        let judged = self.judge_on(read, call, ground).await?;
+        Ok(match files {
+            Files::Current => judged,
+            Files::Outdated => judged.unless_allowed(),
+        })
+    }
+
+    /// The same on this ground, by the files as they were read.
+    pub(crate) async fn judge_on(
+        &self,
+        read: &RulesRead,
+        call: CallToJudge,
+        ground: machine::Ground,
+    ) -> Result<Judged, GatewayError> {
         let runner = self.runner_of(&read.record)?;
-        let cwd = cwd_of(&read.record);
-        let judge = self.judge_of(read, call.may_allow, runner.ground(&cwd).await?).await?;
+        let judge = self.judge_of(read, call.may_allow, ground).await?;
         let (judge, call) = (Arc::new(judge), Arc::new(call));
         let mut places = Places::default();
         for round in 0.. {

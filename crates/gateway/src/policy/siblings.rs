@@ -76,8 +76,11 @@ impl Gateway {
         };
         loop {
             let rules = self.read_rules(ask.session).await?;
-            let judged = self.judge(&rules, call.clone()).await?;
-            match self.settle_by(ask, judged).await {
+            let settled = match self.judge(&rules, call.clone()).await {
+                Ok(judged) => self.settle_by(ask, judged).await,
+                Err(error) => Err(error),
+            };
+            match settled {
                 // They changed meanwhile.
                 Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
                 settled => return settled,

@@ -1,8 +1,8 @@
 //! Calls that nobody is asked about: decided by rules, and told to the agent with the call's own event.
 
 use holdstead_agents::{Ask, Resolution};
-use holdstead_core::Basis;
 use holdstead_core::policy::{Judgement, answer};
+use holdstead_core::{Basis, Rejection};
 use holdstead_protocol::{CallDecision, Told, ToolCallEnd};
 
 use super::SessionTask;
@@ -15,10 +15,6 @@ const NO_TURN: &str = "No turn is running, so nobody was asked and nothing was d
 impl SessionTask {
     /// What counts for this call, by the rules as this task read them last. They may have changed since: the append says so.
     pub(super) async fn judge(&mut self, ask: &Ask) -> Result<Judged, GatewayError> {
-        let read = match self.rules.take() {
-            Some(read) => read,
-            None => self.gateway.read_rules(self.session).await?,
-        };
         let call = CallToJudge {
             tool: ask.tool_name.clone(),
             input: ask.input.clone(),
@@ -26,9 +22,20 @@ impl SessionTask {
             depth: ask.parents.len(),
             may_allow: ask.may_allow,
         };
-        let judged = self.gateway.judge(&read, call).await;
-        self.rules = Some(read);
-        judged
+        loop {
+            let read = match self.rules.take() {
+                Some(read) => read,
+                None => self.gateway.read_rules(self.session).await?,
+            };
+            match self.gateway.judge(&read, call.clone()).await {
+                // A file of rules changed, and that is recorded now.
+                Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
+                judged => {
+                    self.rules = Some(read);
+                    return judged;
+                }
+            }
+        }
     }
 
     /// The decision is durable with the call's own event before the agent hears of it.

@@ -5,7 +5,8 @@ use holdstead_gateway::{GatewayError, Person};
 use holdstead_protocol::api::{ListedRule, NewRule, TrustFolder};
 use holdstead_protocol::{
     AskBody, AskState, CallDecision, DecidedBy, Decider, EventBody, Grant, GrantId, InteractionRequest,
-    Layer, PermissionMode, Requirement, ResponseDraft, Risk, Rule, RuleText, Scope, SessionId, Told,
+    Layer, PermissionMode, Requirement, ResponseDraft, Risk, Rule, RuleText, RulesFileChanged, RulesFileOf,
+    Scope, SessionId, Told,
 };
 use serde_json::json;
 
@@ -392,5 +393,29 @@ async fn an_ask_and_its_answer_name_the_message_that_made_the_call() {
         _ => None,
     });
     assert_eq!(answered.await, made);
+    talk.completed().await;
+}
+
+/// Two gateways of one deployment, of which the second was started with other rules of the organisation.
+#[tokio::test]
+async fn a_gateway_with_older_rules_of_the_organisation_allows_nothing_by_them() {
+    let allows = World::with_rules("allow Bash(ls:*)\ndeny Bash(rm:*)\n").await;
+    let mut talk = allows.talk().await;
+    talk.say("approve Bash {\"command\":\"ls -a\"}").await;
+    talk.completed().await;
+    assert_eq!((decisions(&talk).len(), asks(&talk)), (1, 0));
+    // Its successor has recorded other rules for this owner meanwhile.
+    let journal = allows.gateway.journal();
+    let own = SessionId::derive(&owner("ada"), "owner");
+    let head = journal.session(own).await.unwrap().expect("it was opened").state;
+    let read_at = journal.now().await.unwrap();
+    let (file, digest) = (RulesFileOf::Organisation { read_at }, holdstead_core::digest(&json!("others")));
+    let changed = RulesFileChanged { file, digest };
+    journal.append(own, Command::SeeRulesFile { changed, after: head.rules_seq }).await.unwrap();
+    talk.say("approve Bash {\"command\":\"rm a\"}\napprove Bash {\"command\":\"ls -a\"}").await;
+    let ask = talk.ask().await;
+    assert_eq!(ask.input["command"], "ls -a");
+    assert_eq!(decisions(&talk).len(), 2, "what it denied stays denied");
+    talk.respond(&ask, approve()).await;
     talk.completed().await;
 }

@@ -126,6 +126,7 @@ fn gist(body: &EventBody) -> Result<String, Failure> {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::RulesFileChanged(_)
         | EventBody::VariablesSet(_)
         | EventBody::SessionArchived(_)
         | EventBody::SessionUnarchived(_)

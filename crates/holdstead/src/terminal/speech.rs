@@ -151,6 +151,7 @@ impl Speech {
             | EventBody::GrantRevoked(_)
             | EventBody::TrustAdded(_)
             | EventBody::TrustRevoked(_)
+            | EventBody::RulesFileChanged(_)
             | EventBody::VariablesSet(_)
             | EventBody::SessionArchived(_)
             | EventBody::SessionUnarchived(_)

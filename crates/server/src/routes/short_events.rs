@@ -151,6 +151,7 @@ fn outcome(event: &EventBody) -> Option<Value> {
         | EventBody::GrantRevoked(_)
         | EventBody::TrustAdded(_)
         | EventBody::TrustRevoked(_)
+        | EventBody::RulesFileChanged(_)
         | EventBody::VariablesSet(_)
         | EventBody::SessionArchived(_)
         | EventBody::SessionUnarchived(_)
