@@ -8,7 +8,7 @@ use holdstead_core::{
     CALLER, Command, Rejection, Request, Session, asking, digest, form_from_schema, is_concealed,
     offered_scopes,
 };
-use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction};
+use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction, LONGEST_TIMEOUT_MS};
 use holdstead_protocol::{
     AskBody, Asker, Capabilities, Delivery, Event, EventBody, Form, InteractionId, InteractionRequest,
     Origin, Presentation, PromptId, Scope, SessionId, SessionOpened,
@@ -59,6 +59,7 @@ impl Gateway {
             CallerAsk::Own => (callers_session(caller), CALLER.to_owned()),
         };
         let deadline = match call.timeout_ms {
+            Some(after) if after > LONGEST_TIMEOUT_MS => return Err(too_long(after).into()),
             Some(after) => Some(self.inner.journal.now().await?.after(Duration::from_millis(after))),
             None => None,
         };
@@ -232,6 +233,13 @@ fn whole(call: FormCall) -> Result<Form, Rejection> {
         Some(schema) if call.fields.is_empty() => form_from_schema(call.title, &schema),
         Some(_) => Err(bad_ask("the form has `fields` and a `schema`: give one of them")),
     }
+}
+
+fn too_long(after: u64) -> Rejection {
+    bad_ask(&format!(
+        "`timeoutMs` is {after}, and an ask can stay open for {LONGEST_TIMEOUT_MS} (366 days) at most: leave it out for an \
+         ask that stays open until a person answers"
+    ))
 }
 
 fn bad_ask(why: &str) -> Rejection {

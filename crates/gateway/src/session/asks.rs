@@ -7,6 +7,7 @@ use std::time::Duration;
 use holdstead_agents::{Ask, Resolution};
 use holdstead_core::policy::Judgement;
 use holdstead_core::{Command, Head, Output, Rejection, Request, asking, waits_for};
+use holdstead_protocol::api::LONGEST_TIMEOUT_MS;
 use holdstead_protocol::{
     AgentSeq, AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation,
     InteractionId, InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told,
@@ -132,7 +133,10 @@ impl SessionTask {
         let response_id = made.made_by.as_ref().map(|(message, _)| *message);
         let hold = ask.hold.unwrap_or(self.gateway.inner.config.hold);
         let deadline = match ask.timeout_ms {
-            Some(after) => Some(self.gateway.inner.journal.now().await?.after(Duration::from_millis(after))),
+            Some(after) => {
+                let after = Duration::from_millis(after.min(LONGEST_TIMEOUT_MS));
+                Some(self.gateway.inner.journal.now().await?.after(after))
+            }
             None => None,
         };
         let carried = ask.capabilities.unwrap_or(capabilities.ask);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_core::Rejection;
 use holdstead_gateway::{CallerAsk, Direct, Gateway, GatewayError, Person};
-use holdstead_protocol::api::{AskCall, AskCallBody, Respond, SendMessage};
+use holdstead_protocol::api::{AskCall, AskCallBody, LONGEST_TIMEOUT_MS, Respond, SendMessage};
 use holdstead_protocol::transport::{InteractionMode, Transport as _};
 use holdstead_protocol::{
     Answer, AskState, Closing, Delivery, Question, Response, ResponseDraft, Settlement, Surface,
@@ -100,6 +100,37 @@ async fn patience_ends_without_an_answer_and_leaves_the_ask_open() {
     let asked = ask(&world.gateway, question("k", "May I?")).await.unwrap();
     let waited = world.gateway.wait_settled(&program(), asked, Duration::from_millis(10)).await.unwrap();
     assert_eq!(waited.state, AskState::Open);
+}
+
+#[tokio::test]
+async fn a_timeout_beyond_the_bound_is_refused_and_every_deadline_verifies() {
+    let world = World::new().await;
+    let asking = |after: u64| {
+        let call = approval(&format!("k{after}"), json!({}));
+        ask(&world.gateway, AskCall { timeout_ms: Some(after), ..call })
+    };
+    for after in [LONGEST_TIMEOUT_MS + 1, 1_000_000_000_000_000, 1 << 63, u64::MAX] {
+        match asking(after).await {
+            Err(GatewayError::Rejected(Rejection::BadAsk { why })) => {
+                assert!(why.contains(&format!("{LONGEST_TIMEOUT_MS} (366 days)")), "{why}");
+            }
+            other => panic!("{after}: {other:?}"),
+        }
+    }
+    let longest = asking(LONGEST_TIMEOUT_MS).await.unwrap();
+    assert!(longest.request.deadline.is_some());
+    // An agent cannot be refused for its words: its ask closes at the bound.
+    let mut talk = world.talk().await;
+    talk.say("ask [hold=18446744073709551615ms:wait timeout=18446744073709551615ms] Store: Where? | A | B")
+        .await;
+    let asked = talk.ask().await;
+    let journal = world.gateway.journal();
+    let bound = journal.now().await.unwrap().after(Duration::from_millis(LONGEST_TIMEOUT_MS));
+    assert!(asked.deadline.is_some_and(|deadline| deadline <= bound), "{:?}", asked.deadline);
+    for session in [longest.session_id, talk.session] {
+        let report = journal.verify(session).await.unwrap();
+        assert_eq!(report.fault, None);
+    }
 }
 
 #[tokio::test]

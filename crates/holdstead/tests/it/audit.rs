@@ -44,6 +44,20 @@ fn an_export_is_verified_without_the_gateway_and_a_changed_one_is_not() {
     assert!(words.contains("Nothing was erased: this session has not ended: end it first."), "{words}");
 }
 
+#[test]
+fn no_timeout_that_a_program_sends_makes_the_audit_fail() {
+    let gateway = Gateway::start();
+    for after in [1_000_000_000_000_000, 1_u64 << 63, u64::MAX] {
+        let ask = json!({"kind": "approval", "input": {}, "timeoutMs": after});
+        let refused = gateway.asked(&format!("k{after}"), ask);
+        assert_eq!(refused["code"], "invalid", "{refused}");
+        assert!(refused.to_string().contains("31622400000 (366 days)"), "{refused}");
+    }
+    gateway.ask("longest", json!({"kind": "approval", "input": {}, "timeoutMs": 31_622_400_000_u64}));
+    let (code, words) = run(&gateway.folder(), &["verify"]);
+    assert_eq!(code, Some(0), "{words}");
+}
+
 #[cfg(unix)]
 #[test]
 fn the_key_is_its_owners_alone() {

@@ -149,10 +149,14 @@ pub struct AskCall {
     /// What is left to see of it once it is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_view: Option<CompletedView>,
-    /// How long the ask stays open. Left out: until it is answered.
+    /// How long the ask stays open, at most 366 days. Left out: until it is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 31_622_400_000_i64)]
     pub timeout_ms: Option<u64>,
 }
+
+/// The longest time after which an ask closes by itself, in milliseconds: 366 days.
+pub const LONGEST_TIMEOUT_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
 impl AskCall {
     /// Asked for the first time, in the caller's own session, until it is answered.

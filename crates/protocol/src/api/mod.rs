@@ -11,8 +11,8 @@ mod sessions;
 mod short;
 
 pub use asks::{
-    AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LateResponse,
-    ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany, SnoozeAsk,
+    AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LONGEST_TIMEOUT_MS,
+    LateResponse, ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany, SnoozeAsk,
 };
 pub use found::{
     Decision, DecisionBy, DecisionOutcome, DecisionPage, ExportFormat, Found, FoundKind, SearchPage,
