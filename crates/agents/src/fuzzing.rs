@@ -4,13 +4,11 @@ use holdstead_protocol::ToolCallId;
 
 use crate::process::{Effect, Wire};
 use crate::scripted::ScriptedWire;
-use crate::{AgentEvent, Outgoing, ProjectFiles, Resolution, TurnEnd, claude_code};
+use crate::{AgentEvent, Outgoing, Resolution, TurnEnd, claude_code};
 
 /// Hears every line of a text.
 pub fn claude_code(text: &str) {
-    for files in [ProjectFiles::Closed, ProjectFiles::Trusted] {
-        hear(claude_code::wire_alone(files), text);
-    }
+    hear(claude_code::wire_alone(), text);
 }
 
 /// Hears every line of a text.

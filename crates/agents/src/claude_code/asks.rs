@@ -13,7 +13,7 @@ use super::ran::Confirmed;
 use super::terms::Terms;
 use super::wire::{self, HookInput, PermissionRequest};
 use crate::process::Effect;
-use crate::{AgentEvent, Ask, ProjectFiles};
+use crate::{AgentEvent, Ask};
 
 /// How long before the hook gives up we decide, in seconds.
 const HOOK_MARGIN: u64 = 5 * 60;
@@ -167,12 +167,12 @@ impl Conversation {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         // Without a request that waits there is nobody to tell.
         let Some(held) = call.held.take() else { return Vec::new() };
-        let answer = match (held.via, &decision, self.terms.project_files) {
-            // A hook of the project could allow what the program asks by itself before our refusal is there. This one
-            // it cannot overrule.
-            (Via::Hook, Decision::Deny { words }, ProjectFiles::Trusted) => convert::hook_refusal(words),
-            (Via::Hook, Decision::Allow { .. } | Decision::Deny { .. }, _) => convert::hook_ask(),
-            (Via::Permission, decision, _) => {
+        let answer = match (held.via, &decision) {
+            // At the first point where the program asks. Were it told to ask by itself, another hook could allow the call
+            // before our refusal is there.
+            (Via::Hook, Decision::Deny { words }) => convert::hook_refusal(words),
+            (Via::Hook, Decision::Allow { .. }) => convert::hook_ask(),
+            (Via::Permission, decision) => {
                 call.confirmed = Some(held.request_id.clone());
                 convert::permission_answer(decision)
             }

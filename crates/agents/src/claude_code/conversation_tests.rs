@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
 use super::*;
 use crate::private::Private;
-use crate::{Ask, ProjectFiles, Resolution};
+use crate::{Ask, Resolution};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code")
@@ -27,13 +27,8 @@ fn no_file(_: &str) -> Option<String> {
 }
 
 fn conversation() -> Conversation {
-    with(ProjectFiles::Closed)
-}
-
-fn with(project_files: ProjectFiles) -> Conversation {
     Conversation::new(Terms {
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
-        project_files,
         private: Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: no_file,
@@ -224,27 +219,20 @@ fn a_question_is_shown_parked_and_answered_in_another_life() {
 
 #[test]
 fn a_refusal_reaches_the_model_in_the_persons_words() {
-    let lines = recorded("hook-ask-then-deny-with-words.jsonl");
+    let lines = recorded("hook-deny-with-words.jsonl");
     let mut talk = conversation();
-    let at = |subtype: &str| {
-        lines.iter().position(|(_, line)| line["request"]["subtype"] == subtype).expect("it asked")
-    };
-    let (hook, permission) = (at("hook_callback"), at("can_use_tool"));
+    let hook =
+        lines.iter().position(|(_, line)| line["request"]["subtype"] == "hook_callback").expect("it asked");
     let heard = events(&mut talk, &lines[..=hook]);
     let Some(AgentEvent::Ask(ask)) = heard.last() else { panic!("{heard:?}") };
     let denied = Response::Deny { reason: Some("Use the staging host instead.".into()) };
     let call = ask.tool_call_id.as_str().to_owned();
     let line = resolve(&mut talk, &call, settled(Settlement::Denied, denied, ask.input.clone()));
     assert_eq!(line, [recorded_answer(&lines, "hook_callback", 0)]);
-    // The program asks by itself now. Nobody is asked twice.
-    assert_eq!(events(&mut talk, &lines[hook + 1..permission]), [AgentEvent::MessageEnd]);
-    let answer = talk.hear(&lines[permission].1.to_string());
-    assert_eq!(told(&answer), [recorded_answer(&lines, "can_use_tool", 0)]);
-    assert_eq!(answer.len(), 1);
-    let rest = events(&mut talk, &lines[permission + 1..]);
-    assert_eq!(rest[0], AgentEvent::Acknowledged { tool_call_id: id(&call) });
-    let output = json!("Use the staging host instead.");
-    assert_eq!(rest[1], AgentEvent::ToolResult { tool_call_id: id(&call), output, is_error: true });
+    let rest = events(&mut talk, &lines[hook + 1..]);
+    assert_eq!(rest[..2], [AgentEvent::MessageEnd, AgentEvent::Acknowledged { tool_call_id: id(&call) }]);
+    let output = json!("PreToolUse:Bash hook error: Use the staging host instead.");
+    assert_eq!(rest[2], AgentEvent::ToolResult { tool_call_id: id(&call), output, is_error: true });
 }
 
 #[test]
@@ -586,13 +574,25 @@ fn a_block_of_the_agents_own_is_no_acknowledgement() {
 }
 
 #[test]
-fn a_refusal_cannot_be_overruled_by_a_trusted_folder() {
-    let mut talk = with(ProjectFiles::Trusted);
-    talk.hear(&hook_line("PreToolUse", "t1", "Bash", &json!({"command": "x"})).to_string());
-    let deny = settled(Settlement::Denied, Response::Deny { reason: Some("no".into()) }, json!({}));
-    let answer = said(&resolve(&mut talk, "t1", deny));
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecisionReason"], "no");
+fn every_refusal_is_given_in_the_hook_where_nothing_of_the_program_overrules_it() {
+    let denied = |reason: Option<&str>| {
+        let reason = reason.map(str::to_owned);
+        settled(Settlement::Denied, Response::Deny { reason }, json!({}))
+    };
+    let closed = Resolution::Closed { message: "no".into() };
+    let queued = Resolution::Queued { message: "no".into() };
+    let unfit = settled(Settlement::Failed, Response::Deny { reason: None }, json!({}));
+    for refused in [denied(Some("no")), denied(None), closed, queued, unfit] {
+        let mut talk = conversation();
+        talk.hear(&hook_line("PreToolUse", "t1", "Bash", &json!({"command": "x"})).to_string());
+        let answer = said(&resolve(&mut talk, "t1", refused.clone()));
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{refused:?}");
+        let words = answer["hookSpecificOutput"]["permissionDecisionReason"].as_str();
+        assert!(words.is_some_and(|words| !words.is_empty()), "{refused:?}");
+        // If the program asks all the same, it is told the same.
+        let asked = talk.hear(&permission("t1", "Bash", &json!({"command": "other"})).to_string());
+        assert_eq!(said(&told(&asked))["behavior"], "deny", "{refused:?}");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) fn decision(resolution: &Resolution) -> Option<Decision> {
 
 /// Makes the program ask by itself, whatever its own rules say, once all other hooks have had their say. It then shows
 /// the input that would run, which is compared with the one that was approved; a hook's `allow` would let another hook
-/// change it unseen. A refusal is given there too: from a hook it would reach the model as a "hook error".
+/// change it unseen.
 pub(super) fn hook_ask() -> Value {
     hook_output(json!({"permissionDecision": "ask"}))
 }
@@ -64,7 +64,7 @@ pub(super) fn hook_allow() -> Value {
     hook_output(json!({"permissionDecision": "allow"}))
 }
 
-/// Nothing overrules this; the model reads the words as a "hook error".
+/// No other hook and no rule of the program overrules this; the model reads the words as a "hook error".
 pub(super) fn hook_refusal(words: &str) -> Value {
     hook_output(json!({"permissionDecision": "deny", "permissionDecisionReason": words}))
 }

@@ -65,7 +65,6 @@ impl ClaudeCodeDriver {
         let tools = launch.tool_server.iter().flat_map(|server| &server.tools);
         Terms {
             own_tools: tools.map(|tool| policy::own_tool(tool)).collect(),
-            project_files: launch.project_files,
             private: Private::new(self.host.private(), &launch.cwd, home.as_deref()),
             plans: user_folder().map(|folder| folder.join("plans")),
             read: read_text,

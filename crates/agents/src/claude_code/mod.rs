@@ -23,10 +23,9 @@ pub use driver::{ClaudeCodeDriver, HOSTED, user_folder};
 pub use terminal::{MARKET, PLUGIN, plugin_files};
 
 /// For `fuzz/`: the language alone, without a process.
-pub(crate) fn wire_alone(project_files: crate::ProjectFiles) -> impl crate::process::Wire {
+pub(crate) fn wire_alone() -> impl crate::process::Wire {
     conversation::Conversation::new(terms::Terms {
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
-        project_files,
         private: crate::private::Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: |_| Some("a\nb\n".to_owned()),

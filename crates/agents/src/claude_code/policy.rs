@@ -73,14 +73,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ProjectFiles;
     use crate::private::Private;
 
     fn of(tool: &str, input: &Value, current: &str) -> Verdict {
         let gateway = PathBuf::from("/nowhere/gateway");
         let terms = Terms {
             own_tools: vec![own_tool("ask_user")],
-            project_files: ProjectFiles::Closed,
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
             plans: Some("/people/ada/.claude/plans".into()),
             read: |_| None,

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use super::preview::ReadFile;
-use crate::ProjectFiles;
 use crate::private::Private;
 
 #[derive(Debug)]
 pub(super) struct Terms {
     /// Our own tools, by the whole name under which the program knows them.
     pub(super) own_tools: Vec<String>,
-    pub(super) project_files: ProjectFiles,
     pub(super) private: Private,
     /// Where the program keeps plans.
     pub(super) plans: Option<PathBuf>,

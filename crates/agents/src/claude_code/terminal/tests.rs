@@ -7,17 +7,11 @@ use holdstead_protocol::{Response, Scope, Settlement, json};
 use serde_json::json;
 
 use super::*;
+use crate::Outgoing;
 use crate::private::Private;
-use crate::{Outgoing, ProjectFiles};
 
 fn terminal() -> ClaudeTerminal {
-    let terms = Terms {
-        own_tools: Vec::new(),
-        project_files: ProjectFiles::Trusted,
-        private: Private::default(),
-        plans: None,
-        read: |_| None,
-    };
+    let terms = Terms { own_tools: Vec::new(), private: Private::default(), plans: None, read: |_| None };
     ClaudeTerminal::new(terms, false)
 }
 
