@@ -17,6 +17,7 @@ pub mod opencode;
 mod private;
 mod process;
 mod program;
+pub mod regular;
 pub mod scripted;
 mod terminal;
 

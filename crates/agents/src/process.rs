@@ -77,6 +77,11 @@ pub(crate) trait Wire: Send + std::fmt::Debug {
         }
     }
 
+    /// Whether hearing this line may look at files: then nothing else waits meanwhile.
+    fn looks_at_files(&self, _line: &str) -> bool {
+        false
+    }
+
     /// What a line means that is JSON. With a flaw it is not what the agent wrote: nothing in it is decided on, and
     /// whatever waits for an answer is told why.
     fn heard(&mut self, line: Value, flaw: Option<&Flaw>) -> Vec<Effect>;
@@ -154,7 +159,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
     let AgentSide { events, input, kill } = side;
     let (gone, watch_gone) = watch::channel(false);
     let (replies, replied) = mpsc::unbounded_channel();
-    let talk = Talk { wire: Arc::new(Mutex::new(what.wire)), events: events.clone(), replies };
+    let talk = Talk { wire: Arc::new(tokio::sync::Mutex::new(what.wire)), events: events.clone(), replies };
     let tail = Arc::new(Mutex::new(Vec::new()));
     let tasks = Tasks {
         stdin: tokio::spawn(write_lines(stdin, input, replied, talk.clone())),
@@ -246,7 +251,7 @@ async fn told_to_end(kill: &Notify, events: &mpsc::Sender<AgentEvent>) {
 /// What the two directions of a conversation share.
 #[derive(Debug, Clone)]
 struct Talk {
-    wire: Arc<Mutex<Box<dyn Wire>>>,
+    wire: Arc<tokio::sync::Mutex<Box<dyn Wire>>>,
     events: mpsc::Sender<AgentEvent>,
     /// Lines for the agent that follow from what it said. Nobody waits here: an agent may stop reading until it was
     /// heard, and it asks no more than it has calls open.
@@ -260,8 +265,16 @@ enum Reply {
 }
 
 impl Talk {
-    fn wire(&self) -> std::sync::MutexGuard<'_, Box<dyn Wire>> {
-        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Nothing, if it could not be heard: then nothing more is.
+    async fn hear(&self, line: Line) -> Option<Vec<Effect>> {
+        let mut wire = Arc::clone(&self.wire).lock_owned().await;
+        match line {
+            Line::Text(line) if wire.looks_at_files(&line) => {
+                tokio::task::spawn_blocking(move || wire.hear(&line)).await.ok()
+            }
+            Line::Text(line) => Some(wire.hear(&line)),
+            Line::TooLong { beginning } => Some(wire.hear_too_long(&beginning, LINE_LIMIT)),
+        }
     }
 }
 
@@ -271,7 +284,7 @@ async fn write_lines(
     mut replied: mpsc::UnboundedReceiver<Reply>,
     talk: Talk,
 ) {
-    let opening = talk.wire().open();
+    let opening = talk.wire.lock().await.open();
     if say(&mut stdin, &talk, opening).await.is_err() {
         return;
     }
@@ -288,7 +301,7 @@ async fn write_lines(
             },
             sent = input.recv() => {
                 let Some(Sent { outgoing, result }) = sent else { return };
-                let said = talk.wire().say(&outgoing);
+                let said = talk.wire.lock().await.say(&outgoing);
                 let written = say(&mut stdin, &talk, said).await;
                 // The sender may have stopped waiting; what was written stays written.
                 drop(result.send(written.clone()));
@@ -333,11 +346,8 @@ async fn read_lines(stdout: ChildStdout, talk: Talk, mut gone: watch::Receiver<b
             line = lines.next() => line,
             () = &mut drained => return parked,
         };
-        let said = match line {
-            Ok(Some(Line::Text(line))) => talk.wire().hear(&line),
-            Ok(Some(Line::TooLong { beginning })) => talk.wire().hear_too_long(&beginning, LINE_LIMIT),
-            Ok(None) | Err(_) => return parked,
-        };
+        let Ok(Some(line)) = line else { return parked };
+        let Some(said) = talk.hear(line).await else { return parked };
         for said in said {
             match said {
                 Effect::Parked => parked = true,

@@ -1,10 +1,8 @@
 //! What is true on the machine where agents run: rules are decided with it, and never here.
 
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use holdstead_agents::regular::{self, Links, NotRead};
 use holdstead_protocol::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -75,21 +73,12 @@ pub fn find_rules(folder: &Path) -> RulesFile {
         Ok(meta) if !meta.is_dir() => return wrong("`.holdstead` is no folder, or a link to one"),
         Ok(_) => {}
     }
-    match path.symlink_metadata() {
-        Err(_) => return RulesFile::None,
-        Ok(meta) if !meta.is_file() => return wrong("it is no file, or a link to one"),
-        Ok(meta) if meta.len() > MAX_RULES => return wrong("it is longer than 64 KB"),
-        Ok(_) => {}
-    }
-    // It may have become something else since: nothing that this waits for.
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let open = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&path);
-    let mut bytes = Vec::new();
-    match open.and_then(|file| file.take(MAX_RULES + 1).read_to_end(&mut bytes)) {
-        Err(error) => return wrong(&format!("it cannot be read: {error}")),
-        Ok(_) if bytes.len() as u64 > MAX_RULES => return wrong("it is longer than 64 KB"),
-        Ok(_) => {}
-    }
+    let bytes = match regular::read(&path, Links::Refuse, MAX_RULES) {
+        Ok(bytes) => bytes,
+        Err(NotRead::Missing) => return RulesFile::None,
+        Err(NotRead::TooLong { .. }) => return wrong("it is longer than 64 KB"),
+        Err(other @ (NotRead::NotRegular | NotRead::Failed(_))) => return wrong(&other.to_string()),
+    };
     match String::from_utf8(bytes) {
         Ok(text) => RulesFile::Text { text },
         Err(_) => wrong("it is not written in UTF-8"),

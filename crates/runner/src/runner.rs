@@ -399,9 +399,10 @@ impl Reserved {
         };
         if start.launch.terminal.is_some() {
             let in_turn = start.started.turn.is_some();
-            let taken = self.runner.terminals.take(driver.as_ref(), &start.launch, in_turn).await;
+            let capabilities = driver.capabilities().in_terminal();
+            let taken = self.runner.terminals.take(driver, start.launch, in_turn).await;
             let agent = taken.ok_or_else(|| "its terminal is closed".to_owned())?;
-            self.is_running(driver.capabilities().in_terminal(), agent, start.incarnation, start.started);
+            self.is_running(capabilities, agent, start.incarnation, start.started);
             return Ok(());
         }
         let cwd = start.launch.cwd.clone();

@@ -93,6 +93,11 @@ impl Wire for Conversation {
         vec![line(&wire::initialize(&id, HOOK_TIMEOUT))]
     }
 
+    /// Whether a call comes near the gateway's folders, and what an edit would change.
+    fn looks_at_files(&self, line: &str) -> bool {
+        line.contains("control_request")
+    }
+
     fn heard(&mut self, said: Value, flaw: Option<&Flaw>) -> Vec<Effect> {
         match FromClaude::deserialize(&said) {
             // It shows nobody anything, so that no flaw of its words keeps a rule from being asked.

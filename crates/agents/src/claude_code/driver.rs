@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::meaning;
 use crate::private::{Private, real};
 use crate::process::{self, Spawn};
+use crate::regular::{self, Links};
 use crate::{
     Agent, Driver, DriverCapabilities, FoundFiles, Introduced, Launch, Program, ProjectFiles, Reasks,
     ResumeAt, StartError, Terminal, ToolServer, TurnEnds,
@@ -135,7 +136,21 @@ impl Driver for ClaudeCodeDriver {
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
-        let program = launch.program.clone().unwrap_or_else(|| self.program.clone());
+        // Its files may lie on a disk that is slow, or be what an agent put there: nothing else waits for them.
+        let (driver, program) = (self.clone(), self.program_of(&launch));
+        let prepared = tokio::task::spawn_blocking(move || driver.prepare(launch)).await;
+        process::spawn(prepared.map_err(|failed| StartError::Io { program, source: failed.into() })??)
+    }
+}
+
+impl ClaudeCodeDriver {
+    fn program_of(&self, launch: &Launch) -> String {
+        launch.program.clone().unwrap_or_else(|| self.program.clone())
+    }
+
+    /// Reads and writes files.
+    fn prepare(&self, launch: Launch) -> Result<Spawn, StartError> {
+        let program = self.program_of(&launch);
         let mut command = vec![find(&program)?];
         let terms = self.terms(&launch);
         let files = LaunchFiles::write(&self.launches, &launch, &terms.private)
@@ -146,7 +161,7 @@ impl Driver for ClaudeCodeDriver {
             std::fs::create_dir_all(folder).map_err(|source| StartError::Io { program, source })?;
         }
         let needs = Needs { read: vec![files.folder.0.clone()], ..Needs::default() };
-        process::spawn(Spawn {
+        Ok(Spawn {
             hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,
             env: environment(launch.tool_server.as_ref()),
             cwd: launch.cwd,
@@ -227,15 +242,7 @@ fn find(program: &str) -> Result<String, StartError> {
 }
 
 fn read_text(path: &str) -> Option<String> {
-    let file = std::fs::metadata(path).ok()?;
-    if !file.is_file() || file.len() > READABLE {
-        return None;
-    }
-    if file.len() == 0 {
-        // The kernel's own files say so, too, and tell of whoever reads them: that would be the gateway.
-        return Some(String::new());
-    }
-    std::fs::read_to_string(path).ok()
+    String::from_utf8(regular::read(Path::new(path), Links::Follow, READABLE).ok()?).ok()
 }
 
 #[cfg(test)]

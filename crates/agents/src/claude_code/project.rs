@@ -1,7 +1,6 @@
 //! The files of a folder by which Claude Code would run or allow something: found, named, and told apart by a digest.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use holdstead_protocol::Digest;
@@ -10,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::driver::user_folder;
 use crate::FoundFiles;
+use crate::regular::{self, Links};
 
 const LABEL: &[u8] = b"holdstead project files 1";
 /// More files than this, or more bytes in them, nobody can be said to have looked at.
@@ -172,13 +172,7 @@ fn digest(files: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    regular::read(path, Links::Follow, MOST_BYTES).ok()
 }
 
 fn shown(path: &Path, top: &Path) -> String {
@@ -252,5 +246,28 @@ mod tests {
             put(&project, &format!(".claude/skills/s{number}"), "");
         }
         assert_eq!(found(&project).unwrap().digest, None, "too many");
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_keeps_nothing_waiting() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = |path: &Path| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        for name in [SERVERS, ".claude/settings.json"] {
+            let project = root.path().join(name.replace('/', "-"));
+            put(&project, "tools/x.sh", "true");
+            pipe(&project.join(name));
+            assert_eq!(found(&project).unwrap().digest, None, "{name}");
+            assert!(servers_of(&project).is_empty(), "{name}");
+        }
+        // A link to a pipe, and a script that the settings name.
+        let project = root.path().join("linked");
+        pipe(&project.join("pipe"));
+        std::os::unix::fs::symlink("pipe", project.join(SERVERS)).unwrap();
+        put(&project, ".claude/settings.json", r#"{"hooks":{"Stop":[{"command":"sh ./pipe"}]}}"#);
+        assert_eq!(found(&project).unwrap().digest, None);
+        assert!(servers_of(&project).is_empty());
     }
 }

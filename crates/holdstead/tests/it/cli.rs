@@ -31,6 +31,13 @@ impl Gateway {
         Self { child, dir }
     }
 
+    /// By this command, which gets the usual flags.
+    pub(crate) fn start_by(command: impl FnOnce(&Path) -> Command) -> Self {
+        let dir = TempDir::new().expect("a folder");
+        let child = serve_by(command(dir.path()), dir.path(), &[]);
+        Self { child, dir }
+    }
+
     pub(crate) fn start_in(dir: TempDir) -> Self {
         let child = serve(dir.path());
         Self { child, dir }
@@ -97,7 +104,11 @@ fn serve(dir: &Path) -> Child {
 }
 
 fn serve_with(dir: &Path, flags: &[&str]) -> Child {
-    let mut child = holdstead(dir)
+    serve_by(holdstead(dir), dir, flags)
+}
+
+fn serve_by(mut command: Command, dir: &Path, flags: &[&str]) -> Child {
+    let mut child = command
         .args(["serve", "--listen", "127.0.0.1:0", "--json"])
         .args(flags)
         .current_dir(dir)

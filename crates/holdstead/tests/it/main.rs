@@ -8,6 +8,8 @@ mod encrypted;
 mod listed;
 mod mcp;
 mod people;
+#[cfg(unix)]
+mod pipes;
 mod rules;
 mod store;
 mod structure;

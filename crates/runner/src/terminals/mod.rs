@@ -79,10 +79,10 @@ impl Terminals {
     }
 
     /// The agent in this terminal, from now on listened to by whoever has this.
-    pub(crate) async fn take(&self, driver: &dyn Driver, launch: &Launch, in_turn: bool) -> Option<Agent> {
+    pub(crate) async fn take(&self, driver: Arc<dyn Driver>, launch: Launch, in_turn: bool) -> Option<Agent> {
         let name = (driver.name().to_owned(), launch.terminal.clone()?);
         let terminal = self.open().get(&name).cloned()?;
-        let wire = driver.terminal(launch, in_turn)?;
+        let wire = tokio::task::spawn_blocking(move || driver.terminal(&launch, in_turn)).await.ok()??;
         let (given, taken) = oneshot::channel();
         terminal.send(Input::Take { wire, in_turn, given }).ok()?;
         taken.await.ok()

@@ -1,8 +1,8 @@
 //! A program's own record of its conversation: a file of lines that grows.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use holdstead_agents::regular::{Links, Regular};
 
 /// The longest line that is read. Longer ones hold whole files, for the program alone.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -42,10 +42,8 @@ impl Record {
     /// The complete lines since the last time, of about a megabyte.
     pub(super) fn new_lines(&mut self) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
-        if length(path) <= self.at {
-            return Vec::new();
-        }
-        let Some(bytes) = read(path, self.at, AT_ONCE) else { return Vec::new() };
+        let Ok(file) = Regular::open(path, Links::Follow) else { return Vec::new() };
+        let Ok(bytes) = file.read(self.at, AT_ONCE) else { return Vec::new() };
         self.at += bytes.len() as u64;
         self.rest.extend_from_slice(&bytes);
         let lines = whole_lines(&mut self.rest);
@@ -58,12 +56,9 @@ impl Record {
     /// The last lines before those.
     pub(super) fn last_lines(&self) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
-        if self.at == 0 {
-            // Nothing, or no file: whoever opened that could wait for ever.
-            return Vec::new();
-        }
         let from = self.at.saturating_sub(TAIL);
-        let Some(mut bytes) = read(path, from, self.at - from) else { return Vec::new() };
+        let Ok(file) = Regular::open(path, Links::Follow) else { return Vec::new() };
+        let Ok(mut bytes) = file.read(from, self.at - from) else { return Vec::new() };
         let mut lines = whole_lines(&mut bytes);
         if from > 0 && !lines.is_empty() {
             // Its beginning is missing.
@@ -82,13 +77,46 @@ fn whole_lines(bytes: &mut Vec<u8>) -> Vec<String> {
 }
 
 fn length(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
+    Regular::open(path, Links::Follow).map_or(0, |file| file.length())
 }
 
-fn read(path: &Path, from: u64, most: u64) -> Option<Vec<u8>> {
-    let mut file = File::open(path).ok()?;
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_record_grows_and_a_pipe_in_its_place_keeps_nothing_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("abc.jsonl");
+        let says = |words: &str| {
+            let mut file = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+            file.write_all(words.as_bytes()).unwrap();
+        };
+        says("before\n");
+        let mut record = Record::default();
+        record.is_at(Some(path.clone()));
+        assert_eq!(record.last_lines(), ["before"]);
+        assert_eq!(record.new_lines(), Vec::<String>::new());
+        says("one\ntw");
+        assert_eq!(record.new_lines(), ["one"]);
+        says("o\n");
+        assert_eq!(record.new_lines(), ["two"]);
+
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let link = folder.path().join("link.jsonl");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(record.new_lines(), Vec::<String>::new());
+        assert_eq!(record.last_lines(), Vec::<String>::new());
+        for other in [path, link, folder.path().to_owned(), "/dev/zero".into()] {
+            let mut record = Record::default();
+            record.is_at(Some(other.clone()));
+            assert_eq!(record.new_lines(), Vec::<String>::new(), "{}", other.display());
+            let mut record = Record::from_its_beginning(other.clone());
+            assert_eq!(record.new_lines(), Vec::<String>::new(), "{}", other.display());
+        }
+    }
 }

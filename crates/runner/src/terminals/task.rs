@@ -60,8 +60,7 @@ pub(super) fn begin(
         shows,
         appeared,
         said,
-        record: Record::default(),
-        others: Vec::new(),
+        records: Records::default(),
         pid: None,
         heard: None,
         unheard: VecDeque::new(),
@@ -83,14 +82,31 @@ struct Unheard {
     since: Instant,
 }
 
+#[derive(Debug, Default)]
+struct Records {
+    own: Record,
+    /// Those of subagents.
+    others: Vec<Record>,
+}
+
+impl Records {
+    fn new_lines(&mut self) -> Vec<String> {
+        std::iter::once(&mut self.own).chain(&mut self.others).flat_map(Record::new_lines).collect()
+    }
+
+    fn also(&mut self, path: PathBuf) {
+        if self.others.len() < MOST_OTHERS && !self.others.iter().any(|other| other.is_of(&path)) {
+            self.others.push(Record::from_its_beginning(path));
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Task {
     shows: Appeared,
     appeared: mpsc::UnboundedSender<Appeared>,
     said: mpsc::UnboundedReceiver<Input>,
-    record: Record,
-    /// Those of subagents.
-    others: Vec<Record>,
+    records: Records,
     pid: Option<u32>,
     /// Whoever listens.
     heard: Option<(Box<dyn Terminal>, AgentSide)>,
@@ -114,11 +130,11 @@ impl Task {
             let listens = self.heard.is_some();
             tokio::select! {
                 input = self.said.recv() => match input {
-                    Some(input) => self.take_in(input),
+                    Some(input) => self.take_in(input).await,
                     None => return,
                 },
                 said = next(self.heard.as_mut(), &self.words), if listens => self.happened(said),
-                _ = looks.tick() => self.look(),
+                _ = looks.tick() => self.look().await,
             }
         }
     }
@@ -129,35 +145,56 @@ impl Task {
         drop(self.appeared.send(self.shows.clone()));
     }
 
-    fn take_in(&mut self, input: Input) {
+    /// Does what may look at the program's files. Nothing but this terminal waits for them.
+    async fn with_files(
+        &mut self,
+        work: impl FnOnce(Option<&mut Box<dyn Terminal>>, &mut Records) -> Vec<TerminalEffect> + Send + 'static,
+    ) {
+        let (mut wire, side) = self.heard.take().unzip();
+        let mut records = std::mem::take(&mut self.records);
+        let done = tokio::task::spawn_blocking(move || {
+            let effects = work(wire.as_mut(), &mut records);
+            (wire, records, effects)
+        });
+        let Ok((wire, records, effects)) = done.await else {
+            // Whoever listened learns that nothing more comes.
+            self.words.clear();
+            self.is_over = true;
+            return;
+        };
+        self.heard = wire.zip(side);
+        self.records = records;
+        self.follow(effects);
+    }
+
+    async fn take_in(&mut self, input: Input) {
         match input {
             Input::Said { text, pid, record, waits } => {
                 self.pid = pid.or(self.pid);
-                self.record.is_at(record);
                 let number = waits.map(|(number, reply)| {
                     self.waiting.insert(number, reply);
                     number
                 });
-                match &mut self.heard {
-                    Some((wire, _)) => {
-                        let effects = wire.heard(&text, number, Instant::now());
-                        self.follow(effects);
-                    }
-                    None => {
-                        self.keep(text, number);
-                        // Whoever listened may have gone since it showed itself.
-                        if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
-                            self.show();
-                        }
+                let now = Instant::now();
+                if self.heard.is_none() {
+                    self.keep(text.clone(), number);
+                    // Whoever listened may have gone since it showed itself.
+                    if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
+                        self.show();
                     }
                 }
+                self.with_files(move |wire, records| {
+                    records.own.is_at(record);
+                    wire.map(|wire| wire.heard(&text, number, now)).unwrap_or_default()
+                })
+                .await;
             }
             Input::Left { waits } => {
                 self.waiting.remove(&waits);
                 self.unheard.retain(|unheard| unheard.waits != Some(waits));
                 self.leaving.push((waits, Instant::now()));
             }
-            Input::Take { wire, in_turn, given } => self.is_heard(wire, in_turn, given),
+            Input::Take { wire, in_turn, given } => self.is_heard(wire, in_turn, given).await,
             Input::ShowAgain if self.heard.is_none() => self.show(),
             Input::ShowAgain => {}
         }
@@ -177,7 +214,7 @@ impl Task {
         }
     }
 
-    fn is_heard(&mut self, mut wire: Box<dyn Terminal>, in_turn: bool, given: oneshot::Sender<Agent>) {
+    async fn is_heard(&mut self, wire: Box<dyn Terminal>, in_turn: bool, given: oneshot::Sender<Agent>) {
         if self.heard.is_some() || self.is_over {
             return;
         }
@@ -185,17 +222,23 @@ impl Task {
         if given.send(agent).is_err() {
             return;
         }
-        let mut effects = Vec::new();
-        if in_turn {
-            let missed = self.record.last_lines();
-            effects.extend(missed.iter().flat_map(|line| wire.missed(line)));
-            effects.drain(..effects.len().saturating_sub(MOST_MISSED));
-        }
-        for Unheard { text, waits, .. } in self.unheard.drain(..) {
-            effects.extend(wire.heard(&text, waits, Instant::now()));
-        }
         self.heard = Some((wire, side));
-        self.follow(effects);
+        let unheard = std::mem::take(&mut self.unheard);
+        let now = Instant::now();
+        self.with_files(move |wire, records| {
+            let Some(wire) = wire else { return Vec::new() };
+            let mut effects = Vec::new();
+            if in_turn {
+                let missed = records.own.last_lines();
+                effects.extend(missed.iter().flat_map(|line| wire.missed(line)));
+                effects.drain(..effects.len().saturating_sub(MOST_MISSED));
+            }
+            for Unheard { text, waits, .. } in unheard {
+                effects.extend(wire.heard(&text, waits, now));
+            }
+            effects
+        })
+        .await;
     }
 
     fn follow(&mut self, effects: Vec<TerminalEffect>) {
@@ -205,12 +248,7 @@ impl Task {
                     self.is_over |= matches!(event, AgentEvent::Exited(_));
                     self.words.push_back(event);
                 }
-                TerminalEffect::AlsoRecorded(path) => {
-                    if self.others.len() < MOST_OTHERS && !self.others.iter().any(|other| other.is_of(&path))
-                    {
-                        self.others.push(Record::from_its_beginning(path));
-                    }
-                }
+                TerminalEffect::AlsoRecorded(path) => self.records.also(path),
                 TerminalEffect::Answer { waits, answer } => self.reply(waits, Reply::Answer(answer)),
                 TerminalEffect::Say { waits, words } => self.reply(waits, Reply::Say(words)),
             }
@@ -269,19 +307,20 @@ impl Task {
         }
     }
 
-    fn look(&mut self) {
+    async fn look(&mut self) {
         while self.unheard.front().is_some_and(|oldest| oldest.since.elapsed() > UNHEARD) {
             self.nobody_heard();
         }
-        if let Some((wire, _)) = &mut self.heard
-            && self.words.len() < MOST_WAITING
-        {
+        if self.heard.is_some() && self.words.len() < MOST_WAITING {
             let now = Instant::now();
-            let records = std::iter::once(&mut self.record).chain(&mut self.others);
-            let lines: Vec<_> = records.flat_map(Record::new_lines).collect();
-            let mut effects: Vec<_> = lines.iter().flat_map(|line| wire.recorded(line)).collect();
-            effects.extend(wire.passed(now));
-            self.follow(effects);
+            self.with_files(move |wire, records| {
+                let Some(wire) = wire else { return Vec::new() };
+                let lines = records.new_lines();
+                let mut effects: Vec<_> = lines.iter().flat_map(|line| wire.recorded(line)).collect();
+                effects.extend(wire.passed(now));
+                effects
+            })
+            .await;
         }
         self.see_who_left();
         if !self.is_over && self.pid.is_some_and(|pid| !is_alive(pid)) {

@@ -1,5 +1,6 @@
 //! With a daemon that says what Codex's would.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdstead_agents::codex::CodexDriver;
@@ -79,7 +80,7 @@ async fn taken(runner: &Runner, in_turn: bool) -> Agent {
         terminal: Some("th".to_owned()),
         life: "life".to_owned(),
     };
-    soon(runner.terminals().take(&CodexDriver, &launch, in_turn)).await.expect("it is there")
+    soon(runner.terminals().take(Arc::new(CodexDriver), launch, in_turn)).await.expect("it is there")
 }
 
 /// The next thing of this kind that an agent says.

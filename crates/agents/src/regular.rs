@@ -1,0 +1,139 @@
+//! The one way in which a file is opened that an agent could have put there: once, without waiting for it, and only if it
+//! is a regular file. What is opened is what is read: nothing is looked up by its path a second time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// What becomes of a path that is itself a symbolic link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Follow,
+    Refuse,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum NotRead {
+    #[error("it is not there")]
+    Missing,
+    /// A folder, a pipe, a socket, a device, or a link where none is followed.
+    #[error("it is no file, or a link to one")]
+    NotRegular,
+    #[error("it is longer than {most} bytes")]
+    TooLong { most: u64 },
+    #[error("it cannot be read: {0}")]
+    Failed(io::Error),
+}
+
+/// A regular file as it was when it was opened.
+#[derive(Debug)]
+pub struct Regular {
+    file: File,
+    length: u64,
+}
+
+impl Regular {
+    pub fn open(path: &Path, links: Links) -> Result<Self, NotRead> {
+        // A pipe without a writer would keep its reader waiting, and a terminal would become ours.
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if links == Links::Refuse {
+            flags |= OFlags::NOFOLLOW;
+        }
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+        let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::NOENT | Errno::NOTDIR) => NotRead::Missing,
+            // What `open` says of a socket, and of a link that is not followed.
+            Some(Errno::NXIO | Errno::LOOP) => NotRead::NotRegular,
+            Some(_) | None => NotRead::Failed(error),
+        })?;
+        let is = file.metadata().map_err(NotRead::Failed)?;
+        if is.is_file() { Ok(Self { file, length: is.len() }) } else { Err(NotRead::NotRegular) }
+    }
+
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// So many bytes at most from there on, and none behind its end as it was when it was opened. So a file that grows is
+    /// read once, and the kernel's own files, which claim to be empty and tell about the process that reads them, stay so.
+    pub fn read(mut self, from: u64, most: u64) -> Result<Vec<u8>, NotRead> {
+        let most = most.min(self.length.saturating_sub(from));
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(from)).map_err(NotRead::Failed)?;
+        self.file.take(most).read_to_end(&mut bytes).map_err(NotRead::Failed)?;
+        Ok(bytes)
+    }
+}
+
+/// All of a file that is not longer than this.
+pub fn read(path: &Path, links: Links, most: u64) -> Result<Vec<u8>, NotRead> {
+    let file = Regular::open(path, links)?;
+    if file.length() > most { Err(NotRead::TooLong { most }) } else { file.read(0, most) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "words").unwrap();
+        assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        for name in ["file", "pipe", "socket", "folder", "nowhere", "round"] {
+            let target = if name == "round" { "link to round" } else { name };
+            symlink(target, at(&format!("link to {name}"))).unwrap();
+        }
+        for links in [Links::Follow, Links::Refuse] {
+            let look = |path: &Path| read(path, links, 100);
+            assert_eq!(look(&at("file")).unwrap(), b"words");
+            let devices = ["/dev/null", "/dev/zero", "/dev/tty"].map(PathBuf::from);
+            for path in ["pipe", "socket", "folder"].map(at).into_iter().chain(devices) {
+                let refused = look(&path);
+                assert!(matches!(refused, Err(NotRead::NotRegular)), "{}: {refused:?}", path.display());
+            }
+            assert!(matches!(look(&at("nowhere")), Err(NotRead::Missing)));
+            assert!(matches!(look(&at("file/below")), Err(NotRead::Missing)));
+            for name in ["pipe", "socket", "folder", "round"] {
+                let refused = look(&at(&format!("link to {name}")));
+                assert!(matches!(refused, Err(NotRead::NotRegular)), "link to {name}: {refused:?}");
+            }
+        }
+        assert_eq!(read(&at("link to file"), Links::Follow, 100).unwrap(), b"words");
+        assert!(matches!(read(&at("link to file"), Links::Refuse, 100), Err(NotRead::NotRegular)));
+        assert!(matches!(read(&at("link to nowhere"), Links::Follow, 100), Err(NotRead::Missing)));
+    }
+
+    #[test]
+    fn a_huge_file_is_not_read_and_one_that_grows_ends_where_it_ended_when_it_was_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut writer = File::create(&path).unwrap();
+        writer.write_all(b"one\n").unwrap();
+        assert_eq!(read(&path, Links::Follow, 4).unwrap(), b"one\n");
+        assert!(matches!(read(&path, Links::Follow, 3), Err(NotRead::TooLong { most: 3 })));
+        let opened = Regular::open(&path, Links::Follow).unwrap();
+        writer.write_all(b"two\n").unwrap();
+        assert_eq!(opened.read(0, u64::MAX).unwrap(), b"one\n");
+        let opened = || Regular::open(&path, Links::Follow).unwrap();
+        assert_eq!(opened().read(4, 2).unwrap(), b"tw");
+        assert_eq!(opened().read(u64::MAX, 2).unwrap_or_default(), b"", "behind its end");
+        writer.set_len(1 << 40).unwrap();
+        assert!(matches!(read(&path, Links::Follow, 1 << 20), Err(NotRead::TooLong { .. })));
+        assert_eq!(opened().read(0, 8).unwrap(), b"one\ntwo\n");
+        assert_eq!(read(Path::new("/proc/self/environ"), Links::Follow, 1 << 20).unwrap(), b"");
+    }
+}
