@@ -188,6 +188,11 @@ show-rules: _shows
 show-closed: _shows
     {{ proof }} closed "$(scripts/agents claude)"
 
+# The real Claude Code with hooks of its user's that allow everything, under load: so many calls that people deny and so many that a rule
+# denies; none runs. In a copy that refuses later, some run. Takes minutes; with `show-deny 25 ""` there is no copy.
+show-deny denies="200" copy="yes": _shows
+    {{ proof }} deny "$(scripts/agents claude)" {{ denies }} {{ if copy == "yes" { '"$(scripts/late-deny ' + profile + ')"' } else { "" } }}
+
 # The real Claude Code in bubblewrap, in Landlock and without: what is approved cannot reach the gateway's own.
 show-boxes: _shows
     {{ proof }} boxes "$(scripts/agents claude)"

@@ -8,6 +8,7 @@ pub(crate) mod claude_park;
 pub(crate) mod closed;
 pub(crate) mod connect;
 pub(crate) mod demo;
+pub(crate) mod deny;
 pub(crate) mod doors;
 pub(crate) mod first_answer;
 pub(crate) mod mcp;

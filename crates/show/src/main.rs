@@ -76,6 +76,7 @@ async fn main() -> ExitCode {
         "policy-speed" => benchmarks::policy_speed::show(),
         "scale" => benchmarks::scale::show(),
         "costs" => benchmarks::scale::measure::show().await,
+        "deny" => claims::deny::show().await,
         "closed" => claims::closed::show().await,
         _ => {
             eprintln!("usage: holdstead-show NAME; `just show` lists the names");
