@@ -89,3 +89,37 @@ pub fn find_rules(folder: &Path) -> RulesFile {
 pub fn rules_digest(bytes: &[u8]) -> Digest {
     Digest::from_bytes(&Sha256::digest(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_a_regular_file_or_they_are_wrong_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(RULES_FILE);
+        let found = || ground(folder.path()).rules;
+        let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned() };
+        let no_file = || wrong("it is no file, or a link to one");
+        assert_eq!(found(), RulesFile::None);
+        std::fs::create_dir_all(&file).unwrap();
+        assert_eq!(found(), no_file(), "a folder");
+        std::fs::remove_dir(&file).unwrap();
+        assert_eq!(found(), RulesFile::None);
+        let pipe = folder.path().join("pipe");
+        for path in [&file, &pipe] {
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        }
+        assert_eq!(found(), no_file(), "a pipe");
+        for target in [pipe.as_path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
+            std::fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink(target, &file).unwrap();
+            assert_eq!(found(), no_file(), "a link to {}", target.display());
+        }
+        std::fs::remove_file(&file).unwrap();
+        std::fs::File::create(&file).unwrap().set_len(MAX_RULES + 1).unwrap();
+        assert_eq!(found(), wrong("it is longer than 64 KB"));
+        std::fs::write(&file, "allow Read").unwrap();
+        assert_eq!(found(), RulesFile::Text { text: "allow Read".to_owned() });
+    }
+}

@@ -257,5 +257,13 @@ mod tests {
         assert_eq!(read_text(file.to_str().unwrap()), Some("one\n".to_owned()));
         assert_eq!(read_text("/proc/self/environ").unwrap_or_default(), "");
         assert_eq!(read_text("/nowhere"), None);
+        // What an agent can put there instead.
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
+        std::fs::File::create(at("huge")).unwrap().set_len(1 << 40).unwrap();
+        for other in [at("pipe"), at("link"), at("huge"), at(""), "/dev/zero".to_owned()] {
+            assert_eq!(read_text(&other), None, "{other}");
+        }
     }
 }

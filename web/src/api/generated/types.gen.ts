@@ -122,7 +122,7 @@ export type AskCall = AskCallBody & {
     presentation?: Presentation | null;
     sessionId?: SessionId | null;
     /**
-     * How long the ask stays open. Left out: until it is answered.
+     * How long the ask stays open, at most 366 days. Left out: until it is answered.
      */
     timeoutMs?: number | null;
     /**
