@@ -79,6 +79,11 @@ fn error(content: &str) -> Told {
     tool_result(content, true)
 }
 
+/// What Claude Code makes of a refusal in its hook.
+fn refused(tool: &str, words: &str) -> Told {
+    error(&format!("PreToolUse:{tool} hook error: {words}"))
+}
+
 fn text(text: &str) -> Told {
     Told::Text { text: text.to_owned() }
 }

@@ -4,7 +4,7 @@ use holdstead_protocol::{CallDecision, DecidedBy, ResponseDraft};
 use holdstead_scripted_model::{Script, Told, call, say};
 use serde_json::json;
 
-use super::{Outcome, error, result};
+use super::{Outcome, refused, result};
 use crate::claims::rules::decisions;
 use crate::claude::{Stage, asks, mark, question};
 use crate::responses::{APPROVE, DENY, approve_edited, deny, submit};
@@ -35,11 +35,11 @@ pub(super) async fn allowed(stage: &Stage) -> Result<Outcome> {
 
 pub(super) async fn denied_with_words(stage: &Stage) -> Result<Outcome> {
     let reason = "Not in this folder: \"marks\" belong to ../elsewhere.";
-    decided(stage, "denied-with-words", deny(reason), error(reason), "").await
+    decided(stage, "denied-with-words", deny(reason), refused("Bash", reason), "").await
 }
 
 pub(super) async fn denied(stage: &Stage) -> Result<Outcome> {
-    decided(stage, "denied", DENY, error("User denied tool execution"), "").await
+    decided(stage, "denied", DENY, refused("Bash", "User denied tool execution"), "").await
 }
 
 pub(super) async fn edited(stage: &Stage) -> Result<Outcome> {

@@ -3,7 +3,7 @@
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::json;
 
-use super::{Outcome, error, result};
+use super::{Outcome, refused, result};
 use crate::claude::{Stage, asks};
 use crate::responses::APPROVE;
 use crate::{Result, ensure};
@@ -35,7 +35,7 @@ pub(super) async fn never_written(stage: &Stage) -> Result<Outcome> {
     let scene = stage.play("no-plan", "plan", script).await?;
     let asked = asks(&stage.finish(&scene).await?);
     ensure!(asked == 0, "{asked} asks were opened for a plan that is not there");
-    let told = "PreToolUse:ExitPlanMode hook error: No plan was written, so there is nothing to approve. Write the \
-                plan to its file, then call ExitPlanMode again.";
-    Ok(Outcome { told: stage.told("no-plan"), expected: vec![error(told)] })
+    let told = "No plan was written, so there is nothing to approve. Write the plan to its file, then call ExitPlanMode \
+                again.";
+    Ok(Outcome { told: stage.told("no-plan"), expected: vec![refused("ExitPlanMode", told)] })
 }

@@ -4,7 +4,7 @@ use holdstead_protocol::ResponseDraft;
 use holdstead_scripted_model::{Script, call, say};
 use serde_json::{Value, json};
 
-use super::{Outcome, error, result};
+use super::{Outcome, refused, result};
 use crate::Result;
 use crate::claude::Stage;
 use crate::responses::submit;
@@ -93,5 +93,5 @@ pub(super) async fn declined(stage: &Stage) -> Result<Outcome> {
     stage.person.win(&ask, ResponseDraft::Cancel { reason: None }).await?;
     stage.finish(&scene).await?;
     let told = "The user declined to answer. Go on without an answer, or ask something else.";
-    Ok(Outcome { told: stage.told("declined"), expected: vec![error(told)] })
+    Ok(Outcome { told: stage.told("declined"), expected: vec![refused("AskUserQuestion", told)] })
 }
