@@ -6,7 +6,8 @@
 use std::fmt::Write as _;
 
 use holdstead_protocol::{
-    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, LateAnswer, Question, Response, Timestamp,
+    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionId, LateAnswer, Question, Response,
+    Timestamp,
 };
 use serde_json::Value;
 
@@ -23,10 +24,9 @@ pub(super) fn after_deadline(
     ask: &Ask,
     command: &Respond,
     body_digest: Digest,
-    now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let closed = closed(command.interaction_id, ask, Closing::Expired, None);
-    match expired(session, ask, command, body_digest, now) {
+    match expired(session, ask, command, body_digest) {
         Ok(late) => Ok(std::iter::once(closed).chain(late).collect()),
         // Whoever is told that it is over must be right: an answer that was in time may be on its way into the journal, and
         // this closing then comes too late. A tool may still say what happens.
@@ -40,15 +40,26 @@ pub(super) fn expired(
     ask: &Ask,
     command: &Respond,
     body_digest: Digest,
-    _now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
+    match too_late(session, ask, command.interaction_id) {
+        Some(why) => Err(why),
+        None => Ok(vec![late_answer(ask, command, body_digest)?]),
+    }
+}
+
+/// Why an ask whose time ran out takes no late answer, if it takes none.
+pub(super) fn too_late(session: &Session, ask: &Ask, id: InteractionId) -> Option<Rejection> {
     if ask.late.is_some() {
-        return Err(lost(command.interaction_id, ask));
+        return Some(lost(id, ask));
     }
-    if ask.is_approval() || session.head.agent == AgentState::Ended {
-        return Err(Rejection::Dead { closing: Closing::Expired });
-    }
-    Ok(vec![late_answer(ask, command, body_digest)?])
+    let over = ask.is_approval() || session.head.agent == AgentState::Ended;
+    over.then_some(Rejection::Dead { closing: Closing::Expired })
+}
+
+/// Why a queued ask takes no late answer, if it takes none: its session has ended.
+pub(super) fn ended(session: &Session) -> Option<Rejection> {
+    let ended = session.head.agent == AgentState::Ended;
+    ended.then_some(Rejection::Dead { closing: Closing::Cancelled })
 }
 
 pub(super) fn queued(
@@ -58,8 +69,8 @@ pub(super) fn queued(
     body_digest: Digest,
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
-    if session.head.agent == AgentState::Ended {
-        return Err(Rejection::Dead { closing: Closing::Cancelled });
+    if let Some(why) = ended(session) {
+        return Err(why);
     }
     let late = late_answer(ask, command, body_digest)?;
     let closed = closed(command.interaction_id, ask, Closing::AnsweredLate, None);

@@ -50,27 +50,42 @@ pub(crate) fn decide(
         let same = earlier.body_digest.as_ref() == Some(&body_digest);
         return if same { Ok(Vec::new()) } else { Err(Rejection::KeyReused) };
     }
+    // The person saw another prompt, whose words and input may differ. This holds in every state of the ask.
+    if command.prompt_id != ask.prompt_id {
+        let over = over(session, ask, command.interaction_id, now);
+        return Err(over.unwrap_or(Rejection::StalePrompt { current: ask.prompt_id }));
+    }
     match &ask.state {
-        AskState::Open if ask.is_due(now) => {
-            late_answer::after_deadline(session, ask, command, body_digest, now)
-        }
-        AskState::Open if command.prompt_id != ask.prompt_id => {
-            Err(Rejection::StalePrompt { current: ask.prompt_id })
-        }
+        AskState::Open if ask.is_due(now) => late_answer::after_deadline(session, ask, command, body_digest),
         AskState::Open => win(ask, command, body_digest, now),
-        AskState::Submitted { prompt_id } if command.prompt_id != *prompt_id => {
-            Err(Rejection::StalePrompt { current: *prompt_id })
-        }
-        AskState::Submitted { .. } | AskState::Settled { .. } => Err(lost(command.interaction_id, ask)),
         AskState::Queued => late_answer::queued(session, ask, command, body_digest, now),
         AskState::Closed { closing: Closing::Expired } => {
-            late_answer::expired(session, ask, command, body_digest, now)
+            late_answer::expired(session, ask, command, body_digest)
         }
+        AskState::Submitted { .. } | AskState::Settled { .. } => Err(lost(command.interaction_id, ask)),
         AskState::Closed { closing: Closing::AnsweredLate } => Err(lost(command.interaction_id, ask)),
-        AskState::Closed { closing: Closing::Cancelled } => Err(match &ask.closed_by {
-            Some(by) => Rejection::Stopped { by: by.clone() },
-            None => Rejection::Dead { closing: Closing::Cancelled },
-        }),
+        AskState::Closed { closing: Closing::Cancelled } => Err(withdrawn(ask)),
+    }
+}
+
+/// Why the ask takes no response to its current prompt, if it takes none.
+fn over(session: &Session, ask: &Ask, id: InteractionId, now: Timestamp) -> Option<Rejection> {
+    match &ask.state {
+        AskState::Open if !ask.is_due(now) => None,
+        AskState::Open | AskState::Closed { closing: Closing::Expired } => {
+            late_answer::too_late(session, ask, id)
+        }
+        AskState::Queued => late_answer::ended(session),
+        AskState::Submitted { .. } | AskState::Settled { .. } => Some(lost(id, ask)),
+        AskState::Closed { closing: Closing::AnsweredLate } => Some(lost(id, ask)),
+        AskState::Closed { closing: Closing::Cancelled } => Some(withdrawn(ask)),
+    }
+}
+
+fn withdrawn(ask: &Ask) -> Rejection {
+    match &ask.closed_by {
+        Some(by) => Rejection::Stopped { by: by.clone() },
+        None => Rejection::Dead { closing: Closing::Cancelled },
     }
 }
 

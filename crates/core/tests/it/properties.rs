@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    Ask, AskSpec, Basis, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Start, State,
-    Trigger, TurnEnd, Verdict, decide, fold,
+    Ask, AskSpec, Basis, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Rejection, Start,
+    State, Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
@@ -106,6 +106,19 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Tools show four asks of all kinds again; then anything happens.
+fn after_reprompts() -> impl Strategy<Value = Vec<Step>> {
+    let shown_again = |n| {
+        [
+            Step::Ask { n, what: 0, kind: n % 3, handler: true, deadline: n % 2 == 0 },
+            Step::Respond { n, old_prompt: false, key: n, draft: 8 },
+            Step::Outcome { n, verdict: 3, timeout: false },
+        ]
+    };
+    let first: Vec<Step> = (0..4).flat_map(shown_again).collect();
+    prop::collection::vec(step(), 1..40).prop_map(move |steps| [first.clone(), steps].concat())
+}
+
 fn draft(kind: u8) -> ResponseDraft {
     match kind {
         0 => approve(),
@@ -123,6 +136,9 @@ fn draft(kind: u8) -> ResponseDraft {
         _ => unreachable!("drafts are counted to 7"),
     }
 }
+
+/// Drafts of which one fits each kind of ask.
+const ONE_OF_EACH: [u8; 3] = [1, 3, 5];
 
 fn make_request(n: u8, what: u8, kind: u8) -> InteractionRequest {
     match kind {
@@ -187,10 +203,22 @@ fn command(world: &World, step: &Step) -> Command {
             let verdict = match verdict {
                 0 | 1 => Verdict::Complete { result: None },
                 2 => Verdict::Pending { message: "later".to_owned() },
-                _ => Verdict::Reprompt(Box::new(InteractionRequest {
-                    prompt_id: prompt(n, attempt + 1),
-                    ..form(n)
-                })),
+                _ => {
+                    let ask = session.and_then(|session| session.asks.get(&ask_id(n)));
+                    let again = match ask.map(|ask| &ask.spec) {
+                        Some(AskSpec::Approval { .. }) => approval(n, 1),
+                        Some(AskSpec::Question { .. }) => question(n),
+                        Some(AskSpec::Form { .. }) | None => form(n),
+                    };
+                    let in_time = ask.is_some_and(|ask| ask.deadline.is_some());
+                    Verdict::Reprompt(Box::new(InteractionRequest {
+                        prompt_id: prompt(n, attempt + 1),
+                        origin: Origin::Tool,
+                        has_handler: true,
+                        deadline: in_time.then(|| world.now.after(std::time::Duration::from_secs(5))),
+                        ..again
+                    }))
+                }
             };
             Command::Outcome(Box::new(Outcome {
                 interaction_id: ask_id(n),
@@ -254,6 +282,11 @@ fn command(world: &World, step: &Step) -> Command {
 }
 
 fn play(steps: &[Step]) -> World {
+    play_and_look(steps, |_| {})
+}
+
+/// Plays the steps, and looks at the session after each.
+fn play_and_look(steps: &[Step], mut look: impl FnMut(&World)) -> World {
     let mut world = World::running();
     for step in steps {
         if matches!(step, Step::Later) {
@@ -263,8 +296,54 @@ fn play(steps: &[Step]) -> World {
         only_what_concerns_it_is_needed(&world, &command);
         // A rejection is a fine result; a panic is not.
         let _decided = world.apply(&command);
+        look(&world);
     }
     world
+}
+
+/// Sends responses of all kinds to every prompt of every ask but its current one. Returns the state of each ask that was
+/// shown more than once.
+fn answer_other_prompts(world: &World) -> BTreeSet<String> {
+    let mut states = BTreeSet::new();
+    for n in 0..4 {
+        let Some(ask) = world.session().asks.get(&ask_id(n)) else { continue };
+        let is_due = ask.state == AskState::Open && ask.is_due(world.now);
+        if ask.attempt > 1 {
+            states.insert(if is_due { "due".to_owned() } else { format!("{:?}", ask.state) });
+        }
+        // The prompt before the current one, and one that the ask does not have.
+        for attempt in [ask.attempt - 1, ask.attempt + 1] {
+            for kind in ONE_OF_EACH {
+                let decided = decide(&world.state, &respond(n, attempt, "a new key", draft(kind)), world.now);
+                let why = decided.expect_err("only the current prompt takes a response");
+                if let Rejection::StalePrompt { current } = why {
+                    assert_eq!(current, ask.prompt_id);
+                    takes_a_response(world, n);
+                }
+            }
+            for earlier in &ask.responses {
+                let key = earlier.key.as_deref().unwrap_or_default();
+                for kind in ONE_OF_EACH {
+                    match decide(&world.state, &respond(n, attempt, key, draft(kind)), world.now) {
+                        Ok(events) => assert_eq!(events, [], "a repeat writes nothing"),
+                        Err(Rejection::KeyReused) => {}
+                        Err(why) => assert_eq!(earlier.key, None, "{why}"),
+                    }
+                }
+            }
+        }
+    }
+    states
+}
+
+/// A caller who is told to answer the current prompt can do that.
+fn takes_a_response(world: &World, n: u8) {
+    let attempt = world.ask(n).attempt;
+    let taken = ONE_OF_EACH.into_iter().any(|kind| {
+        let command = respond(n, attempt, "a new key", draft(kind));
+        decide(&world.state, &command, Some(world.owner), world.now).is_ok_and(|events| !events.is_empty())
+    });
+    assert!(taken, "no response to the current prompt is taken in {:?}", world.ask(n).state);
 }
 
 /// A store loads only the asks that a command names. The decision and the folded state must not differ.
@@ -467,6 +546,34 @@ proptest! {
                 prop_assert!(!approved.contains(&late.interaction_id));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_response_to_another_prompt_writes_nothing_in_any_state(steps in after_reprompts()) {
+        play_and_look(&steps, |world| {
+            answer_other_prompts(world);
+        });
+    }
+}
+
+#[test]
+fn responses_to_other_prompts_are_tried_in_every_state() {
+    use proptest::strategy::ValueTree as _;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let strategy = after_reprompts();
+    let mut seen = BTreeSet::new();
+    for _ in 0..100 {
+        let steps = strategy.new_tree(&mut runner).expect("a tree").current();
+        play_and_look(&steps, |world| seen.append(&mut answer_other_prompts(world)));
+    }
+    for wanted in ["Open", "due", "Submitted", "Settled", "Queued", "Expired", "Cancelled", "AnsweredLate"] {
+        assert!(seen.iter().any(|state| state.contains(wanted)), "no ask was {wanted}: {seen:?}");
     }
 }
 
