@@ -204,11 +204,18 @@ impl Gateway {
         };
         let spoken = place.spoken.take();
         drop(place);
-        // It ends with what it was for.
-        drop(taking_up.await);
-        if let Some(epoch) = spoken {
-            self.stop_speaking_for(dialled.id, epoch).await;
-        }
+        // In a task of its own: its token may be taken back, and this future dropped, while the database is slow.
+        let left = self.inner.tasks.spawn({
+            let (gateway, runner) = (self.clone(), dialled.id);
+            async move {
+                // It ends with what it was for.
+                drop(taking_up.await);
+                if let Some(epoch) = spoken {
+                    gateway.stop_speaking_for(runner, epoch).await;
+                }
+            }
+        });
+        drop(left.await);
         tracing::info!(runner = dialled.name, %ended, "a runner is not connected any more; its agents go on");
         ended
     }

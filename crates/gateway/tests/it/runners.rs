@@ -1,19 +1,25 @@
 //! Machines that dial in: to one of two gateways on a PostgreSQL, or to the only one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use holdstead_agents::{AgentEvent, AgentSide, Ask, Launch, Reasks};
 use holdstead_core::handle_of;
-use holdstead_gateway::{Dialled, Ended, Gateway, GatewayError, Person, Runner, Wire};
+use holdstead_core::policy::rule::RuleFile;
+use holdstead_gateway::{
+    Dialled, Ended, Gateway, GatewayConfig, GatewayError, Person, PolicyConfig, Runner, Wire,
+};
 use holdstead_protocol::api::{OpenSession, Role};
-use holdstead_protocol::{AgentState, Delivery, EventBody, PersonId, Seq};
+use holdstead_protocol::{AgentState, AskChange, Delivery, EventBody, PersonId, Seq};
+use holdstead_store::faulty::{Call, FaultyJournal};
 use holdstead_store::{PasskeyRule, PersonRecord};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use uuid::Uuid;
 
+use crate::actor::{Actor, ActorDriver, approval};
 use crate::deployment::{By, Deployment};
-use crate::world::{PATIENCE, Talk, World, ada, approve, opening, owner, respond, scripted};
+use crate::world::{PATIENCE, Talk, World, ada, approve, config, opening, owner, respond, scripted};
 
 /// Two ends of one connection.
 pub(crate) fn wires() -> (Wire, Wire) {
@@ -70,9 +76,20 @@ impl Laptop {
     }
 
     fn opening(&self) -> OpenSession {
-        let cwd = Some(self.folder.path().display().to_string());
-        OpenSession { cwd, runner: Some("laptop".to_owned()), ..opening("scripted") }
+        self.opening_of("scripted")
     }
+
+    fn opening_of(&self, agent: &str) -> OpenSession {
+        let cwd = Some(self.folder.path().display().to_string());
+        OpenSession { cwd, runner: Some("laptop".to_owned()), ..opening(agent) }
+    }
+}
+
+/// A machine with an agent that the test plays.
+fn played_laptop() -> (Laptop, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
+    let (driver, lives) = ActorDriver::new(Reasks::Any);
+    let runner = Arc::new(Runner::new(vec![Arc::new(driver)]));
+    (Laptop { runner, folder: TempDir::new().unwrap(), instance: Uuid::now_v7() }, lives)
 }
 
 impl Connection {
@@ -290,4 +307,55 @@ async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_und
     assert!(unfinished.is_empty(), "nothing waits for a machine that never comes back: {unfinished:?}");
     let again = world.gateway.retire_runner(&ada(), "laptop").await.unwrap();
     assert_eq!(again.sessions, 0, "what ended, ended once");
+}
+
+/// The gateway writes that an answer arrived before it decides the next call by a rule. The connection goes in the middle of that.
+#[tokio::test]
+async fn a_machine_that_is_cut_off_while_an_arrival_is_written_goes_on_when_it_is_back() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("journal.db").display());
+    let sound = holdstead_store::open(&url).await.unwrap();
+    let cut: Arc<Mutex<Option<AbortHandle>>> = Arc::default();
+    let at_append = Arc::clone(&cut);
+    let plan = move |call| {
+        if call == Call::Append
+            && let Some(connection) = at_append.lock().unwrap().take()
+        {
+            connection.abort();
+        }
+        None
+    };
+    let journal = Arc::new(FaultyJournal::new(sound, plan));
+    let policy = PolicyConfig { rules: RuleFile::parse("allow Deploy").unwrap(), marked_words: Vec::new() };
+    let config = GatewayConfig { policy, ..config(GatewayConfig::DEFAULT_HOLD) };
+    let (nobody_here, _) = ActorDriver::new(Reasks::Any);
+    let gateway = Gateway::start(journal, vec![Arc::new(nobody_here)], config).await.unwrap();
+    let (laptop, mut lives) = played_laptop();
+    let connection = laptop.dial(&gateway);
+    known(&gateway).await;
+    let mut talk = Talk::open(&gateway, laptop.opening_of("actor")).await;
+    talk.say("go").await;
+    let (launch, side) = lives.recv().await.unwrap();
+    let mut actor = Actor { launch, side };
+    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+    actor.hears().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "touch x")))).await;
+    let ask = talk.ask().await;
+    talk.respond(&ask, approve()).await;
+    actor.is_told("call_1").await;
+    *cut.lock().unwrap() = Some(connection.hosting.abort_handle());
+    let allowed = Ask { tool_name: "Deploy".to_owned(), ..approval("call_2", "now") };
+    actor.says(AgentEvent::Ask(Box::new(allowed))).await;
+    assert!(connection.hosting.await.unwrap_err().is_cancelled());
+    connection.attending.abort();
+    let again = laptop.dial(&gateway);
+    let arrived = |body: &EventBody| {
+        let EventBody::InteractionUpdate(update) = body else { return None };
+        let AskChange::Delivery { delivery: Delivery::Delivered { .. } } = update.change else { return None };
+        (update.interaction_id == ask.interaction_id).then_some(())
+    };
+    talk.until(arrived).await;
+    actor.is_told("call_2").await;
+    again.cut().await;
+    gateway.stop().await;
 }
