@@ -1,9 +1,9 @@
 //! A machine goes for good: nobody may dial in as its runner any more, and its sessions end.
 
 use holdstead_core::{Command, Manages, handle_of};
-use holdstead_protocol::AgentState;
 use holdstead_protocol::api::{RetiredRunner, Role};
-use holdstead_store::{SessionQuery, SessionsOnly};
+use holdstead_protocol::{AgentState, OwnerId};
+use holdstead_store::{PersonRecord, SessionQuery, SessionsOnly};
 
 use crate::{Gateway, GatewayError, Person};
 
@@ -22,16 +22,29 @@ impl Gateway {
         let people = self.patiently(|| journal.people(&person.owner)).await?;
         let runner = people.into_iter().find(|one| one.role == Role::Runner && one.handle == handle);
         let runner = runner.ok_or_else(|| GatewayError::NoSuchRunner { name: name.to_owned() })?;
+        let (gateway, owner, by) = (self.clone(), person.owner.clone(), person.name.clone());
+        // To the end, even if the person who retires it goes away.
+        let retired = self.inner.tasks.spawn(async move { gateway.retire_machine(owner, by, runner).await });
+        retired.await.unwrap_or(Err(GatewayError::Closing))
+    }
+
+    async fn retire_machine(
+        &self,
+        owner: OwnerId,
+        by: String,
+        runner: PersonRecord,
+    ) -> Result<RetiredRunner, GatewayError> {
+        let journal = &self.inner.journal;
         journal.remove_person(runner.id).await?;
         self.put_out_revoked().await?;
         let (mut ended, mut before) = (0, None);
         loop {
-            let (owner, only) = (person.owner.clone(), SessionsOnly::All);
+            let (owner, only) = (owner.clone(), SessionsOnly::All);
             let page = journal.sessions(SessionQuery { owner, before, only, limit: PAGE }).await?;
             let lives = |agent| agent != AgentState::Ended;
             for record in page.iter().filter(|record| record.state.runner == Some(runner.id.into())) {
                 if lives(record.state.agent) || record.state.alive.is_some() {
-                    let (by, machine) = (person.name.clone(), runner.name.clone());
+                    let (by, machine) = (by.clone(), runner.name.clone());
                     self.append(record.id, Command::Retire { by, machine }).await?;
                     ended += 1;
                 }

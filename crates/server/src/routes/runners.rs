@@ -65,14 +65,14 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
     let (mut sink, mut incoming) = socket.split();
     let (send, mut to_send) = mpsc::unbounded_channel::<String>();
     let (taken, receive) = mpsc::channel(QUEUE);
-    let writer = tokio::spawn(async move {
+    let mut writer = tokio::spawn(async move {
         while let Some(text) = to_send.recv().await {
             if sink.send(Message::text(text)).await.is_err() {
                 return;
             }
         }
         // The other side may be gone already.
-        drop(tokio::time::timeout(LAST_WORDS, sink.close()).await);
+        drop(sink.close().await);
     });
     let reader = tokio::spawn(async move {
         while let Some(Ok(message)) = incoming.next().await {
@@ -99,6 +99,8 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
     };
     tracing::debug!(runner = caller.person.name, %ended, "the socket of a runner ends");
     reader.abort();
-    // It ends with its queue.
-    drop(writer.await);
+    // It ends with its queue, unless the other side does not read.
+    if tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err() {
+        writer.abort();
+    }
 }

@@ -364,8 +364,8 @@ async fn write(
         () = write_all(&mut sink, &mut queue) => {}
     }
     gone.cancel();
-    // The other side may be gone already.
-    drop(sink.close().await);
+    // The other side may be gone already, or not read.
+    drop(tokio::time::timeout(LAST_WORDS, sink.close()).await);
 }
 
 async fn write_all(sink: &mut SplitSink<WebSocket, Message>, queue: &mut mpsc::Receiver<Outgoing>) {
