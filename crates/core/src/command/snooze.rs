@@ -16,13 +16,13 @@ pub(crate) fn decide(
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let ask = ask(session, snooze.interaction_id)?;
-    if ask.prompt_id != snooze.prompt_id {
-        return Err(Rejection::StalePrompt { current: ask.prompt_id });
-    }
     match ask.state {
         AskState::Open | AskState::Queued => {}
         AskState::Closed { closing } => return Err(Rejection::Dead { closing }),
         AskState::Submitted { .. } | AskState::Settled { .. } => return Err(Rejection::Answered),
+    }
+    if ask.prompt_id != snooze.prompt_id {
+        return Err(Rejection::StalePrompt { current: ask.prompt_id });
     }
     if snooze.until <= now || snooze.until > now.after(LONGEST) {
         return Err(Rejection::BadSnooze);
