@@ -24,7 +24,9 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
             AskChange::Settled { .. } => {
                 session.head.orphaned_answers().any(|id| id == update.interaction_id)
             }
-            AskChange::Delivery { .. } | AskChange::RanOtherThanApproved { .. } => false,
+            AskChange::Delivery { .. }
+            | AskChange::RanOtherThanApproved { .. }
+            | AskChange::RuleSaved { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {
             Closing::Expired => of_agent(&closed.interaction_id),
@@ -59,7 +61,7 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
 
 /// Something must be looked after when a gateway starts. An ended session can still have a process to end.
 pub fn is_unfinished(head: &Head) -> bool {
-    head.alive.is_some() || !is_idle(head)
+    head.alive.is_some() || !head.unsaved.is_empty() || !is_idle(head)
 }
 
 /// Nobody waits for it, whether its agent runs or not.

@@ -35,6 +35,7 @@ pub(crate) mod respond;
 pub(crate) mod resume;
 pub(crate) mod retell;
 pub(crate) mod revoke;
+pub(crate) mod rule_saved;
 pub(crate) mod rules_file;
 pub(crate) mod set_variables;
 pub(crate) mod snooze;
@@ -130,6 +131,8 @@ pub enum Command {
     Retell(Box<Retell>),
     /// Remember an approval.
     Grant(Grant),
+    /// The rule that an approval gave is in the owner's journal.
+    RuleSaved { interaction_id: InteractionId, grant_id: GrantId },
     /// Forget one.
     Revoke { grant_id: GrantId, name: String },
     /// A folder's own files are trusted.
@@ -248,6 +251,7 @@ impl Command {
             | Self::Acknowledge { .. }
             | Self::Overtake { .. }
             | Self::NotRun { .. }
+            | Self::RuleSaved { .. }
             | Self::Grant(_)
             | Self::Revoke { .. }
             | Self::Trust(_)
@@ -303,6 +307,7 @@ impl Command {
             | Self::Acknowledge { interaction_id }
             | Self::Overtake { interaction_id, .. }
             | Self::NotRun { interaction_id, .. }
+            | Self::RuleSaved { interaction_id, .. }
             | Self::Cancel(Cancel::Ask(interaction_id)) => vec![*interaction_id],
             Self::RanOther(ran) => vec![ran.interaction_id],
         }
@@ -358,6 +363,7 @@ impl Command {
             | Self::Acknowledge { .. }
             | Self::Overtake { .. }
             | Self::NotRun { .. }
+            | Self::RuleSaved { .. }
             | Self::RanOther(_)
             | Self::Cancel(Cancel::Ask(_)) => Needs::NoOthers,
         }
@@ -449,6 +455,9 @@ fn decide_by(
         Command::NotRun { interaction_id, because } => not_run::decide(session, *interaction_id, *because),
         Command::RanOther(ran) => ran_other::decide(session, ran),
         Command::Retell(retell) => retell::decide(session, retell),
+        Command::RuleSaved { interaction_id, grant_id } => {
+            rule_saved::decide(session, *interaction_id, *grant_id)
+        }
         Command::Grant(grant) => grant::decide(&session.head, grant),
         Command::Revoke { grant_id, name } => revoke::decide(&session.head, *grant_id, name),
         Command::Trust(trust) => trust::decide(&session.head, trust),

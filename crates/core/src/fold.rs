@@ -14,7 +14,7 @@ use crate::command::set_variables;
 use crate::policy::used_by;
 use crate::rules_files::RulesFiles;
 use crate::search::asked_text;
-use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord, SaidLast};
+use crate::state::{Action, MayHaveRun, PendingTurn, ResponseRecord, SaidLast, TakenBack};
 use crate::title::title_of;
 use crate::{Archived, Ask, AskSpec, Head, RuleUse, Session, Snoozed, State, UnconfirmedResult, shape};
 
@@ -73,6 +73,12 @@ pub fn fold(state: &mut State, event: &Event) {
             AskChange::RanOtherThanApproved { .. } => {
                 session.change(update.interaction_id, seq, |ask| ask.ran_other_than_approved = true)
             }
+            AskChange::RuleSaved { grant_id } => {
+                session.head.unsaved.remove(grant_id);
+                // Another answer to the same ask may have given another one.
+                let unsaved = session.has_unsaved(update.interaction_id);
+                session.change(update.interaction_id, seq, |ask| ask.rule_unsaved = unsaved);
+            }
         },
         EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
             ask.state = AskState::Closed { closing: closed.closing };
@@ -91,7 +97,9 @@ pub fn fold(state: &mut State, event: &Event) {
             session.head.grants.insert(added.grant.grant_id, added.grant.clone());
         }
         EventBody::GrantRevoked(revoked) => {
-            session.head.grants.remove(&revoked.grant_id);
+            if let Some(grant) = session.head.grants.remove(&revoked.grant_id) {
+                session.head.taken_back.add(&grant);
+            }
         }
         EventBody::TrustAdded(added) => {
             let trust = &added.trust;
@@ -187,6 +195,8 @@ fn opened_session(opened: &SessionOpened, seq: Seq) -> Session {
         last_said: Vec::new(),
         rules_seq: seq,
         grants: BTreeMap::new(),
+        unsaved: BTreeMap::new(),
+        taken_back: TakenBack::default(),
         rule_uses: BTreeMap::new(),
         trusts: BTreeMap::new(),
         rules_files: RulesFiles::default(),
@@ -269,6 +279,7 @@ impl Folding<'_> {
                 undelivered: false,
                 edited: false,
                 ran_other_than_approved: false,
+                rule_unsaved: self.has_unsaved(id),
                 hold: request.hold,
                 deadline: request.deadline,
                 can_park: request.can_park,
@@ -286,6 +297,10 @@ impl Folding<'_> {
             },
         );
         self.recount(id, before);
+    }
+
+    fn has_unsaved(&self, id: InteractionId) -> bool {
+        self.head.unsaved.values().any(|grant| grant.interaction_id == Some(id))
     }
 
     fn response(&mut self, response: &InteractionResponse, seq: Seq, at: Timestamp) {
@@ -306,9 +321,13 @@ impl Folding<'_> {
             | Response::Cancel { .. } => false,
         };
         let prompt_id = response.prompt_id;
+        if let Some(grant) = &response.gives {
+            self.head.unsaved.insert(grant.grant_id, grant.clone());
+        }
         self.change(response.interaction_id, seq, |ask| {
             ask.responses.push(record);
             ask.edited = edited;
+            ask.rule_unsaved |= response.gives.is_some();
             ask.state = AskState::Submitted { prompt_id };
         });
         if let Some(settlement) = response.settlement {

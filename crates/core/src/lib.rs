@@ -46,7 +46,7 @@ pub use command::overhear::Overhear;
 pub use command::ran_other::RanOther;
 pub use command::record::Output;
 pub use command::request::Request;
-pub use command::respond::{Respond, remembered};
+pub use command::respond::Respond;
 pub use command::resume::Resume;
 pub use command::retell::Retell;
 pub use command::{Command, Needs, Said, decide};

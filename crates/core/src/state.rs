@@ -6,7 +6,7 @@ use std::sync::Arc;
 use holdstead_protocol::{
     AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
     InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft,
-    RunnerId, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,45 @@ impl MayHaveRun {
                 inputs.insert(input.clone());
             }
             Self::These(_) | Self::Any => *self = Self::Any,
+        }
+    }
+}
+
+/// So many rules of answers are remembered that a person took back.
+const MOST_TAKEN_BACK: usize = 256;
+
+/// Rules that answers gave and that a person took back. A gateway that does not know whether it saved the rule of an answer
+/// saves it again: these stay taken back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenBack {
+    grants: BTreeMap<GrantId, Timestamp>,
+    /// There were too many to remember: any that was given up to this time may be one of them.
+    forgotten: Option<Timestamp>,
+}
+
+impl TakenBack {
+    /// Whether the rule of an answer must not be saved again.
+    pub(crate) fn covers(&self, grant: &Grant) -> bool {
+        let forgotten = self.forgotten.is_some_and(|forgotten| grant.given_at <= forgotten);
+        grant.interaction_id.is_some() && (forgotten || self.grants.contains_key(&grant.grant_id))
+    }
+
+    pub(crate) fn add(&mut self, grant: &Grant) {
+        match grant.scope {
+            // It was saved with its answer.
+            Scope::Once | Scope::Session => return,
+            Scope::Hour | Scope::Always => {}
+        }
+        if grant.interaction_id.is_none() {
+            return;
+        }
+        self.grants.insert(grant.grant_id, grant.given_at);
+        if self.grants.len() > MOST_TAKEN_BACK
+            && let Some((oldest, given_at)) = self.grants.iter().min_by_key(|(_, given_at)| **given_at)
+        {
+            let (oldest, given_at) = (*oldest, *given_at);
+            self.grants.remove(&oldest);
+            self.forgotten = self.forgotten.max(Some(given_at));
         }
     }
 }
@@ -120,6 +159,10 @@ pub struct Head {
     pub rules_seq: Seq,
     /// Approvals remembered in this journal.
     pub grants: BTreeMap<GrantId, Grant>,
+    /// Rules of approvals here that reach further than this session, until they are known to be saved in the owner's journal.
+    pub unsaved: BTreeMap<GrantId, Grant>,
+    /// In an owner's journal.
+    pub taken_back: TakenBack,
     /// How often rules decided about calls of this session, by the key of the rule.
     pub rule_uses: BTreeMap<String, RuleUse>,
     /// Folders whose own files are trusted, in an owner's journal.
@@ -215,6 +258,8 @@ pub struct Ask {
     pub edited: bool,
     /// Its call ran, and not with the input that was approved.
     pub ran_other_than_approved: bool,
+    /// Its approval gave a rule that is not known to be saved yet.
+    pub rule_unsaved: bool,
     pub hold: Hold,
     pub deadline: Option<Timestamp>,
     pub can_park: bool,

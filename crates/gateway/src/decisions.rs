@@ -93,9 +93,10 @@ impl Gateway {
         };
         let response = late.or(record.response.map(|response| response.response));
         let remembered = match &response {
-            Some(Response::Approve { lines, .. }) => lines.clone(),
+            Some(Response::Approve { lines, .. }) if !record.ask.rule_unsaved => lines.clone(),
             Some(
-                Response::Deny { .. }
+                Response::Approve { .. }
+                | Response::Deny { .. }
                 | Response::Answer { .. }
                 | Response::Submit { .. }
                 | Response::Cancel { .. },

@@ -45,6 +45,7 @@ mod respond;
 mod retire;
 mod rules;
 mod runners;
+mod saving;
 mod seal;
 mod secrets;
 mod session;

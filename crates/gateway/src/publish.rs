@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::follow::TAIL;
 use crate::hints::Whom;
+use crate::owner_journal::journal_of;
 use crate::{Gateway, GatewayError};
 
 impl Gateway {
@@ -110,8 +111,15 @@ impl Gateway {
             (false, false) => Whom::Followers,
         };
         self.hint_others(session, appended, whom);
+        let head = &appended.session.head;
+        if has_rule {
+            let of_owner = journal_of(&head.owner) == session;
+            self.settle_soon(&head.owner, (!of_owner).then_some(session));
+        }
+        if Self::gives_rule(&appended.events) {
+            self.save_rules(session, head);
+        }
         if for_host {
-            let head = &appended.session.head;
             self.with_task(session, head, |task| task.wake_at(appended.head, head));
         }
         for event in &appended.events {

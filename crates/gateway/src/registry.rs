@@ -226,6 +226,10 @@ impl Gateway {
         if record.state.live > 0 {
             self.settle_soon(&record.owner, Some(record.id));
         }
+        // Or taken an answer, and not yet saved the rule that it gives.
+        if !record.state.unsaved.is_empty() {
+            self.save_rules(record.id, &record.state);
+        }
         if record.state.submitted > 0 {
             self.call_handlers(record).await;
         }

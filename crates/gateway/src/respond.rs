@@ -1,18 +1,18 @@
 //! A person answers.
 
-use holdstead_core::{Command, Rejection, Respond, conceal, remembered};
+use holdstead_core::{Command, Rejection, Respond, conceal};
 use holdstead_protocol::api::{
     Interaction, LateResponse, ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond as RespondBody,
     RespondMany,
 };
 use holdstead_protocol::{
-    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, ResponseDraft, Scope, Seq,
-    SessionId, Timestamp, TurnId,
+    AskState, Event, EventBody, InteractionId, LateAnswer, MessageId, Refusal, Seq, SessionId, Timestamp,
+    TurnId,
 };
 use holdstead_store::{Appended, AskRecord};
 
 use crate::node::Node;
-use crate::{Gateway, GatewayError, Person, owner_journal};
+use crate::{Gateway, GatewayError, Person};
 
 /// How many answers one request may bring.
 const MOST_AT_ONCE: usize = 50;
@@ -27,10 +27,6 @@ impl Gateway {
     ) -> Result<Receipt, GatewayError> {
         let ask = self.ask_of(&person.owner, id).await?;
         let person = &person.confirmed_by(self.confirmed_answer(person, &ask, &body).await?);
-        let reach = match &body.response {
-            ResponseDraft::Approve { scope, lines, .. } => scope.map(|scope| (scope, lines.clone())),
-            ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => None,
-        };
         let key = body.idempotency_key.clone();
         let (response, secrets) = conceal(&ask.ask, body.response)?;
         let command = Respond {
@@ -56,9 +52,7 @@ impl Gateway {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended)?;
-        if let Some((scope, lines)) = reach.filter(|_| !receipt.late) {
-            self.remember(person, &ask, scope, &lines, receipt.at).await?;
-        }
+        self.rule_saved(session, id).await;
         Ok(receipt)
     }
 
@@ -103,31 +97,6 @@ impl Gateway {
             });
         }
         Ok(ManyReceipts { results })
-    }
-
-    /// Saves what an approval of a further reach stands for: the very rule that was shown. Again on a repeated request: a
-    /// reply that was lost on the way loses no grant.
-    async fn remember(
-        &self,
-        person: &Person,
-        ask: &AskRecord,
-        scope: Scope,
-        lines: &[String],
-        at: Timestamp,
-    ) -> Result<(), GatewayError> {
-        let session = match scope {
-            Scope::Once => return Ok(()),
-            // It was saved with the answer.
-            Scope::Session => Some(ask.session),
-            Scope::Hour | Scope::Always => {
-                if let Some(grant) = remembered(&ask.ask, ask.id, scope, lines, &person.name, at) {
-                    owner_journal::remember(self, &person.owner, grant).await?;
-                }
-                None
-            }
-        };
-        self.settle_soon(&person.owner, session);
-        Ok(())
     }
 
     /// The answer that came too late to settle this ask, if one did.

@@ -117,7 +117,6 @@ impl Gateway {
             expires_at: None,
         };
         owner_journal::remember(self, &person.owner, grant).await?;
-        self.settle_soon(&person.owner, None);
         Ok(grant_id)
     }
 

@@ -404,6 +404,9 @@ pub struct InteractionResponse {
     /// Set where no tool has a say in what follows: the response settles the ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settlement: Option<Settlement>,
+    /// The rule that this approval gives to all sessions of the owner. The update `rule_saved` says when it counts there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gives: Option<Grant>,
 }
 
 /// An ask moved on.
@@ -448,6 +451,8 @@ pub enum AskChange {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ran: Option<Value>,
     },
+    /// The rule that its approval gave was saved for all sessions of the owner.
+    RuleSaved { grant_id: GrantId },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

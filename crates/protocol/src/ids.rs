@@ -248,9 +248,9 @@ impl PasskeyId {
 }
 
 impl GrantId {
-    /// A grant is named after the answer that gave it: saving it twice saves it once.
-    pub fn from_answer(interaction: InteractionId) -> Self {
-        Self(Uuid::new_v5(&interaction.0, b"grant"))
+    /// A grant is named after the prompt whose answer gave it, and one answer wins a prompt: saving it twice saves it once.
+    pub fn from_answer(prompt: PromptId) -> Self {
+        Self(Uuid::new_v5(&prompt.0, b"grant"))
     }
 
     /// A rule that a person wrote by themselves: writing it twice saves it once.

@@ -45,7 +45,7 @@ pub enum ResponseDraft {
 pub enum Response {
     Approve {
         scope: Scope,
-        /// The rules that were saved with it.
+        /// The rules that it gives.
         lines: Vec<String>,
         edited_input: Option<Value>,
     },

@@ -72,6 +72,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Acknowledge { .. }
         | Command::Overtake { .. }
         | Command::NotRun { .. }
+        | Command::RuleSaved { .. }
         | Command::Revoke { .. }
         | Command::Distrust { .. }
         | Command::Retire { .. }

@@ -375,6 +375,8 @@ function update(ask: Ask, change: InteractionUpdate): Ask {
       return { ...ask, state: "queued" };
     case "delivery":
       return { ...ask, delivery: change };
+    case "rule_saved":
+      return ask;
     case "ran_other_than_approved":
       return { ...ask, ranOtherThanApproved: true, ran: change.ran };
     default:

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use holdstead_protocol::{
-    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionId, LateAnswer, Question, Response,
-    Timestamp,
+    AgentState, Answer, Closing, Digest, EventBody, GrantAdded, InteractionId, LateAnswer, Question,
+    Response, Timestamp,
 };
 use serde_json::Value;
 

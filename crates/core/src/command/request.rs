@@ -147,6 +147,7 @@ pub(super) fn settled_by(
         idempotency_key: None,
         body_digest: None,
         settlement: Some(Settlement::Approved),
+        gives: None,
     }))
 }
 

@@ -99,7 +99,13 @@ fn win(
     if secret::in_the_clear(&ask.spec, &response) {
         return Err(Rejection::SecretInTheClear);
     }
-    let grant = session_grant(ask, command, &response, now);
+    let grant = given(ask, command, &response, now);
+    // A session's own is saved with the answer that gave it. One that reaches further is saved in the owner's journal.
+    let (here, gives) = match grant {
+        Some(grant) if grant.scope == Scope::Session => (Some(grant), None),
+        further => (None, further),
+    };
+    let here = here.map(|grant| EventBody::GrantAdded(GrantAdded { grant }));
     let won = EventBody::InteractionResponse(Box::new(InteractionResponse {
         interaction_id: command.interaction_id,
         prompt_id: command.prompt_id,
@@ -112,47 +118,36 @@ fn win(
             actor: command.actor,
         },
         settlement: (!ask.has_handler).then(|| settlement(Action::of(&response))),
+        gives,
         response,
         idempotency_key: Some(command.idempotency_key.clone()),
         body_digest: Some(body_digest),
     }));
-    Ok(std::iter::once(won).chain(grant).collect())
+    Ok(std::iter::once(won).chain(here).collect())
 }
 
-/// A session's scope is saved with the answer that gave it. Those that reach further belong to the owner's journal.
-fn session_grant(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> Option<EventBody> {
-    let Response::Approve { scope: Scope::Session, lines, .. } = response else { return None };
-    let grant = remembered(ask, command.interaction_id, Scope::Session, lines, &command.name, now)?;
-    Some(EventBody::GrantAdded(GrantAdded { grant }))
-}
-
-/// What an approval of this reach saves: the very rule that was shown with it.
-pub fn remembered(
-    ask: &Ask,
-    interaction_id: InteractionId,
-    scope: Scope,
-    lines: &[String],
-    given_by: &str,
-    given_at: Timestamp,
-) -> Option<Grant> {
-    if scope == Scope::Once {
-        return None;
+/// What an approval with a reach saves: the very rule that was shown with it.
+fn given(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> Option<Grant> {
+    let Response::Approve { scope, lines, .. } = response else { return None };
+    match scope {
+        Scope::Once => return None,
+        Scope::Session | Scope::Hour | Scope::Always => {}
     }
     Some(Grant {
-        grant_id: GrantId::from_answer(interaction_id),
-        rule: ask.spec.saved_rule(scope, lines)?.clone(),
-        scope,
-        given_by: given_by.to_owned(),
-        interaction_id: Some(interaction_id),
-        given_at,
-        expires_at: scope.expires_at(given_at),
+        grant_id: GrantId::from_answer(command.prompt_id),
+        rule: ask.spec.saved_rule(*scope, lines)?.clone(),
+        scope: *scope,
+        given_by: command.name.clone(),
+        interaction_id: Some(command.interaction_id),
+        given_at: now,
+        expires_at: scope.expires_at(now),
     })
 }
 
 /// A late approval is good for one call of the very same input.
 pub(super) fn late_grant(ask: &Ask, command: &Respond, now: Timestamp) -> Grant {
     Grant {
-        grant_id: GrantId::from_answer(command.interaction_id),
+        grant_id: GrantId::from_answer(command.prompt_id),
         rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
         scope: Scope::Once,
         given_by: command.name.clone(),

@@ -11,6 +11,7 @@ mod policy;
 mod properties;
 mod put_aside;
 mod rules;
+mod saving;
 mod secrets;
 mod terminals;
 mod two_speakers;

@@ -386,7 +386,8 @@ fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
                 AskChange::Settled { settlement, .. } => Some((update.interaction_id, *settlement)),
                 AskChange::Queued { .. }
                 | AskChange::Delivery { .. }
-                | AskChange::RanOtherThanApproved { .. } => None,
+                | AskChange::RanOtherThanApproved { .. }
+                | AskChange::RuleSaved { .. } => None,
             },
             _ => None,
         })
@@ -594,6 +595,7 @@ fn the_steps_reach_every_state() {
                     AskChange::Settled { .. } => "settled by handler".to_owned(),
                     AskChange::Queued { .. } => "queued".to_owned(),
                     AskChange::RanOtherThanApproved { .. } => "ran other than approved".to_owned(),
+                    AskChange::RuleSaved { .. } => "rule saved".to_owned(),
                     AskChange::Delivery { delivery } => {
                         format!("{delivery:?}").split(' ').next().unwrap_or("").to_owned()
                     }

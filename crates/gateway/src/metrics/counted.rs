@@ -135,7 +135,9 @@ impl Counted {
                     self.delivered.observe(event.at.since(decided_at).saturating_sub(waited));
                 }
             }
-            AskChange::Queued { .. } | AskChange::RanOtherThanApproved { .. } => {}
+            AskChange::Queued { .. }
+            | AskChange::RanOtherThanApproved { .. }
+            | AskChange::RuleSaved { .. } => {}
         }
     }
 

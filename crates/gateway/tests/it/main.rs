@@ -35,6 +35,7 @@ mod recovery;
 mod reprompts;
 mod rules;
 mod runners;
+mod saving;
 mod secrets;
 mod stop;
 mod streams;

@@ -67,7 +67,10 @@ async fn what_ran_otherwise_is_marked_on_the_ask_and_in_the_journal() {
         .until(|body| match body {
             EventBody::InteractionUpdate(update) => match &update.change {
                 AskChange::RanOtherThanApproved { ran, .. } => ran.clone(),
-                AskChange::Settled { .. } | AskChange::Queued { .. } | AskChange::Delivery { .. } => None,
+                AskChange::Settled { .. }
+                | AskChange::Queued { .. }
+                | AskChange::Delivery { .. }
+                | AskChange::RuleSaved { .. } => None,
             },
             _ => None,
         })

@@ -165,7 +165,7 @@ async fn where_no_rule_can_be_written_the_very_same_input_is_remembered_for_the_
     let other = talk.ask().await;
     assert_eq!(other.input, json!({"to": "production"}));
     let [decision] = decisions(&talk).try_into().unwrap();
-    let grant_id = GrantId::from_answer(ask.interaction_id);
+    let grant_id = GrantId::from_answer(ask.prompt_id);
     assert_eq!(decision.by, DecidedBy::Grant { grant_id });
     let [rule] = listed(&talk).await.try_into().unwrap();
     assert_eq!((rule.input, rule.uses), (Some(json!({"to": "staging"})), 1));

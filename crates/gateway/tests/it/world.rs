@@ -242,7 +242,8 @@ impl Talk {
                 AskChange::Queued { .. } => Some(update.interaction_id),
                 AskChange::Settled { .. }
                 | AskChange::Delivery { .. }
-                | AskChange::RanOtherThanApproved { .. } => None,
+                | AskChange::RanOtherThanApproved { .. }
+                | AskChange::RuleSaved { .. } => None,
             },
             _ => None,
         })

@@ -246,7 +246,8 @@ fn changed(change: &AskChange) -> Option<Row> {
                 | Delivery::Delivering { .. }
                 | Delivery::Delivered { .. }
                 | Delivery::Acknowledged,
-        } => None,
+        }
+        | AskChange::RuleSaved { .. } => None,
     }
 }
 

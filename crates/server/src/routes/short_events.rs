@@ -134,7 +134,8 @@ fn outcome(event: &EventBody) -> Option<Value> {
             AskChange::Settled { settlement, .. } => Some(json!(settlement)),
             AskChange::Queued { .. }
             | AskChange::Delivery { .. }
-            | AskChange::RanOtherThanApproved { .. } => None,
+            | AskChange::RanOtherThanApproved { .. }
+            | AskChange::RuleSaved { .. } => None,
         },
         EventBody::InteractionClosed(closed) => Some(json!(closed.closing)),
         EventBody::SessionOpened(_)

@@ -241,6 +241,23 @@ class FormCall(TypedDict, total=False):
     title: str | None
 
 
+class _Grant(TypedDict):
+    givenAt: Timestamp
+    givenBy: str
+    grantId: GrantId
+    rule: Literal["exact_input", "key", "lines"]
+    scope: Scope
+
+
+class Grant(_Grant, total=False):
+    expiresAt: Timestamp | None
+    inputDigest: Digest
+    interactionId: InteractionId | None
+    key: str
+    lines: list[str]
+    toolName: str
+
+
 class Hold(TypedDict):
     afterMs: int
     then: HoldThen
@@ -333,6 +350,7 @@ class InteractionResponse(_InteractionResponse, total=False):
     bodyDigest: Digest | None
     earlierInteractionId: InteractionId
     editedInput: Any
+    gives: Grant | None
     grantId: GrantId
     idempotencyKey: str | None
     input: dict[str, Any] | None

@@ -180,6 +180,9 @@ export type AskChange = {
      * Of the input that ran.
      */
     ranDigest: Digest;
+} | {
+    change: 'rule_saved';
+    grantId: GrantId;
 };
 
 /**
@@ -1166,6 +1169,7 @@ export type InteractionRequest = AskBody & {
  */
 export type InteractionResponse = Decider & Response & {
     bodyDigest?: Digest | null;
+    gives?: Grant | null;
     idempotencyKey?: string | null;
     interactionId: InteractionId;
     promptId: PromptId;

@@ -301,7 +301,7 @@ async fn plant(
     let journal = holdstead_store::open(store).await?;
     let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
     let grant = Grant {
-        grant_id: GrantId::from_answer(ask.request.interaction_id),
+        grant_id: GrantId::from_answer(ask.request.prompt_id),
         rule: Rule::ExactInput {
             tool_name: "Bash".to_owned(),
             input_digest: digest(&json!({ "command": "ls" })),

@@ -101,6 +101,7 @@ impl World {
             idempotency_key: Some(key.clone()),
             body_digest: None,
             settlement: Some(settlement),
+            gives: None,
         })));
         let told = Told::Won { seq: Seq(self.history.journal.len() as u64) };
         self.history.sent.push(Sent { by: "Ada", interaction: ask_id(name), prompt, key, draft, told });
