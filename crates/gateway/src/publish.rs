@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use crate::follow::TAIL;
 use crate::hints::Whom;
 use crate::owner_journal::journal_of;
+use crate::saving::gives_rule;
 use crate::{Gateway, GatewayError};
 
 impl Gateway {
@@ -116,7 +117,7 @@ impl Gateway {
             let of_owner = journal_of(&head.owner) == session;
             self.settle_soon(&head.owner, (!of_owner).then_some(session));
         }
-        if Self::gives_rule(&appended.events) {
+        if gives_rule(&appended.events) {
             self.save_rules(session, head);
         }
         if for_host {

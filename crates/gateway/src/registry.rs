@@ -163,8 +163,11 @@ impl Gateway {
         loop {
             let page = self.patiently(|| journal.unfinished(after, PAGE)).await?;
             let next = page.last().filter(|_| page.len() == PAGE as usize).map(|last| last.id);
-            for record in page.into_iter().filter(|record| only(record)) {
-                if is_idle(&record.state) {
+            for record in page {
+                if !only(&record) {
+                    // Its rules are its owner's: they wait for no machine.
+                    self.save_rules(record.id, &record.state);
+                } else if is_idle(&record.state) {
                     idle.push(record);
                 } else {
                     self.take_up(&record, places).await;
@@ -227,9 +230,7 @@ impl Gateway {
             self.settle_soon(&record.owner, Some(record.id));
         }
         // Or taken an answer, and not yet saved the rule that it gives.
-        if !record.state.unsaved.is_empty() {
-            self.save_rules(record.id, &record.state);
-        }
+        self.save_rules(record.id, &record.state);
         if record.state.submitted > 0 {
             self.call_handlers(record).await;
         }

@@ -52,7 +52,9 @@ impl Gateway {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended)?;
-        self.rule_saved(session, id).await;
+        if appended.session.asks.get(&id).is_some_and(|ask| ask.rule_unsaved) {
+            self.rule_saved(session, id).await;
+        }
         Ok(receipt)
     }
 

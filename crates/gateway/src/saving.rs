@@ -14,18 +14,18 @@ use crate::{Gateway, GatewayError, owner_journal};
 /// How long an answer waits for its rule to be saved. The answer counts, and the rule is saved, however long that takes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Gateway {
-    /// Whether one of these events is an answer that gives a rule.
-    pub(crate) fn gives_rule(events: &[Event]) -> bool {
-        let gives = |event: &Event| match &event.body {
-            EventBody::InteractionResponse(response) => response.gives.is_some(),
-            _ => false,
-        };
-        events.iter().any(gives)
-    }
+/// Whether one of these events is an answer that gives a rule.
+pub(crate) fn gives_rule(events: &[Event]) -> bool {
+    let gives = |event: &Event| matches!(&event.body, EventBody::InteractionResponse(response) if response.gives.is_some());
+    events.iter().any(gives)
+}
 
+impl Gateway {
     /// Saves the rules that answers in this session gave, in a task of its own.
     pub(crate) fn save_rules(&self, session: SessionId, head: &Head) {
+        if head.unsaved.is_empty() {
+            return;
+        }
         let (gateway, owner, unsaved) = (self.clone(), head.owner.clone(), head.unsaved.clone());
         self.inner.tasks.spawn(async move {
             for grant in unsaved.into_values() {
