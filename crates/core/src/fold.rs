@@ -149,6 +149,7 @@ fn changes_rules(body: &EventBody) -> bool {
             AskChange::Delivery { .. }
             | AskChange::Settled { .. }
             | AskChange::Queued { .. }
+            | AskChange::RuleSaved { .. }
             | AskChange::RanOtherThanApproved { .. } => false,
         },
         EventBody::SessionArchived(_)

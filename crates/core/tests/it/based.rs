@@ -33,7 +33,7 @@ fn stop() -> Command {
 fn grant(scope: Scope) -> Grant {
     let request = approval(9, 9);
     Grant {
-        grant_id: GrantId::from_answer(ask_id(9)),
+        grant_id: GrantId::from_answer(prompt(9, 1)),
         rule: Rule::ExactInput { tool_name: request.tool_name, input_digest: request.input_digest },
         scope,
         given_by: "ana".to_owned(),
@@ -85,7 +85,7 @@ fn each_change_of_what_counts_has_the_call_judged_again() {
     type Change = fn(&mut World);
     let changes: [(&str, Change); 4] = [
         ("the session's grant is revoked", |world| {
-            let grant_id = GrantId::from_answer(ask_id(9));
+            let grant_id = GrantId::from_answer(prompt(9, 1));
             world.ok(Command::Revoke { grant_id, name: "ana".to_owned() });
         }),
         ("the owner's rules change", |world| world.owner = Seq(2)),

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::world::*;
 use holdstead_core::{
-    Ask, AskSpec, Basis, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Rejection, Start,
-    State, Trigger, TurnEnd, Verdict, decide, fold,
+    Ask, AskSpec, Basis, Cancel, Command, Exit, Expire, ExpireCause, Finish, Outcome, Output, Rejection,
+    Start, State, Trigger, TurnEnd, Verdict, decide, fold,
 };
 use holdstead_protocol::{
     AskBody, AskChange, AskState, Decider, Delivery, Event, EventBody, Incarnation, InteractionId,
@@ -314,7 +314,12 @@ fn answer_other_prompts(world: &World) -> BTreeSet<String> {
         // The prompt before the current one, and one that the ask does not have.
         for attempt in [ask.attempt - 1, ask.attempt + 1] {
             for kind in ONE_OF_EACH {
-                let decided = decide(&world.state, &respond(n, attempt, "a new key", draft(kind)), Some(world.owner), world.now);
+                let decided = decide(
+                    &world.state,
+                    &respond(n, attempt, "a new key", draft(kind)),
+                    Some(world.owner),
+                    world.now,
+                );
                 let why = decided.expect_err("only the current prompt takes a response");
                 if let Rejection::StalePrompt { current } = why {
                     assert_eq!(current, ask.prompt_id);
@@ -324,7 +329,12 @@ fn answer_other_prompts(world: &World) -> BTreeSet<String> {
             for earlier in &ask.responses {
                 let key = earlier.key.as_deref().unwrap_or_default();
                 for kind in ONE_OF_EACH {
-                    match decide(&world.state, &respond(n, attempt, key, draft(kind)), Some(world.owner), world.now) {
+                    match decide(
+                        &world.state,
+                        &respond(n, attempt, key, draft(kind)),
+                        Some(world.owner),
+                        world.now,
+                    ) {
                         Ok(events) => assert_eq!(events, [], "a repeat writes nothing"),
                         Err(Rejection::KeyReused) => {}
                         Err(why) => assert_eq!(earlier.key, None, "{why}"),

@@ -746,6 +746,13 @@ export type EventBody = {
     type: 'trust_revoked';
 } | {
     /**
+     * A file of rules is another one than the last by which calls of this owner were judged. What was judged by that one and
+     * is not written yet is judged again.
+     */
+    data: RulesFileChanged;
+    type: 'rules_file_changed';
+} | {
+    /**
      * A person set variables that rules ask about.
      */
     data: VariablesSet;
@@ -1907,6 +1914,25 @@ export type RulePage = {
 export type RuleText = {
     layer: Layer;
     text: string;
+};
+
+/**
+ * A file of rules that a gateway or a runner read, by its digest.
+ */
+export type RulesFileChanged = RulesFileOf & {
+    digest: Digest;
+};
+
+/**
+ * Which file of rules.
+ */
+export type RulesFileOf = {
+    of: 'organisation';
+    readAt: Timestamp;
+} | {
+    folder: string;
+    of: 'project';
+    runner?: RunnerId | null;
 };
 
 /**
