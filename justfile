@@ -145,6 +145,11 @@ show-doors *args: _shows
 show-revoke *args: _shows
     {{ proof }} revoke "$@"
 
+# So many Stops, revoked grants and changed rules against calls that rules allow, on both runners and both stores: no effect on disk
+# afterwards. Prints what an allowed call costs.
+show-stop acts="2000": _shows
+    scripts/postgres with {{ proof }} stop {{ acts }}
+
 # Tools that put a person in the middle: gate, questionnaire, asking again, answer later.
 show-tools:
     scripts/show-tools

@@ -14,6 +14,7 @@ mod gateway_process;
 mod latency;
 mod policy_lines;
 mod processes;
+mod relay;
 mod responses;
 mod runner_process;
 mod scenes;
@@ -62,6 +63,7 @@ async fn main() -> ExitCode {
         "fanout" => benchmarks::fanout::show().await,
         "answer-latency" => benchmarks::answer_latency::show().await,
         "stalls" => fault_tests::stalls::show().await,
+        "stop" => claims::stop::show().await,
         "connect" => claims::connect::show().await,
         "hook-cost" => benchmarks::hook_cost::show().await,
         "terminal" => claims::terminal::show().await,
