@@ -4,6 +4,7 @@
 
 mod costs;
 mod lane;
+mod work;
 
 use std::time::Instant;
 
@@ -62,7 +63,7 @@ pub(crate) async fn show() -> Result<String> {
             );
             for act in Act::EACH {
                 let calls = of().filter(|round| round.act == act).flat_map(|round| &round.too_late);
-                let effects = calls.filter(|file| lane::is_edited(file)).count();
+                let effects = calls.filter(|file| work::is_edited(file)).count();
                 if effects > 0 {
                     late.push(format!("{kind}, {name}, {act:?}: {effects} effects afterwards"));
                 }

@@ -1,33 +1,25 @@
 //! One owner with two sessions, one on each runner, and the rounds that are played in them.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use holdstead_protocol::api::{EventPage, SavedRule};
-use holdstead_protocol::{Event, EventBody, ResponseDraft, Scope, Seq, Told};
+use holdstead_protocol::api::SavedRule;
+use holdstead_protocol::{Event, EventBody};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::process::Child;
 use tokio::time::sleep;
 
 use super::Act;
+use super::work::{ALWAYS, GRANTED, RULED, Work, allows};
 use crate::client::Client;
 use crate::database::Database;
 use crate::gateway_process::GatewayProcess;
 use crate::relay::Relay;
-use crate::waiting::until;
 use crate::{Result, ensure, runner_process};
 
-const BEFORE: &str = "before\n";
-const AFTER: &str = "after\n";
 /// The gateway's own runner has this name.
 const OWN: &str = "gateway";
-/// Where a rule of the owner's allows edits, all the time.
-const ALWAYS: &str = "always";
-/// Where a grant for the session allows them, until it is revoked.
-const GRANTED: &str = "granted";
-/// Where a rule of the owner's allows them, until it is revoked.
-const RULED: &str = "ruled";
 /// The calls that a race is about.
 const RACED: usize = 8;
 
@@ -54,18 +46,6 @@ pub(super) struct Lane {
     remote: Work,
     own: Work,
     _runner: Child,
-}
-
-#[derive(Debug)]
-struct Work {
-    session: String,
-    folder: PathBuf,
-    /// Up to here its journal was read.
-    read: Seq,
-}
-
-pub(super) fn is_edited(file: &Path) -> bool {
-    std::fs::read_to_string(file).is_ok_and(|text| text == AFTER)
 }
 
 impl Lane {
@@ -110,16 +90,15 @@ impl Lane {
             Runs::InGateway => (&self.own, RACED),
         };
         let files: Vec<_> = (0..2 + against).map(|call| format!("{place}/{number}-{call}.txt")).collect();
-        let rule = match act {
-            Act::RevokeRule => Some(self.add_rule("allow", place).await?),
-            Act::Stop | Act::RevokeGrant | Act::AddRule => None,
-        };
+        let mut rule = None;
+        if act == Act::RevokeRule {
+            rule = Some(self.add_rule("allow", place).await?);
+        }
         let mut held = (runs == Runs::Remotely).then(|| self.relay.hold(&format!("/{}", files[2])));
         work.edit(&self.person, &files).await?;
-        let rule = match act {
-            Act::RevokeGrant => Some(work.grant(&self.person, place).await?),
-            Act::Stop | Act::RevokeRule | Act::AddRule => rule,
-        };
+        if act == Act::RevokeGrant {
+            rule = Some(work.grant(&self.person, place).await?);
+        }
         work.until_edited(&files[0]).await?;
         let first = Instant::now();
         work.until_edited(&files[1]).await?;
@@ -130,20 +109,19 @@ impl Lane {
         }
 
         let session = &work.session;
-        let mut added = None;
-        match (act, &rule) {
-            (Act::RevokeGrant, Some(rule)) => self.revoke(rule, &format!("?session={session}")).await?,
-            (Act::RevokeRule, Some(rule)) => self.revoke(rule, "").await?,
-            (Act::AddRule, _) => added = Some(self.add_rule("deny", place).await?),
-            (Act::Stop | Act::RevokeGrant | Act::RevokeRule, _) => work.stop(&self.person).await?,
+        match (act, rule.take()) {
+            (Act::Stop, _) => work.stop(&self.person).await?,
+            (Act::RevokeGrant, Some(grant)) => self.revoke(&grant, &format!("?session={session}")).await?,
+            (Act::RevokeRule, Some(allow)) => self.revoke(&allow, "").await?,
+            (Act::AddRule, _) => rule = Some(self.add_rule("deny", place).await?),
+            (Act::RevokeGrant | Act::RevokeRule, None) => return Err("there is nothing to revoke".into()),
         }
         let head = work.events(&self.person).await?.head;
         drop(held);
 
-        let answered = usize::from(act == Act::RevokeGrant);
-        let events = work.end(&self.person, answered).await?;
-        if let Some(rule) = added {
-            self.revoke(&rule, "").await?;
+        let events = work.end(&self.person, usize::from(act == Act::RevokeGrant)).await?;
+        if let Some(deny) = rule {
+            self.revoke(&deny, "").await?;
         }
         let is_act = |event: &&Event| match act {
             Act::Stop => matches!(&event.body, EventBody::SessionStatus(status) if status.by.is_some()),
@@ -152,20 +130,12 @@ impl Lane {
         };
         // The journal of the owner has no order with the session's: what is there after the reply counts as before it.
         let last = events.iter().find(is_act).map_or(head, |event| event.seq);
-        let allowed: Vec<_> =
-            events.iter().filter(|event| runs == Runs::InGateway && event.seq <= last).collect();
-        let in_time = |file: &&String| allowed.iter().any(|event| allows(event, file));
+        let in_time = |file: &str| events.iter().any(|event| event.seq <= last && allows(event, file));
+        // No call that was held can be allowed in time.
+        let late = files[2..].iter().filter(|file| runs == Runs::Remotely || !in_time(file));
+        let too_late = late.map(|file| work.folder.join(file)).collect();
         let end = events.last().ok_or("there is no event")?.seq;
-        let round = Round {
-            act,
-            runs,
-            in_turn: last < end,
-            too_late: files[2..]
-                .iter()
-                .filter(|file| !in_time(file))
-                .map(|file| work.folder.join(file))
-                .collect(),
-        };
+        let round = Round { act, runs, in_turn: last < end, too_late };
         let work = if runs == Runs::Remotely { &mut self.remote } else { &mut self.own };
         work.read = end;
         Ok(round)
@@ -187,86 +157,6 @@ impl Lane {
         self.remote.read = events.last().ok_or("there is no event")?.seq;
         Ok(())
     }
-}
-
-impl Work {
-    async fn open(person: &Client, folder: PathBuf, runner: &str) -> Result<Self> {
-        for place in [ALWAYS, GRANTED, RULED] {
-            std::fs::create_dir_all(folder.join(place))?;
-        }
-        let open = json!({ "agent": "scripted", "cwd": folder, "runner": runner });
-        let opened: Value = person.post("/v1/sessions", &open).await?;
-        let session = opened["sessionId"].as_str().ok_or("the session has no id")?.to_owned();
-        person.say(&session, "say ready").await?;
-        let read = person.done(&session).await?.last().map_or(Seq::START, |event| event.seq);
-        Ok(Self { session, folder, read })
-    }
-
-    /// Has the agent edit these files, one after the other.
-    async fn edit(&self, person: &Client, files: &[String]) -> Result<()> {
-        let mut script = String::new();
-        for file in files {
-            std::fs::write(self.folder.join(file), BEFORE)?;
-            script.push_str(&format!("edit {file}\n-{BEFORE}+{AFTER}end\n"));
-        }
-        person.say(&self.session, &script).await
-    }
-
-    /// Approves the first call, and with it all that are like it in this session.
-    async fn grant(&self, person: &Client, place: &str) -> Result<SavedRule> {
-        let ask = person.open_ask(&self.session, "approval").await?;
-        let lines = vec![format!("allow Edit({place}/**)")];
-        let approve = ResponseDraft::Approve { scope: Some(Scope::Session), lines, edited_input: None };
-        person.win(&ask, approve).await?;
-        let events = self.events(person).await?.events;
-        let granted = |event: &Event| {
-            if let EventBody::GrantAdded(added) = &event.body { Some(added.grant.grant_id) } else { None }
-        };
-        Ok(SavedRule { grant_id: events.iter().find_map(granted).ok_or("no grant was saved")? })
-    }
-
-    async fn stop(&self, person: &Client) -> Result<()> {
-        let _stopped: Value =
-            person.post(&format!("/v1/sessions/{}/interrupt", self.session), &json!({})).await?;
-        Ok(())
-    }
-
-    /// Looks more often than others do: the act must come while the next calls are made.
-    async fn until_edited(&self, file: &str) -> Result<()> {
-        for _ in 0..30_000 {
-            if is_edited(&self.folder.join(file)) {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(2)).await;
-        }
-        Err(format!("{file} was not edited, although a rule allows it").into())
-    }
-
-    async fn events(&self, person: &Client) -> Result<EventPage> {
-        person.get(&format!("/v1/sessions/{}/events?after={}&limit=1000", self.session, self.read)).await
-    }
-
-    /// The events up to the end of the turn. A person who is asked meanwhile, but for the asks that were answered, stops it.
-    async fn end(&self, person: &Client, answered: usize) -> Result<Vec<Event>> {
-        let mut stopped = false;
-        until("the turn ends", async || {
-            let events = self.events(person).await?.events;
-            let of = |is: fn(&EventBody) -> bool| events.iter().filter(|event| is(&event.body)).count();
-            if of(|body| matches!(body, EventBody::InteractionRequest(_))) > answered && !stopped {
-                stopped = true;
-                self.stop(person).await?;
-            }
-            Ok((of(|body| matches!(body, EventBody::Done(_))) > 0).then_some(events))
-        })
-        .await
-    }
-}
-
-/// Whether this event makes durable that the edit of this file is allowed.
-fn allows(event: &Event, file: &str) -> bool {
-    let EventBody::ToolCallEnd(call) = &event.body else { return false };
-    call.input["file_path"] == file
-        && call.decision.as_ref().is_some_and(|decision| decision.told == Told::Allowed)
 }
 
 /// Makes a token for a person or a runner of this owner.
