@@ -183,7 +183,12 @@ impl SessionTask {
         earlier_ask: InteractionId,
     ) -> Result<(), GatewayError> {
         self.flush();
-        if self.words.in_flight.is_some() || self.words.alone > 0 || self.words.same > 0 {
+        if self.words.in_flight.is_some() {
+            let appended = self.words.written().await;
+            self.words_written(appended)?;
+        }
+        // Words that must be written one by one, or again as they were, go before it.
+        if self.words.alone > 0 || self.words.same > 0 {
             self.keep_words().await?;
         }
         let Some(fence) = self.process.as_ref().map(Process::heard_now) else { return Ok(()) };
