@@ -4,7 +4,7 @@ use holdstead_core::{Command, Respond};
 use holdstead_gateway::Gateway;
 use holdstead_protocol::{
     AskChange, EventBody, GrantId, InteractionRequest, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
-    SessionOpened, Surface, TurnId,
+    Surface, TurnId,
 };
 
 use crate::deployment::{By, Deployment};
@@ -85,8 +85,7 @@ async fn saved_and_taken_back(gateway: &Gateway, session: SessionId) {
     let grant_id = grant.grant_id;
     let owners = SessionId::derive(&owner("ada"), "owner");
     let revoke = Command::Revoke { grant_id, name: "Ada".to_owned() };
-    let opened = Command::Open(Box::new(SessionOpened::new(owner("ada"), "owner")));
-    for command in [opened, Command::Grant(grant), revoke] {
+    for command in [Command::Grant(grant), revoke] {
         gateway.journal().append(owners, command).await.unwrap();
     }
 }
