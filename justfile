@@ -145,8 +145,7 @@ show-doors *args: _shows
 show-revoke *args: _shows
     {{ proof }} revoke "$@"
 
-# So many Stops, revoked grants and changed rules against calls that rules allow, on both runners and both stores: no effect on disk
-# afterwards. Prints what an allowed call costs.
+# Stops, revoked grants and changed rules against calls that are allowed, on both runners and both stores: no effect on disk afterwards.
 show-stop acts="2000": _shows
     scripts/postgres with {{ proof }} stop {{ acts }}
 
