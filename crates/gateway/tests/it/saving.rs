@@ -1,4 +1,4 @@
-//! A rule that an answer gives to all sessions of the owner is saved, whatever becomes of the connection or the gateway.
+//! A rule that an answer gives to all sessions of the owner is saved, though the connection or the gateway is gone.
 
 use holdstead_core::{Command, Respond};
 use holdstead_gateway::Gateway;

@@ -157,7 +157,7 @@ impl Task {
             (wire, records, effects)
         });
         let Ok((wire, records, effects)) = done.await else {
-            // Whoever listened learns that nothing more comes.
+            // The listener learns that nothing more comes.
             self.words.clear();
             self.is_over = true;
             return;
@@ -178,7 +178,7 @@ impl Task {
                 let now = Instant::now();
                 if self.heard.is_none() {
                     self.keep(text.clone(), number);
-                    // Whoever listened may have gone since it showed itself.
+                    // The listener may have gone since it showed itself.
                     if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
                         self.show();
                     }
