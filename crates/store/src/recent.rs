@@ -110,6 +110,9 @@ impl Recent {
         let mut sessions = self.lock();
         for item in items {
             sessions.known.remove(&item.session);
+            if let Some(read) = item.command.reads() {
+                sessions.known.remove(&read);
+            }
         }
     }
 }

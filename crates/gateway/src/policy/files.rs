@@ -30,9 +30,6 @@ impl PolicyConfig {
 impl Gateway {
     /// A store that is away at the start keeps no gateway from starting.
     pub(crate) fn note_when_rules_were_read(&self) {
-        if self.inner.config.policy.is_empty() {
-            return;
-        }
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             // It ends without one only when the gateway stops.

@@ -68,10 +68,16 @@ impl SessionTask {
 
     async fn decide_or_ask(&mut self, ask: Ask, made: &Said) -> Result<(), GatewayError> {
         if self.process.as_ref().is_some_and(Process::is_repeated)
-            && let Some(decision) = self.decision_on(&ask.tool_call_id).await?
+            && let Some(decision) = self.decision_on(&ask.tool_call_id, made.number).await?
         {
+            let resolution = match (decision.told, self.stopped_by()) {
+                (Told::Allowed | Told::LeftToAgent, Some(by)) => {
+                    Resolution::Closed { message: Rejection::TurnStopped { by }.to_string() }
+                }
+                (Told::Denied, _) | (_, None) => resolution(&ask, &decision),
+            };
             if let Some(process) = &self.process {
-                process.reply(&ask.tool_call_id, resolution(&ask, &decision));
+                process.reply(&ask.tool_call_id, resolution);
             }
             return Ok(());
         }
@@ -96,8 +102,10 @@ impl SessionTask {
 
     /// What was judged becomes durable: as a decision beside the call, or as an ask.
     async fn decide_by(&mut self, ask: &Ask, judged: Judged, made: &Said) -> Result<(), GatewayError> {
+        // The journal has this call already, and rules decided nothing about it: it is asked.
+        let is_asked = self.process.as_ref().is_some_and(Process::is_repeated);
         if let Judgement::Decided(decision) = &judged.judgement
-            && let Some(basis) = judged.basis.clone()
+            && let Some(basis) = judged.basis.clone().filter(|_| !is_asked)
         {
             match self.decided(ask, decision, basis).await {
                 // A person decides about this very call, or did.

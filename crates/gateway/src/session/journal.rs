@@ -58,16 +58,28 @@ impl SessionTask {
         Ok(words)
     }
 
-    /// What rules decided about this call in the life of the live process.
-    pub(super) async fn decision_on(&self, call: &ToolCallId) -> Result<Option<CallDecision>, GatewayError> {
-        let mut decision = None;
+    /// What rules decided about this call in the life of the live process, when it made the call with this number. The program
+    /// may make a call again with another input, and then it has another number.
+    pub(super) async fn decision_on(
+        &self,
+        call: &ToolCallId,
+        made: AgentSeq,
+    ) -> Result<Option<CallDecision>, GatewayError> {
+        let (mut decision, mut in_this_append) = (None, None);
         self.look_through(|event| {
             if begins_life(&event.body) {
-                decision = None;
+                (decision, in_this_append) = (None, None);
             } else if let EventBody::ToolCallEnd(end) = event.body
                 && end.tool_call_id == *call
             {
-                decision = end.decision.map(|decided| *decided).or(decision.take());
+                in_this_append = end.decision;
+            }
+            // The last event of an append has the number.
+            if let Some(heard) = event.heard {
+                let decided = in_this_append.take();
+                if heard == made {
+                    decision = decided.map(|decided| *decided).or(decision.take());
+                }
             }
         })
         .await?;

@@ -294,6 +294,11 @@ impl SessionTask {
         Hosting { agent, process, forgotten, fruitless_starts, first_message, untold }
     }
 
+    /// The person who stops the turn, as the session was last seen.
+    fn stopped_by(&self) -> Option<String> {
+        self.known.as_ref().and_then(|known| known.state.stopped_by.clone())
+    }
+
     /// The agent's own name for its conversation, if that is in a person's own terminal.
     fn terminal(&self) -> Option<&str> {
         self.known.as_ref().and_then(|known| known.opened.terminal.as_deref())

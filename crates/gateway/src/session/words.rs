@@ -192,17 +192,18 @@ impl SessionTask {
             self.keep_words().await?;
         }
         let Some(fence) = self.process.as_ref().map(Process::heard_now) else { return Ok(()) };
-        let mut decided = Output::ToolCallEnd(end);
+        let mut decided = Output::ToolCallEnd(end.clone());
         self.gateway.inner.masks().outputs(self.session, std::slice::from_mut(&mut decided));
         // What cannot be written down is not allowed without a person.
-        let Some(end) = decided.call_end_mut().cloned() else { return Err(Rejection::OnRecord.into()) };
-        let is_it = |other: &ToolCallEnd| other.tool_call_id == end.tool_call_id && other.input == end.input;
+        let Some(masked) = decided.call_end_mut().cloned() else { return Err(Rejection::OnRecord.into()) };
+        let is_it =
+            |other: &ToolCallEnd| other.tool_call_id == masked.tool_call_id && other.input == masked.input;
         let mut outputs: Vec<_> = self.words.waiting.iter().map(|word| word.output.clone()).collect();
         match outputs.iter_mut().filter_map(Output::call_end_mut).find(|other| is_it(other)) {
-            Some(waiting) => *waiting = end,
+            Some(waiting) => *waiting = masked,
             None => outputs.push(decided),
         }
-        let command = Command::Record(outputs).based_on(basis, Some(earlier_ask)).fenced(fence);
+        let command = Command::Record(outputs).based_on(basis.clone(), Some(earlier_ask)).fenced(fence);
         let appended = self.gateway.begin_append(self.session, command).await;
         match appended.unwrap_or(Err(AppendError::Closed)) {
             // Another task brought this call before: what that one wrote is what was decided.
@@ -214,6 +215,17 @@ impl SessionTask {
                 self.knows(&appended.session.head);
                 Ok(())
             }
+            // One of the words may be what is too large: they are written one by one, and the decision alone.
+            Err(AppendError::TooLarge { .. }) if !self.words.waiting.is_empty() => {
+                self.words.alone = self.words.waiting.len();
+                self.keep_words().await?;
+                Box::pin(self.write_decision(end, basis, earlier_ask)).await
+            }
+            // It may be written: the journal says what was decided.
+            Err(AppendError::Store(StoreError::Unknown { .. })) => Err(Rejection::OutOfStep {
+                heard: self.process.as_ref().map_or(AgentSeq::START, |process| process.heard),
+            }
+            .into()),
             Err(error) => Err(error.into()),
         }
     }

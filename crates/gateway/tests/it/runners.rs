@@ -328,8 +328,8 @@ async fn a_machine_that_is_cut_off_while_an_arrival_is_written_goes_on_when_it_i
     let journal = Arc::new(FaultyJournal::new(sound, plan));
     let policy = PolicyConfig { rules: RuleFile::parse("allow Deploy").unwrap(), marked_words: Vec::new() };
     let config = GatewayConfig { policy, ..config(GatewayConfig::DEFAULT_HOLD) };
-    let (nobody_here, _) = ActorDriver::new(Reasks::Any);
-    let gateway = Gateway::start(journal, vec![Arc::new(nobody_here)], config).await.unwrap();
+    let (driver_here, _) = ActorDriver::new(Reasks::Any);
+    let gateway = Gateway::start(journal, vec![Arc::new(driver_here)], config).await.unwrap();
     let (laptop, mut lives) = played_laptop();
     let connection = laptop.dial(&gateway);
     known(&gateway).await;
@@ -356,6 +356,37 @@ async fn a_machine_that_is_cut_off_while_an_arrival_is_written_goes_on_when_it_i
     };
     talk.until(arrived).await;
     actor.is_told("call_2").await;
+    again.cut().await;
+    gateway.stop().await;
+}
+
+/// The next task hears the call again. By now a rule would deny it, but a person was asked, and the answer is the person's.
+#[tokio::test]
+async fn a_call_that_is_asked_stays_with_the_person_when_a_rule_comes_and_the_machine_is_back() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("journal.db").display());
+    let journal = holdstead_store::open(&url).await.unwrap();
+    let (driver_here, _) = ActorDriver::new(Reasks::Any);
+    let config = config(GatewayConfig::DEFAULT_HOLD);
+    let gateway = Gateway::start(journal, vec![Arc::new(driver_here)], config).await.unwrap();
+    let (laptop, mut lives) = played_laptop();
+    let connection = laptop.dial(&gateway);
+    known(&gateway).await;
+    let mut talk = Talk::open(&gateway, laptop.opening_of("actor")).await;
+    talk.say("go").await;
+    let (launch, side) = lives.recv().await.unwrap();
+    let mut actor = Actor { launch, side };
+    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+    actor.hears().await;
+    let call = Ask { tool_name: "Deploy".to_owned(), ..approval("call_1", "now") };
+    actor.says(AgentEvent::Ask(Box::new(call))).await;
+    let ask = talk.ask().await;
+    connection.cut().await;
+    let line = "deny Deploy".to_owned();
+    gateway.add_rule(&ada(), holdstead_protocol::api::NewRule { line }).await.unwrap();
+    let again = laptop.dial(&gateway);
+    talk.respond(&ask, approve()).await;
+    actor.is_told("call_1").await;
     again.cut().await;
     gateway.stop().await;
 }

@@ -104,7 +104,7 @@ async fn a_request_that_is_dropped_after_its_answer_loses_no_rule() {
 }
 
 #[tokio::test]
-async fn whoever_answers_finds_the_rule_when_the_answer_is_taken() {
+async fn an_answer_returns_when_its_rule_is_saved() {
     let world = World::new().await;
     let (talk, ask) = asked(&world.gateway).await;
     talk.respond(&ask, always()).await;
