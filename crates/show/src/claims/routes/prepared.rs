@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdstead_client::requests_to;
-use holdstead_core::{Command, digest};
+use holdstead_core::{Command, Rejection, digest};
 use holdstead_protocol::api::{
     FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
     TrustPage,
@@ -11,7 +11,7 @@ use holdstead_protocol::api::{
 use holdstead_protocol::{
     DeviceId, Grant, GrantId, PasskeyId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId,
 };
-use holdstead_store::token_hash;
+use holdstead_store::{AppendError, token_hash};
 use reqwest::StatusCode;
 use reqwest::header::{
     ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -326,7 +326,11 @@ async fn plant(
     let trust_id = trust.trust_id;
     let own = SessionId::derive(&owner, "owner");
     let opened = SessionOpened::new(owner, "owner");
-    journal.append(own, Command::Open(Box::new(opened))).await?;
+    // The first call that rules judge opens it, too.
+    match journal.append(own, Command::Open(Box::new(opened))).await {
+        Ok(_) | Err(AppendError::Rejected(Rejection::AlreadyOpen)) => {}
+        Err(error) => return Err(error.into()),
+    }
     journal.append(own, Command::Grant(grant)).await?;
     journal.append(own, Command::Trust(Box::new(trust))).await?;
     let device = async |token: &str| -> Result<DeviceId> {
