@@ -208,7 +208,7 @@ fn command(world: &World, step: &Step) -> Command {
                     let again = match ask.map(|ask| &ask.spec) {
                         Some(AskSpec::Approval { .. }) => approval(n, 1),
                         Some(AskSpec::Question { .. }) => question(n),
-                        Some(AskSpec::Form { .. }) | None => form(n),
+                        _ => form(n),
                     };
                     let in_time = ask.is_some_and(|ask| ask.deadline.is_some());
                     Verdict::Reprompt(Box::new(InteractionRequest {
