@@ -11,13 +11,13 @@ use holdstead_protocol::api::{
 };
 use holdstead_protocol::{
     Actor, Event, EventBody, Hold, HoldThen, InteractionId, MessageId, Opener, OwnerId, PasskeyId, Seq,
-    SessionId, SessionOpened, Surface, Timestamp, TurnId, UserMessage, VariableValue, VariablesSet,
+    SessionId, SessionOpened, Surface, TurnId, UserMessage, VariableValue, VariablesSet,
 };
 use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
     AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
 };
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,7 +31,7 @@ use crate::later::{self, Later};
 use crate::metrics::{Counted, LastLook};
 use crate::node::{self, Node};
 use crate::passkeys::Challenges;
-use crate::policy::PolicyConfig;
+use crate::policy::{OrganisationRules, PolicyConfig};
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
 use crate::runners::Runners;
@@ -116,8 +116,7 @@ pub struct Gateway {
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) config: GatewayConfig,
-    /// When this gateway started with the organisation's rules, by the journal's clock.
-    pub(crate) rules_read_at: OnceCell<Timestamp>,
+    pub(crate) organisation: OrganisationRules,
     /// What is known of each kind of agent.
     pub(crate) drivers: Vec<Arc<dyn Driver>>,
     pub(crate) runners: Runners,
@@ -175,7 +174,7 @@ impl Gateway {
         let node = Node::join(&journal, id, &config.hints_by, &shutdown).await?;
         let silent = CancellationToken::new();
         let inner = Inner {
-            rules_read_at: OnceCell::new(),
+            organisation: OrganisationRules::new(&config.policy),
             journal,
             config,
             drivers: runner.drivers().to_vec(),

@@ -21,11 +21,16 @@ pub(crate) async fn record_of(gateway: &Gateway, owner: &OwnerId) -> Result<Sess
     if let Some(record) = gateway.inner.journal.session(journal).await? {
         return Ok(record);
     }
-    match gateway.append(journal, Command::Open(Box::new(opening(owner)))).await {
-        Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => {}
-        Err(error) => return Err(error),
-    }
+    open(gateway, owner).await?;
     gateway.inner.journal.session(journal).await?.ok_or(GatewayError::NoSession)
+}
+
+/// Opens the owner's own journal. Another caller may have opened it first.
+async fn open(gateway: &Gateway, owner: &OwnerId) -> Result<(), GatewayError> {
+    match gateway.append(journal_of(owner), Command::Open(Box::new(opening(owner)))).await {
+        Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Remembers an approval for good. Saving it twice saves it once.
@@ -42,10 +47,7 @@ pub(crate) async fn append_to_owner(
     let journal = journal_of(owner);
     match gateway.append(journal, command.clone()).await {
         Err(GatewayError::Rejected(Rejection::NotOpened)) => {
-            match gateway.append(journal, Command::Open(Box::new(opening(owner)))).await {
-                Ok(_) | Err(GatewayError::Rejected(Rejection::AlreadyOpen)) => {}
-                Err(error) => return Err(error),
-            }
+            open(gateway, owner).await?;
             gateway.append(journal, command).await?;
             Ok(())
         }

@@ -25,15 +25,7 @@ pub enum Output {
 impl Output {
     /// The end of a call, if it is one.
     pub fn call_end_mut(&mut self) -> Option<&mut ToolCallEnd> {
-        match self {
-            Self::ToolCallEnd(end) => Some(end),
-            Self::Text(_)
-            | Self::Thinking(_)
-            | Self::ToolCallStart(_)
-            | Self::ToolCallDelta(_)
-            | Self::ToolResult(_)
-            | Self::Error(_) => None,
-        }
+        if let Self::ToolCallEnd(end) = self { Some(end) } else { None }
     }
 
     /// The ask that its call waits for, if it names one.

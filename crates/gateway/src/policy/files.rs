@@ -1,10 +1,12 @@
 //! Files of rules, recorded by their digests in the owner's journal. A gateway reads a file at its own time; what counts is the
 //! newest that was recorded, and a change of it has every call judged again that is not durable yet.
 
+use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::{Command, Recorded, Rejection, digest};
 use holdstead_protocol::{Digest, RulesFileChanged, RulesFileOf, Timestamp};
 use holdstead_runner::{Ground, RulesFile, rules_digest};
 use serde_json::json;
+use tokio::sync::OnceCell;
 
 use super::{PolicyConfig, RulesRead, project};
 use crate::{Gateway, GatewayError};
@@ -17,13 +19,22 @@ pub(super) enum Files {
     Outdated,
 }
 
-impl PolicyConfig {
-    fn digest(&self) -> Digest {
-        digest(&json!(format!("{self:?}")))
-    }
+/// The organisation's rules, as this gateway was started with them.
+#[derive(Debug)]
+pub(crate) struct OrganisationRules {
+    digest: Digest,
+    is_empty: bool,
+    /// By the journal's clock.
+    read_at: OnceCell<Timestamp>,
+}
 
-    fn is_empty(&self) -> bool {
-        self.marked_words.is_empty() && self.rules == holdstead_core::policy::rule::RuleFile::default()
+impl OrganisationRules {
+    pub(crate) fn new(policy: &PolicyConfig) -> Self {
+        Self {
+            digest: digest(&json!(format!("{policy:?}"))),
+            is_empty: policy.marked_words.is_empty() && policy.rules == RuleFile::default(),
+            read_at: OnceCell::new(),
+        }
     }
 }
 
@@ -38,7 +49,7 @@ impl Gateway {
     }
 
     async fn rules_read_at(&self) -> Result<Timestamp, GatewayError> {
-        let read_at = self.inner.rules_read_at.get_or_try_init(|| self.inner.journal.now()).await;
+        let read_at = self.inner.organisation.read_at.get_or_try_init(|| self.inner.journal.now()).await;
         Ok(*read_at?)
     }
 
@@ -51,10 +62,10 @@ impl Gateway {
         let Some(owner) = &read.owner else { return Ok(Files::Current) };
         let known = &owner.state.rules_files;
         let mut changed = Vec::new();
-        let policy = &self.inner.config.policy;
-        if known.knows_organisation() || !policy.is_empty() {
+        let organisation = &self.inner.organisation;
+        if known.knows_organisation() || !organisation.is_empty {
             let file = RulesFileOf::Organisation { read_at: self.rules_read_at().await? };
-            changed.push(RulesFileChanged { file, digest: policy.digest() });
+            changed.push(RulesFileChanged { file, digest: organisation.digest.clone() });
         }
         let (runner, folder) = (read.record.state.runner, ground.folder.clone());
         if known.project(runner, &folder).is_some() || ground.rules != RulesFile::None {

@@ -7,6 +7,7 @@ mod lifecycle;
 pub(crate) mod project;
 mod siblings;
 
+pub(crate) use files::OrganisationRules;
 pub(crate) use layers::of_all_sessions;
 pub(crate) use siblings::named;
 

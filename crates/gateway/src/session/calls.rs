@@ -15,7 +15,7 @@ const NO_TURN: &str = "No turn is running, so nobody was asked and nothing was d
 impl SessionTask {
     /// What counts for this call, by the rules as this task read them last. They may have changed since: the append says so.
     pub(super) async fn judge(&mut self, ask: &Ask) -> Result<Judged, GatewayError> {
-        let call = CallToJudge {
+        let call = || CallToJudge {
             tool: ask.tool_name.clone(),
             input: ask.input.clone(),
             cwd: ask.cwd.clone(),
@@ -27,7 +27,7 @@ impl SessionTask {
                 Some(read) => read,
                 None => self.gateway.read_rules(self.session).await?,
             };
-            match self.gateway.judge(&read, call.clone()).await {
+            match self.gateway.judge(&read, call()).await {
                 // A file of rules changed, and that is recorded now.
                 Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
                 judged => {

@@ -92,6 +92,20 @@ fn played_laptop() -> (Laptop, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
     (Laptop { runner, folder: TempDir::new().unwrap(), instance: Uuid::now_v7() }, lives)
 }
 
+/// That machine, connected, with its agent in the turn that a message began.
+async fn at_work(gateway: &Gateway) -> (Laptop, Connection, Talk, Actor) {
+    let (laptop, mut lives) = played_laptop();
+    let connection = laptop.dial(gateway);
+    known(gateway).await;
+    let talk = Talk::open(gateway, laptop.opening_of("actor")).await;
+    talk.say("go").await;
+    let (launch, side) = lives.recv().await.unwrap();
+    let mut actor = Actor { launch, side };
+    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+    actor.hears().await;
+    (laptop, connection, talk, actor)
+}
+
 impl Connection {
     async fn cut(self) {
         self.attending.abort();
@@ -330,15 +344,7 @@ async fn a_machine_that_is_cut_off_while_an_arrival_is_written_goes_on_when_it_i
     let config = GatewayConfig { policy, ..config(GatewayConfig::DEFAULT_HOLD) };
     let (driver_here, _) = ActorDriver::new(Reasks::Any);
     let gateway = Gateway::start(journal, vec![Arc::new(driver_here)], config).await.unwrap();
-    let (laptop, mut lives) = played_laptop();
-    let connection = laptop.dial(&gateway);
-    known(&gateway).await;
-    let mut talk = Talk::open(&gateway, laptop.opening_of("actor")).await;
-    talk.say("go").await;
-    let (launch, side) = lives.recv().await.unwrap();
-    let mut actor = Actor { launch, side };
-    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
-    actor.hears().await;
+    let (laptop, connection, mut talk, mut actor) = at_work(&gateway).await;
     actor.says(AgentEvent::Ask(Box::new(approval("call_1", "touch x")))).await;
     let ask = talk.ask().await;
     talk.respond(&ask, approve()).await;
@@ -369,15 +375,7 @@ async fn a_call_that_is_asked_stays_with_the_person_when_a_rule_comes_and_the_ma
     let (driver_here, _) = ActorDriver::new(Reasks::Any);
     let config = config(GatewayConfig::DEFAULT_HOLD);
     let gateway = Gateway::start(journal, vec![Arc::new(driver_here)], config).await.unwrap();
-    let (laptop, mut lives) = played_laptop();
-    let connection = laptop.dial(&gateway);
-    known(&gateway).await;
-    let mut talk = Talk::open(&gateway, laptop.opening_of("actor")).await;
-    talk.say("go").await;
-    let (launch, side) = lives.recv().await.unwrap();
-    let mut actor = Actor { launch, side };
-    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
-    actor.hears().await;
+    let (laptop, connection, mut talk, mut actor) = at_work(&gateway).await;
     let call = Ask { tool_name: "Deploy".to_owned(), ..approval("call_1", "now") };
     actor.says(AgentEvent::Ask(Box::new(call))).await;
     let ask = talk.ask().await;
