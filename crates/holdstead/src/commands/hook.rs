@@ -27,11 +27,19 @@ const NO_LONGER: Duration = Duration::from_secs(10 * 60);
 const UNSEEN: Duration = Duration::from_secs(22);
 /// The program reads our standard error as words of a person.
 const SAYS: u8 = 2;
+/// The program sets it to `1` for a session with a person at it, and to `0` for `claude -p`.
+const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
+/// Versions without the former say `cli` here for a session in a terminal.
+const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 
 pub(crate) fn run(common: &Common, flags: &HookFlags) -> ExitCode {
     // An agent that is hosted has its own way to ask.
     if std::env::var_os(HOSTED).is_some() {
         return ExitCode::SUCCESS;
+    }
+    match Presence::of(|name| std::env::var(name).ok()) {
+        Presence::Attended => {}
+        Presence::Unattended => return ExitCode::SUCCESS,
     }
     let Ok(places) = Places::new(common.dir.as_deref()) else { return ExitCode::SUCCESS };
     let mut said = String::new();
@@ -39,6 +47,22 @@ pub(crate) fn run(common: &Common, flags: &HookFlags) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     tell(&places.hooks_socket(), flags, said).unwrap_or(ExitCode::SUCCESS)
+}
+
+/// Whether a person sits at the program. `claude -p` waits for all its hooks and shows no dialog meanwhile, so a hook that
+/// waits would hang the script or the cron job that started it. It works as if it were not connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Attended,
+    Unattended,
+}
+
+impl Presence {
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let said = variable(ATTENDED).map(|set| set == "1");
+        let attended = said.or_else(|| Some(variable(ENTRYPOINT)? == "cli"));
+        if attended == Some(true) { Self::Attended } else { Self::Unattended }
+    }
 }
 
 fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
@@ -114,4 +138,27 @@ fn reply(stream: UnixStream, until: Option<Instant>) -> Option<ReplyLine> {
 fn is_alive(pid: Option<u32>) -> bool {
     let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
     pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_session_with_a_person_at_it_is_attended() {
+        let cases = [
+            (vec![(ATTENDED, "1"), (ENTRYPOINT, "cli")], Presence::Attended),
+            (vec![(ATTENDED, "0"), (ENTRYPOINT, "sdk-cli")], Presence::Unattended),
+            (vec![(ATTENDED, "0"), (ENTRYPOINT, "cli")], Presence::Unattended),
+            (vec![(ATTENDED, "1"), (ENTRYPOINT, "claude-vscode")], Presence::Attended),
+            (vec![(ENTRYPOINT, "cli")], Presence::Attended),
+            (vec![(ENTRYPOINT, "sdk-cli")], Presence::Unattended),
+            (vec![], Presence::Unattended),
+        ];
+        for (set, expected) in cases {
+            let found =
+                |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(Presence::of(found), expected, "{set:?}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ pub(crate) async fn show() -> Result<String> {
 
 fn hook(folder: &Path) -> Result<Command> {
     let mut command = Command::new(program()?);
-    command.args(["hook", "claude", "--dir"]).arg(folder);
+    command.args(["hook", "claude", "--dir"]).arg(folder).env("CLAUDE_CODE_SESSION_ATTENDED", "1");
     Ok(command)
 }
 

@@ -4,6 +4,7 @@ mod claude;
 mod desk;
 mod kind;
 mod others;
+mod print;
 mod races;
 mod scenes;
 

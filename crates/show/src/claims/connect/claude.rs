@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::Scene;
 use super::desk::{Desk, has_counted, too_late};
 use super::kind::Kind;
+use super::print::as_unconnected;
 use super::scenes::{
     card_allows, card_denies, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
     question_in_terminal, rule_decides, terminal_allows, terminal_killed, terminal_refuses, two_calls,
@@ -45,6 +46,7 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
         ("the terminal killed while it is asked", |desk| Box::pin(terminal_killed(desk))),
         ("an agent that is hosted is not seen twice", |desk| Box::pin(hosted(desk))),
         ("/clear begins another session", |desk| Box::pin(cleared(desk))),
+        ("`claude -p` as if it were not connected", |desk| Box::pin(as_unconnected(desk))),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A person's home with one of the programs in a terminal, connected to a gateway.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -76,6 +76,18 @@ impl Desk {
         desk.holdstead(&["connect", kind.name(), "--yes"])?;
         desk.begin_again().await?;
         Ok(desk)
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(super) fn program(&self) -> &str {
+        &self.program
+    }
+
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        self.variables.clone()
     }
 
     pub(super) fn project(&self) -> PathBuf {
