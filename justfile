@@ -220,9 +220,10 @@ show-fuzz seconds="600": _shows
     scripts/fuzz {{ seconds }} shell_lines rule_lines verdicts answers
     {{ proof }} policy-speed
 
-# 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`.
-show-claude-park: _shows
-    {{ proof }} claude-park "$(scripts/agents claude)"
+# 50 sessions of the real Claude Code wait without a process; each gets its own answer, also after `kill -9`. Then `memory`, or
+# that alone: conversations that were parked and started again in every way have the words of one that never was.
+show-claude-park only="": _shows
+    {{ proof }} claude-park "$(scripts/agents claude)" {{ if only == "" { '"$(scripts/next-version)"' } else { only } }}
 
 # Fault test: `kill -9` of the gateway, of the real Claude Code, or of both, at every step of an ask.
 show-claude-recovery *args: _shows

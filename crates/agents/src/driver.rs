@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_protocol::runner::{AgentEvent, Outgoing};
-use holdstead_protocol::{AgentBox, Capabilities, Digest, Meaning, PermissionMode, Subject};
+use holdstead_protocol::{AgentBox, Capabilities, Digest, Meaning, PermissionMode, SessionId, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -64,6 +64,16 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// The sessions of whose conversations it has copies. Reads files.
+    fn kept(&self) -> Vec<SessionId> {
+        Vec::new()
+    }
+
+    /// Deletes its copy of a session's conversation: the session is over. Writes files.
+    fn discard(&self, _session: SessionId) -> std::io::Result<()> {
+        Ok(())
+    }
+
     /// Starts a process. It has said nothing yet when this returns.
     async fn start(&self, launch: Launch) -> Result<Agent, StartError>;
 }
@@ -107,6 +117,7 @@ pub enum Reasks {
 /// What a process is started with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
+    pub session: SessionId,
     pub cwd: PathBuf,
     pub permission_mode: PermissionMode,
     pub model: Option<String>,
@@ -297,6 +308,8 @@ pub enum StartError {
         "{program} is not started from here: start it in a terminal of your own, where it is listened to"
     )]
     OnlyInTerminal { program: &'static str },
+    #[error("`{program}` is not started, because its conversation could not be put back as it was: {source}")]
+    NotPutBack { program: String, source: std::io::Error },
     #[error("`{program}` could not be started: {source}")]
     Io { program: String, source: std::io::Error },
 }

@@ -3,6 +3,7 @@
 //! A folder has `wire.rs` (the agent's own lines), `convert.rs` (pure and total) and `driver.rs` (the process).
 //! This crate never decides, never touches the journal and never knows a person.
 
+mod beneath;
 mod boxes;
 pub mod claude_code;
 pub mod codex;

@@ -93,6 +93,11 @@ pub(crate) trait Wire: Send + std::fmt::Debug {
 
     /// How this is said to the agent.
     fn say(&mut self, outgoing: &Outgoing) -> Vec<Effect>;
+
+    /// The process has ended. Reads and writes files; what it says comes before the end is told.
+    fn ended(&mut self) -> Vec<AgentEvent> {
+        Vec::new()
+    }
 }
 
 /// How much of a line that we do not understand is quoted.
@@ -159,14 +164,15 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
     let AgentSide { events, input, kill } = side;
     let (gone, watch_gone) = watch::channel(false);
     let (replies, replied) = mpsc::unbounded_channel();
-    let talk = Talk { wire: Arc::new(tokio::sync::Mutex::new(what.wire)), events: events.clone(), replies };
+    let wire = Arc::new(tokio::sync::Mutex::new(what.wire));
+    let talk = Talk { wire: Arc::clone(&wire), events: events.clone(), replies };
     let tail = Arc::new(Mutex::new(Vec::new()));
     let tasks = Tasks {
         stdin: tokio::spawn(write_lines(stdin, input, replied, talk.clone())),
         stdout: tokio::spawn(read_lines(stdout, talk, watch_gone)),
         stderr: tokio::spawn(keep_tail(stderr, Arc::clone(&tail))),
     };
-    tokio::spawn(supervise(group, tasks, gone, kill, events, tail));
+    tokio::spawn(supervise(group, tasks, wire, gone, kill, events, tail));
     Ok(Agent { pid, boxed: what.hosted.boxed, ..agent })
 }
 
@@ -214,6 +220,7 @@ struct Tasks {
 async fn supervise(
     mut group: Group,
     tasks: Tasks,
+    wire: SharedWire,
     gone: watch::Sender<bool>,
     kill: Arc<Notify>,
     events: mpsc::Sender<AgentEvent>,
@@ -230,6 +237,11 @@ async fn supervise(
     // Whoever still waits for a line to be written learns that it was not.
     tasks.stdin.abort();
     let parked = tasks.stdout.await.unwrap_or(false);
+    let mut wire = wire.lock_owned().await;
+    for event in tokio::task::spawn_blocking(move || wire.ended()).await.unwrap_or_default() {
+        // If nothing listens any more, the end of this is on its way.
+        drop(events.send(event).await);
+    }
     // Its last words are a courtesy; nothing waits for them longer than this.
     drop(tokio::time::timeout(DRAIN, tasks.stderr).await);
     let stderr = {
@@ -248,10 +260,12 @@ async fn told_to_end(kill: &Notify, events: &mpsc::Sender<AgentEvent>) {
     }
 }
 
+type SharedWire = Arc<tokio::sync::Mutex<Box<dyn Wire>>>;
+
 /// What the two directions of a conversation share.
 #[derive(Debug, Clone)]
 struct Talk {
-    wire: Arc<tokio::sync::Mutex<Box<dyn Wire>>>,
+    wire: SharedWire,
     events: mpsc::Sender<AgentEvent>,
     /// Lines for the agent that follow from what it said. Nobody waits here: an agent may stop reading until it was
     /// heard, and it asks no more than it has calls open.

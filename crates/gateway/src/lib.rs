@@ -11,6 +11,7 @@ mod ask;
 mod carrier;
 mod changes;
 mod choosing;
+mod copies;
 pub mod cursor;
 mod deadlines;
 mod decisions;

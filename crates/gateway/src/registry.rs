@@ -140,7 +140,9 @@ impl Gateway {
     async fn take_up_all(&self) -> Result<(), GatewayError> {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         self.take_up_unfinished(&places, |_| true).await?;
-        self.take_up_outdated(&places).await
+        self.take_up_outdated(&places).await?;
+        self.sweep_copies(&self.inner.runners.own().runner, None).await;
+        Ok(())
     }
 
     /// Takes up the sessions of a runner that dialled in.

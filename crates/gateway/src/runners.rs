@@ -188,9 +188,12 @@ impl Gateway {
             async move {
                 tokio::select! {
                     () = attached.silent.cancelled() => {}
-                    result = gateway.take_up_of(attached.id()) => if let Err(error) = result {
-                        tracing::error!(%error, "not all sessions of a runner were taken up");
-                    },
+                    () = async {
+                        if let Err(error) = gateway.take_up_of(attached.id()).await {
+                            tracing::error!(%error, "not all sessions of a runner were taken up");
+                        }
+                        gateway.sweep_copies(&attached.runner, attached.id()).await;
+                    } => {}
                 }
             }
         });

@@ -26,6 +26,15 @@ pub(crate) struct Running {
     pub(crate) store: Option<String>,
 }
 
+/// What a process that hosts agents has for itself, and others must not read.
+#[derive(Debug)]
+pub(crate) struct AgentFolders {
+    /// What agents' processes are started with.
+    pub(crate) launches: PathBuf,
+    /// Our copies of agents' conversations.
+    pub(crate) conversations: PathBuf,
+}
+
 impl Places {
     /// One folder for both, or those of this desktop.
     pub(crate) fn new(dir: Option<&Path>) -> Result<Self, Failure> {
@@ -88,14 +97,17 @@ impl Places {
         self.data.join("scripted")
     }
 
-    /// What agents' processes are started with and others must not read.
-    pub(crate) fn launches(&self) -> PathBuf {
-        self.data.join("launches")
+    /// For the gateway of this folder.
+    pub(crate) fn gateway_folders(&self) -> AgentFolders {
+        AgentFolders { launches: self.data.join("launches"), conversations: self.data.join("conversations") }
     }
 
-    /// The same for the runner of this folder: a gateway may run here as well.
-    pub(crate) fn runner_launches(&self) -> PathBuf {
-        self.data.join("runner-launches")
+    /// For the runner of this folder: a gateway may run here as well.
+    pub(crate) fn runner_folders(&self) -> AgentFolders {
+        AgentFolders {
+            launches: self.data.join("runner-launches"),
+            conversations: self.data.join("runner-conversations"),
+        }
     }
 
     /// Where hooks of programs in people's own terminals come.

@@ -116,7 +116,9 @@ async fn answer(runner: Arc<Runner>, id: u64, question: Question, frames: mpsc::
         | Question::Files { .. }
         | Question::Ground { .. }
         | Question::Places { .. }
-        | Question::End { .. } => None,
+        | Question::End { .. }
+        | Question::Copies
+        | Question::Discard { .. } => None,
     };
     let answer = runner.answer(question).await;
     if let (Answer::Started, Some(session)) = (&answer, session)

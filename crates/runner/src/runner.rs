@@ -273,6 +273,18 @@ impl Runner {
         if let Answer::Ended = answer { Ok(()) } else { Err(confused()) }
     }
 
+    /// The sessions of whose conversations it has copies.
+    pub async fn copies(self: &Arc<Self>) -> Result<Vec<SessionId>, Unable> {
+        let answer = self.ask(Question::Copies).await?;
+        if let Answer::Copies(sessions) = answer { Ok(sessions) } else { Err(confused()) }
+    }
+
+    /// Deletes the copies of these sessions, which are over.
+    pub async fn discard(self: &Arc<Self>, sessions: Vec<SessionId>) -> Result<(), Unable> {
+        let answer = self.ask(Question::Discard { sessions }).await?;
+        if let Answer::Discarded = answer { Ok(()) } else { Err(confused()) }
+    }
+
     fn driver(&self, name: &str) -> Option<Arc<dyn Driver>> {
         match &self.machine {
             Machine::Here(drivers) => drivers.iter().find(|driver| driver.name() == name).cloned(),
@@ -315,6 +327,17 @@ impl Runner {
                 None => Answer::NotStarted("another process of this session is here already".to_owned()),
             },
             Question::End { session, incarnation, pid } => self.see_gone(session, incarnation, pid).await,
+            Question::Copies => {
+                let drivers = self.drivers().to_vec();
+                let look = move || drivers.iter().flat_map(|driver| driver.kept()).collect();
+                Answer::Copies(tokio::task::spawn_blocking(look).await.unwrap_or_default())
+            }
+            Question::Discard { sessions } => {
+                let drivers = self.drivers().to_vec();
+                let discard = move || discard(&drivers, &sessions);
+                drop(tokio::task::spawn_blocking(discard).await);
+                Answer::Discarded
+            }
         }
     }
 
@@ -334,6 +357,17 @@ impl Runner {
         match tokio::task::spawn_blocking(found).await.unwrap_or(pid) {
             Some(pid) => Answer::StillAlive(pid),
             None => Answer::Ended,
+        }
+    }
+}
+
+/// What cannot be deleted now is asked about again when this machine is connected again.
+fn discard(drivers: &[Arc<dyn Driver>], sessions: &[SessionId]) {
+    for session in sessions {
+        for driver in drivers {
+            if let Err(error) = driver.discard(*session) {
+                tracing::warn!(%session, %error, "the copy of a conversation could not be deleted");
+            }
         }
     }
 }

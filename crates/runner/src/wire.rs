@@ -18,7 +18,7 @@ use crate::running::{Snapshot, Started, Tell};
 use crate::said::{KeptWord, Said};
 
 /// Both sides must speak the same one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// So often each side shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The other side is gone when nothing came for so long.
@@ -123,6 +123,12 @@ pub(crate) enum Question {
         incarnation: Incarnation,
         pid: Option<u32>,
     },
+    /// The sessions of whose conversations it has copies.
+    Copies,
+    /// Deletes the copies of these sessions, which are over.
+    Discard {
+        sessions: Vec<SessionId>,
+    },
 }
 
 /// A process to be started.
@@ -149,6 +155,8 @@ pub(crate) enum Answer {
     Ended,
     /// It would not end.
     StillAlive(u32),
+    Copies(Vec<SessionId>),
+    Discarded,
 }
 
 /// Both directions of a connection, whatever carries it.

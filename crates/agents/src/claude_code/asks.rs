@@ -4,7 +4,7 @@ use holdstead_protocol::MayAllow;
 use holdstead_protocol::{AskBody, Capabilities, NotRun, ToolCallId};
 use serde_json::Value;
 
-use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, error, line};
+use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, Written, error, line};
 use super::convert::{self, Decision};
 use super::policy::{Verdict, verdict};
 use super::preview::preview;
@@ -20,6 +20,8 @@ const HOOK_MARGIN: u64 = 5 * 60;
 pub(super) const OTHERS: &str = "its message has more than one call, and the others would be lost";
 pub(super) const NO_PLAN: &str = "No plan was written, so there is nothing to approve. Write the plan to its file, then call \
                        ExitPlanMode again.";
+const NOT_WRITTEN: &str = "Claude Code writes no transcript of this conversation, so it would be lost with its process. It is \
+                           not parked while it waits for you. Unset CLAUDE_CODE_SKIP_PROMPT_HISTORY to change that.";
 const NO_ID: &str = "This call came without an id, so nobody could be asked, and nothing was decided.";
 const FORBIDDEN: &str = "This is a file of Holdstead's own, where it keeps its tokens, keys and journal. Agents do not read or \
                          change it, and nobody was asked. If you need something from it, ask the person for it in words.";
@@ -54,7 +56,8 @@ impl Conversation {
             Err(words) => return refuse(words),
         };
         // A call of a subagent that is deferred is lost: its agent only reports that it ended.
-        let can_park = hook.agent_id.is_none() && self.may_park(&id);
+        let (written, told) = self.is_written(hook.transcript_path.as_deref());
+        let can_park = hook.agent_id.is_none() && self.may_park(&id) && written == Written::Down;
         let own_tool = self.terms.own_tools.contains(&hook.tool_name);
         let held = Held { request_id, via: Via::Hook, park: false, own_tool };
         let (begun, parents) =
@@ -78,7 +81,20 @@ impl Conversation {
             timeout_ms: None,
             host_limit_ms: Some((HOOK_TIMEOUT - HOOK_MARGIN) * 1000),
         });
-        begun.into_iter().chain([asked]).collect()
+        told.into_iter().chain(begun).chain([asked]).collect()
+    }
+
+    /// Whether the program writes the conversation down: otherwise it would come back without it. People are told once.
+    fn is_written(&mut self, transcript: Option<&str>) -> (Written, Option<Effect>) {
+        let before = self.written;
+        let there = |transcript| (self.terms.is_written)(transcript);
+        let written = match (before, transcript) {
+            (Some(known), _) => known,
+            (None, Some(transcript)) if !there(transcript) => Written::Nowhere,
+            (None, Some(_) | None) => Written::Down,
+        };
+        self.written = Some(written);
+        (written, (before.is_none() && written == Written::Nowhere).then(|| error(NOT_WRITTEN)))
     }
 
     /// Remembers a request until it is answered. In a subagent, it may come before the line with the call.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::asks::refusal;
 use super::convert::{self, Decision, TurnEnd};
 use super::ends::from_holdstead;
+use super::keeper::Keeper;
 use super::terms::Terms;
 use super::wire::{self, Block, ControlRequest, Delta, FromClaude, Requested, StreamEvent, TurnResult};
 use crate::process::{Effect, Wire, cannot_be_shown, not_understood};
@@ -38,6 +39,16 @@ pub(super) struct Conversation {
     pub(super) leftover: bool,
     /// The request that waits to hear whether the turn may end.
     pub(super) ending: Option<String>,
+    /// Copies it when its process has ended.
+    keeper: Option<Keeper>,
+    /// Whether the program writes it down, once that is known.
+    pub(super) written: Option<Written>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    Down,
+    Nowhere,
 }
 
 /// A message of the model's.
@@ -90,7 +101,13 @@ pub(super) enum Via {
 impl Wire for Conversation {
     fn open(&mut self) -> Vec<Effect> {
         let id = self.next_request();
-        vec![line(&wire::initialize(&id, HOOK_TIMEOUT))]
+        let changed = self.keeper.as_ref().and_then(Keeper::changed);
+        changed.iter().map(|words| error(words)).chain([line(&wire::initialize(&id, HOOK_TIMEOUT))]).collect()
+    }
+
+    fn ended(&mut self) -> Vec<AgentEvent> {
+        let kept = self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.end(self.session.as_deref()));
+        kept.err().map(|message| AgentEvent::Error { message }).into_iter().collect()
     }
 
     /// Whether a call comes near the gateway's folders, and what an edit would change.
@@ -206,7 +223,13 @@ impl Conversation {
             prompted: false,
             leftover: false,
             ending: None,
+            keeper: None,
+            written: None,
         }
+    }
+
+    pub(super) fn kept_by(self, keeper: Keeper) -> Self {
+        Self { keeper: Some(keeper), ..self }
     }
 
     fn next_request(&mut self) -> String {

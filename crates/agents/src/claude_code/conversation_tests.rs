@@ -32,6 +32,7 @@ fn conversation() -> Conversation {
         private: Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: no_file,
+        is_written: |_| true,
     })
 }
 

@@ -1,12 +1,15 @@
 //! Starts Claude Code.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use holdstead_protocol::{Capabilities, PermissionMode};
+use holdstead_protocol::{Capabilities, PermissionMode, SessionId};
 use holdstead_protocol::{Meaning, Shell};
 
 use super::conversation::Conversation;
+use super::keeper::Keeper;
+use super::kept::Kept;
 use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
 use super::policy;
 use super::project;
@@ -17,7 +20,7 @@ use crate::host::Host;
 use crate::meaning;
 use crate::private::{Private, real};
 use crate::process::{self, Spawn};
-use crate::regular::{self, Links};
+use crate::regular::{self, Links, Regular};
 use crate::{
     Agent, Driver, DriverCapabilities, FoundFiles, Introduced, Launch, Program, ProjectFiles, Reasks,
     ResumeAt, StartError, Terminal, ToolServer, TurnEnds,
@@ -26,6 +29,8 @@ use crate::{
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
 const HINT: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or say where it is in the settings";
+/// How long the first rows of a conversation may take to be in its transcript.
+const FIRST_ROWS: Duration = Duration::from_secs(1);
 /// The longest file whose change is shown as a diff.
 const READABLE: u64 = 1024 * 1024;
 /// What it may need of our environment to reach its model.
@@ -52,13 +57,18 @@ pub struct ClaudeCodeDriver {
     host: Host,
     program: String,
     launches: PathBuf,
+    conversations: PathBuf,
 }
 
 impl ClaudeCodeDriver {
     /// `program` is a name to be looked for, or a path. In `launches` a process finds what it is started with and others
-    /// must not read: everything there may be deleted.
-    pub fn new(host: Host, program: String, launches: PathBuf) -> Self {
-        Self { host, program, launches: real(&launches) }
+    /// must not read: everything there may be deleted. In `conversations` are our copies of conversations.
+    pub fn new(host: Host, program: String, launches: PathBuf, conversations: PathBuf) -> Self {
+        Self { host, program, launches: real(&launches), conversations }
+    }
+
+    fn copies(&self) -> Kept {
+        Kept::new(self.conversations.clone(), user_folder().map(|folder| folder.join("projects")))
     }
 
     fn terms(&self, launch: &Launch) -> Terms {
@@ -69,6 +79,7 @@ impl ClaudeCodeDriver {
             private: Private::new(self.host.private(), &launch.cwd, home.as_deref()),
             plans: user_folder().map(|folder| folder.join("plans")),
             read: read_text,
+            is_written,
         }
     }
 }
@@ -135,6 +146,14 @@ impl Driver for ClaudeCodeDriver {
         Some(Box::new(ClaudeTerminal::new(self.terms(launch), in_turn)))
     }
 
+    fn kept(&self) -> Vec<SessionId> {
+        self.copies().sessions()
+    }
+
+    fn discard(&self, session: SessionId) -> std::io::Result<()> {
+        self.copies().discard(session)
+    }
+
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
         // Its files may lie on a disk that is slow, or be what an agent put there: nothing else waits for them.
         let (driver, program) = (self.clone(), self.program_of(&launch));
@@ -158,15 +177,18 @@ impl ClaudeCodeDriver {
         command.extend(arguments(&launch, &files));
         if let Some(folder) = user_folder() {
             // Where it keeps its conversations. In some boxes it could not make it by itself, and would forget them.
-            std::fs::create_dir_all(folder).map_err(|source| StartError::Io { program, source })?;
+            std::fs::create_dir_all(folder)
+                .map_err(|source| StartError::Io { program: program.clone(), source })?;
         }
+        let keeper = Keeper::begin(self.copies(), &launch)
+            .map_err(|source| StartError::NotPutBack { program, source })?;
         let needs = Needs { read: vec![files.folder.0.clone()], ..Needs::default() };
         Ok(Spawn {
             hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,
             env: environment(launch.tool_server.as_ref()),
             cwd: launch.cwd,
             hint: HINT,
-            wire: Box::new(Conversation::new(terms)),
+            wire: Box::new(Conversation::new(terms).kept_by(keeper)),
             files: Some(files.folder),
         })
     }
@@ -239,6 +261,19 @@ fn find(program: &str) -> Result<String, StartError> {
     found
         .map(|path| path.to_string_lossy().into_owned())
         .ok_or_else(|| StartError::NotFound { program: program.to_owned(), hint: HINT })
+}
+
+/// The program writes the first rows of a conversation a moment after it said them.
+fn is_written(transcript: &str) -> bool {
+    let there = || Regular::open(Path::new(transcript), Links::Refuse).is_ok();
+    let begin = Instant::now();
+    while !there() {
+        if begin.elapsed() > FIRST_ROWS {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
 }
 
 fn read_text(path: &str) -> Option<String> {

@@ -9,7 +9,10 @@ mod conversation;
 mod convert;
 mod driver;
 mod ends;
+mod keeper;
+mod kept;
 mod launch_files;
+mod newest_row;
 mod policy;
 mod preview;
 mod project;
@@ -29,5 +32,6 @@ pub(crate) fn wire_alone() -> impl crate::process::Wire {
         private: crate::private::Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: |_| Some("a\nb\n".to_owned()),
+        is_written: |_| true,
     })
 }

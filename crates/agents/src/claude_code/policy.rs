@@ -82,6 +82,7 @@ mod tests {
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
             plans: Some("/people/ada/.claude/plans".into()),
             read: |_| None,
+            is_written: |_| true,
         };
         verdict(tool, input, current, &terms)
     }

@@ -13,4 +13,6 @@ pub(super) struct Terms {
     /// Where the program keeps plans.
     pub(super) plans: Option<PathBuf>,
     pub(super) read: ReadFile,
+    /// Whether the program's transcript is there.
+    pub(super) is_written: fn(&str) -> bool,
 }

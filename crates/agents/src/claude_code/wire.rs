@@ -200,6 +200,8 @@ pub(super) struct HookInput {
     pub(super) agent_id: Option<String>,
     /// Where it is now: a shell line may have changed it.
     pub(super) cwd: Option<String>,
+    /// Where the program would write the conversation down.
+    pub(super) transcript_path: Option<String>,
 }
 
 /// The program's own question whether a tool may run.

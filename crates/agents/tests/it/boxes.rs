@@ -49,7 +49,12 @@ impl Home {
         let host = env!("CARGO_BIN_EXE_holdstead-scripted-agent").to_owned();
         let host = Host::new(vec![host, "agent-host".to_owned()], boxes);
         let launches = self.at(".local/share/holdstead/launches");
-        let driver = ClaudeCodeDriver::new(host, program.display().to_string(), launches);
+        let driver = ClaudeCodeDriver::new(
+            host,
+            program.display().to_string(),
+            launches,
+            self.at(".local/share/holdstead/kept"),
+        );
         driver.start(launch(&self.at("project"))).await
     }
 

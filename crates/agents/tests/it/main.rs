@@ -16,7 +16,9 @@ use holdstead_agents::{
     Agent, AgentEvent, AgentExit, Ask, BoxSetting, Boxes, Driver as _, Launch, Outgoing, Resolution,
     ResumeAt, ResumePoint,
 };
-use holdstead_protocol::{PermissionMode, Response, Scope, Settlement, StopReason, ToolCallId};
+use holdstead_protocol::{
+    OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, StopReason, ToolCallId,
+};
 use serde_json::Value;
 
 /// Far longer than anything takes; only a test that fails waits for it.
@@ -35,6 +37,7 @@ fn driver(folder: &Path) -> ScriptedDriver {
 /// The first of a conversation.
 fn launch(cwd: &Path) -> Launch {
     Launch {
+        session: SessionId::generate(&OwnerId::new("local").expect("a name")),
         cwd: cwd.to_owned(),
         permission_mode: PermissionMode::Default,
         model: None,

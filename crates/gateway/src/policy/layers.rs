@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_built_in_can_be_read_and_only_allows() {
         let host = Host::new(vec!["host".to_owned()], Boxes::new(BoxSetting::None, &[]));
-        let claude = ClaudeCodeDriver::new(host, "claude".to_owned(), "/nowhere".into());
+        let claude = ClaudeCodeDriver::new(host, "claude".to_owned(), "/nowhere".into(), "/nowhere".into());
         let file = RuleFile::parse(claude.built_in_rules()).expect("rules");
         assert!(file.rules.len() > 10 && file.rules.iter().all(|rule| rule.rule.effect == Effect::Allow));
     }

@@ -30,6 +30,7 @@ use holdstead_runner::{Life, Runner, Tell};
 use holdstead_store::{Appended, SessionRecord};
 use tokio::time::Instant;
 
+use crate::copies::is_over;
 use crate::policy::RulesRead;
 use crate::runners::Attached;
 use crate::{Gateway, GatewayError};
@@ -205,6 +206,10 @@ impl SessionTask {
     async fn advance(&mut self, told: Option<(Seq, Head)>) -> Result<(), GatewayError> {
         let Some(record) = self.seen(told).await? else { return Ok(()) };
         let record = self.attach(record).await?;
+        if self.process.is_none() && is_over(&record) {
+            // A machine that is away is asked when it is back.
+            drop(self.runner.discard(vec![self.session]).await);
+        }
         self.retell_orphaned_answers(&record.state).await?;
         let untold = self.untold(&record.state).await?;
         let first_message = self.first_message(&record.state).await?;

@@ -191,6 +191,7 @@ impl SessionTask {
         };
         let opened = record.opened;
         let launch = Launch {
+            session: record.id,
             cwd,
             permission_mode: opened.permission_mode,
             model: opened.model,

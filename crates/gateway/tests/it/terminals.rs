@@ -125,7 +125,8 @@ impl Hook {
 
 fn runner(folder: &Path) -> Arc<Runner> {
     let host = holdstead_agents::host::Host::new(Vec::new(), Boxes::new(BoxSetting::None, &[]));
-    let driver = ClaudeCodeDriver::new(host, "claude".to_owned(), folder.join("launches"));
+    let driver =
+        ClaudeCodeDriver::new(host, "claude".to_owned(), folder.join("launches"), folder.join("kept"));
     Arc::new(Runner::new(vec![Arc::new(driver)]))
 }
 

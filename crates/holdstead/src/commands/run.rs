@@ -83,7 +83,7 @@ fn check_here(places: &Places, config: &Config, flags: &RunFlags) -> Result<(), 
     if let Some(program) = &flags.program {
         return find_program(program).map(drop).ok_or_else(|| no_program(program));
     }
-    let drivers = drivers(places, config, boxes(places, config), places.launches())?;
+    let drivers = drivers(places, config, boxes(places, config), places.gateway_folders())?;
     let driver = drivers.iter().find(|driver| driver.name() == flags.agent);
     match driver.and_then(|driver| driver.program()).filter(|program| program.find().is_none()) {
         Some(program) => Err(Failure::NotDone(program.missing())),

@@ -34,9 +34,9 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     let _lock = lock(&places)?;
     take_all_files();
     // What a process of an earlier runner was started with, which nobody needs any more.
-    let launches = places.runner_launches();
-    drop(std::fs::remove_dir_all(&launches));
-    let drivers = drivers(&places, &config, boxes(&places, &config), launches)?;
+    let folders = places.runner_folders();
+    drop(std::fs::remove_dir_all(&folders.launches));
+    let drivers = drivers(&places, &config, boxes(&places, &config), folders)?;
     let runner = Arc::new(Runner::new(drivers));
     let _door = open_door(&runner, &places);
     let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));

@@ -25,7 +25,7 @@ use crate::cli::{Common, ServeFlags};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::own_person;
-use crate::places::{Places, Running};
+use crate::places::{AgentFolders, Places, Running};
 use crate::rule_file;
 use crate::store;
 use crate::traces;
@@ -93,7 +93,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     };
     let _claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
-    drop(std::fs::remove_dir_all(places.launches()));
+    drop(std::fs::remove_dir_all(places.gateway_folders().launches));
     let boxes = boxes(&places, &config);
     match boxes.found() {
         Ok(AgentBox::Bubblewrap | AgentBox::Landlock) => {}
@@ -102,7 +102,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         }
         Err(why) => tracing::warn!(why, "no agent is started"),
     }
-    let drivers = drivers(&places, &config, boxes, places.launches())?;
+    let drivers = drivers(&places, &config, boxes, places.gateway_folders())?;
     let runner = Arc::new(Runner::new(drivers));
     let gateway = Gateway::start_with(Arc::clone(&journal), Arc::clone(&runner), gateway_config).await?;
     let door = open_door(&runner, &places);
@@ -252,7 +252,7 @@ pub(super) fn drivers(
     places: &Places,
     config: &Config,
     boxes: Boxes,
-    launches: PathBuf,
+    folders: AgentFolders,
 ) -> Result<Vec<Arc<dyn Driver>>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
@@ -260,7 +260,12 @@ pub(super) fn drivers(
     let host = Host::new(vec![program.clone(), "agent-host".to_owned()], boxes);
     let command = vec![program, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
-    let claude = ClaudeCodeDriver::new(host.clone(), config.agents.claude.program.clone(), launches);
+    let claude = ClaudeCodeDriver::new(
+        host.clone(),
+        config.agents.claude.program.clone(),
+        folders.launches,
+        folders.conversations,
+    );
     let opencode = OpencodeDriver::new(host.clone());
     let scripted = ScriptedDriver::new(host, command, state);
     Ok(vec![Arc::new(claude), Arc::new(scripted), Arc::new(CodexDriver), Arc::new(opencode)])

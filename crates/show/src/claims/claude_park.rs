@@ -1,6 +1,9 @@
 //! Sessions of Claude Code that wait for a person without a process. The gateway is killed while they wait; then each gets
 //! its own answer at the very call that asked.
 
+mod memory;
+mod transcripts;
+
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -18,6 +21,17 @@ const SESSIONS: usize = 50;
 const AT_ONCE: usize = 3;
 
 pub(crate) async fn show() -> Result<String> {
+    match std::env::args().nth(3) {
+        Some(only) if only == "memory" => memory::remembers(None).await,
+        next_version => {
+            println!("{}", many().await?);
+            memory::remembers(next_version.map(Into::into)).await
+        }
+    }
+}
+
+/// Each of many sessions gets its own answer after the gateway was killed.
+async fn many() -> Result<String> {
     let begin = Instant::now();
     let with_process = waiting_with_its_process().await?;
     let mut stage = Stage::new("0s").await?;

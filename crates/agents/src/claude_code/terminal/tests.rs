@@ -11,7 +11,13 @@ use crate::Outgoing;
 use crate::private::Private;
 
 fn terminal() -> ClaudeTerminal {
-    let terms = Terms { own_tools: Vec::new(), private: Private::default(), plans: None, read: |_| None };
+    let terms = Terms {
+        own_tools: Vec::new(),
+        private: Private::default(),
+        plans: None,
+        read: |_| None,
+        is_written: |_| true,
+    };
     ClaudeTerminal::new(terms, false)
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use holdstead_agents::codex::CodexDriver;
 use holdstead_agents::{Agent, AgentEvent, Driver, Launch, Outgoing, ProjectFiles, Resolution};
-use holdstead_protocol::{KnownBy, PermissionMode, Response, Scope, Settlement, TerminalAnswer};
+use holdstead_protocol::{
+    KnownBy, OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, TerminalAnswer,
+};
 use serde_json::{Map, Value, json};
 use tokio::net::UnixListener;
 use tokio_tungstenite::accept_async;
@@ -67,6 +69,7 @@ async fn taken(runner: &Runner, in_turn: bool) -> Agent {
     let appeared = soon(runner.appears()).await;
     assert_eq!((appeared.agent.as_str(), appeared.agent_ref.as_str()), ("codex", "th"));
     let launch = Launch {
+        session: SessionId::generate(&OwnerId::new("local").expect("a name")),
         cwd: "/".into(),
         permission_mode: PermissionMode::Default,
         model: None,

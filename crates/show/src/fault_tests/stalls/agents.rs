@@ -43,11 +43,11 @@ impl Agents {
         let holdstead = program()?.display().to_string();
         let boxes = Boxes::new(BoxSetting::Best, &[]);
         let host = Host::new(vec![holdstead.clone(), "agent-host".to_owned()], boxes);
-        let launches = self.state.with_file_name("launches");
+        let [launches, kept] = ["launches", "kept"].map(|name| self.state.with_file_name(name));
         let scripted = vec![holdstead, "scripted-agent".to_owned()];
         Ok(vec![
             Arc::new(ScriptedDriver::new(host.clone(), scripted, self.state.clone())),
-            Arc::new(ClaudeCodeDriver::new(host, self.claude.display().to_string(), launches)),
+            Arc::new(ClaudeCodeDriver::new(host, self.claude.display().to_string(), launches, kept)),
         ])
     }
 
