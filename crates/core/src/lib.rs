@@ -43,6 +43,7 @@ pub use command::finish::Finish;
 pub use command::late_answer::told_after_loss;
 pub use command::outcome::{MAX_ATTEMPTS, Outcome, Trigger, Verdict};
 pub use command::overhear::Overhear;
+pub use command::park::CannotPark;
 pub use command::ran_other::RanOther;
 pub use command::record::Output;
 pub use command::request::Request;

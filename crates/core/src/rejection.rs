@@ -2,6 +2,8 @@
 
 use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Seq, Winner};
 
+use crate::CannotPark;
+
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Rejection {
     #[error("there is no such session")]
@@ -99,8 +101,8 @@ pub enum Rejection {
     TooManyAttempts { attempts: u32 },
     #[error("this ask is not due yet, or was shown again since")]
     NotDue,
-    #[error("the agent cannot be parked here: {why}")]
-    CannotPark { why: &'static str },
+    #[error("the agent cannot be parked here: {0}")]
+    CannotPark(CannotPark),
     #[error("the agent has a process already")]
     AlreadyAlive,
     #[error("that process of the agent is gone or was never started")]

@@ -153,7 +153,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::NothingToDecide
         | Rejection::TooManyAttempts { .. }
         | Rejection::NotDue
-        | Rejection::CannotPark { .. }
+        | Rejection::CannotPark(_)
         | Rejection::AlreadyAlive
         | Rejection::StaleIncarnation
         | Rejection::OutOfStep { .. }

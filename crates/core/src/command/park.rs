@@ -5,6 +5,19 @@ use holdstead_protocol::{AgentState, AskState, Delivery, EventBody, Incarnation,
 use super::{ask, resume::status};
 use crate::{Rejection, Session};
 
+/// Why an agent cannot go away at a call and come back to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CannotPark {
+    #[error("the ask is not open any more")]
+    NotOpen,
+    #[error("the agent cannot come back to this call")]
+    NoWayBack,
+    #[error("it waits for more than one answer")]
+    MoreThanOne,
+    #[error("an answer is on its way to it")]
+    AnswerOnItsWay,
+}
+
 pub(crate) fn decide(
     session: &Session,
     interaction_id: InteractionId,
@@ -24,17 +37,17 @@ pub(crate) fn decide(
     }
     let ask = ask(session, interaction_id)?;
     if ask.state != AskState::Open {
-        return Err(Rejection::CannotPark { why: "the ask is not open any more" });
+        return Err(Rejection::CannotPark(CannotPark::NotOpen));
     }
     if !ask.can_park {
-        return Err(Rejection::CannotPark { why: "the agent cannot come back to this call" });
+        return Err(Rejection::CannotPark(CannotPark::NoWayBack));
     }
     if session.head.blocking != 1 || !ask.is_blocking() {
-        return Err(Rejection::CannotPark { why: "it waits for more than one answer" });
+        return Err(Rejection::CannotPark(CannotPark::MoreThanOne));
     }
     // It would hear it only in its next life.
     if session.undelivered().any(|(_, ask)| ask.delivery == Some(Delivery::Accepted)) {
-        return Err(Rejection::CannotPark { why: "an answer is on its way to it" });
+        return Err(Rejection::CannotPark(CannotPark::AnswerOnItsWay));
     }
     Ok(vec![EventBody::SessionStatus(status(AgentState::Parking))])
 }

@@ -2,8 +2,8 @@
 
 use crate::world::*;
 use holdstead_core::{
-    Cancel, Command, Exit, Finish, MayHaveRun, Needs, Outcome, Output, RanOther, Rejection, Trigger, TurnEnd,
-    Verdict, is_unfinished,
+    Cancel, CannotPark, Command, Exit, Finish, MayHaveRun, Needs, Outcome, Output, RanOther, Rejection,
+    Trigger, TurnEnd, Verdict, is_unfinished,
 };
 use holdstead_protocol::{
     AgentState, AskState, Decider, Delivery, EventBody, Incarnation, InteractionRequest, NotRun, Origin,
@@ -201,12 +201,13 @@ fn only_an_agent_that_waits_for_one_answer_can_park() {
     let mut stays = question(1);
     stays.can_park = false;
     world.ok(ask(stays));
-    assert!(matches!(world.rejected(park(1, 1)), Rejection::CannotPark { .. }));
+    assert_eq!(world.rejected(park(1, 1)), Rejection::CannotPark(CannotPark::NoWayBack));
     world.ok(ask(question(2)));
-    assert!(matches!(world.rejected(park(2, 1)), Rejection::CannotPark { .. }));
+    assert_eq!(world.rejected(park(2, 1)), Rejection::CannotPark(CannotPark::MoreThanOne));
     world.ok(respond(1, 1, "k", answer("SQLite")));
     assert_eq!(world.rejected(park(2, 9)), Rejection::StaleIncarnation);
-    assert!(matches!(world.rejected(park(2, 1)), Rejection::CannotPark { .. }), "it has to hear the answer");
+    assert_eq!(world.rejected(park(1, 1)), Rejection::CannotPark(CannotPark::NotOpen));
+    assert_eq!(world.rejected(park(2, 1)), Rejection::CannotPark(CannotPark::AnswerOnItsWay));
     world.ok(delivering(1, 1));
     world.ok(park(2, 1));
 }
