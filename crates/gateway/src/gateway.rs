@@ -1,7 +1,7 @@
 //! The gateway: what every face (HTTP, terminal, in-process) calls.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_agents::Driver;
 use holdstead_core::{Cancel, Command, Manages, Quota, Rejection, may_manage};
@@ -36,6 +36,7 @@ use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
 use crate::runners::Runners;
 use crate::session::SessionHandle;
+use crate::stopped::{Left, Stopped, StoppedAgent};
 use crate::tools::{Followed, Tool, builtin};
 use crate::traces::Traces;
 use crate::{
@@ -141,6 +142,8 @@ pub(crate) struct Inner {
     /// Cancelled when it does not speak for any session any more.
     pub(crate) silent: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    /// What became of the agents, while it stops.
+    pub(crate) stopped: Mutex<Stopped>,
 }
 
 impl Inner {
@@ -196,6 +199,7 @@ impl Gateway {
             shutdown,
             silent,
             tasks: TaskTracker::new(),
+            stopped: Mutex::default(),
         };
         let gateway = Self { inner: Arc::new(inner) };
         gateway.recover().await?;
@@ -213,14 +217,20 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Stops hosting: agents' processes end, asks stay open, the journal stays as it is.
-    pub async fn stop(&self) {
+    /// Stops hosting: agents that wait are parked if they can be, agents' processes end, asks stay open. Nothing is started
+    /// and no agent is told an answer from now on; the next gateway does that.
+    pub async fn stop(&self) -> Stopped {
         self.inner.shutdown.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         // What the last of them left for later.
         self.write_all_earlier().await;
         self.leave_nodes().await;
+        std::mem::take(&mut self.inner.stopped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn note_stopped(&self, agent: StoppedAgent, left: Left) {
+        self.inner.stopped.lock().unwrap_or_else(PoisonError::into_inner).add(agent, left);
     }
 
     /// Speaks for no session from now on, in the middle of whatever it does. Agents go on, and what they say waits for

@@ -50,6 +50,7 @@ mod saving;
 mod seal;
 mod secrets;
 mod session;
+mod stopped;
 mod stream;
 mod summary;
 mod terminals;
@@ -78,6 +79,7 @@ pub use policy::PolicyConfig;
 pub use presence::{Answering, Watch, Watching};
 pub use runners::Dialled;
 pub use seal::{SecretsKey, SecretsKeyError};
+pub use stopped::{NotParked, Stopped, StoppedAgent};
 pub use stream::EventStream;
 pub use told::Told;
 pub use tools::{

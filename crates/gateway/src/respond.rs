@@ -62,8 +62,10 @@ impl Gateway {
     /// for another one. It is refused if the agent cannot be given the answer now; then its session's task sees to it.
     async fn hand_over_at_once(&self, record: &AskRecord) -> Option<Command> {
         let asked_in = record.ask.asked_in.filter(|_| record.ask.origin.is_agent())?;
-        let can_be_told =
-            self.listening(record.session) == Some(asked_in) || self.is_told_elsewhere(record.session).await;
+        // While the gateway stops, no task tells an agent anything: what is marked and not told would be lost.
+        let told_here =
+            !self.inner.shutdown.is_cancelled() && self.listening(record.session) == Some(asked_in);
+        let can_be_told = told_here || self.is_told_elsewhere(record.session).await;
         can_be_told.then_some(Command::Delivering { interaction_id: record.id, incarnation: asked_in })
     }
 

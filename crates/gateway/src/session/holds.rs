@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdstead_core::{AfterHold, AfterLimit, Command, Expire, ExpireCause, Head, after_hold, after_limit};
+use holdstead_core::{
+    AfterHold, AfterLimit, CannotPark, Command, Expire, ExpireCause, Head, Rejection, after_hold, after_limit,
+};
 use holdstead_protocol::{AgentState, Hold, InteractionId};
 use holdstead_store::AskRecord;
 use tokio::time::Instant;
@@ -107,7 +109,7 @@ impl SessionTask {
         let Some(record) = self.gateway.inner.journal.ask(id).await? else { return Ok(()) };
         match after_limit(&record.ask) {
             AfterLimit::Nothing => return Ok(()),
-            AfterLimit::Park if self.park(id).await? => drop(self.holds.last_chance.insert(id)),
+            AfterLimit::Park if self.park(id).await?.is_ok() => drop(self.holds.last_chance.insert(id)),
             AfterLimit::Park | AfterLimit::GiveUp => self.give_up(&record).await?,
         }
         Ok(())
@@ -155,28 +157,28 @@ impl SessionTask {
     /// Parks the agent at an ask that it was held at long enough, if it waits for nothing else.
     pub(super) async fn park_overdue(&mut self) -> Result<(), GatewayError> {
         for id in self.holds.overdue() {
-            if self.park(id).await? {
+            if self.park(id).await?.is_ok() {
                 self.holds.parking(id);
             }
         }
         Ok(())
     }
 
-    /// Whether the agent was told to go.
-    async fn park(&mut self, id: InteractionId) -> Result<bool, GatewayError> {
-        let Some(process) = &self.process else { return Ok(false) };
+    /// Tells the agent to go, or says why it cannot.
+    pub(super) async fn park(&mut self, id: InteractionId) -> Result<Result<(), Rejection>, GatewayError> {
+        let Some(process) = &self.process else { return Ok(Err(Rejection::StaleIncarnation)) };
         // Another call may have its answer, marked as being handed over by whoever took it: the agent hears that first.
         if process.asked.values().any(|asked| asked.ask != id) {
-            return Ok(false);
+            return Ok(Err(Rejection::CannotPark(CannotPark::MoreThanOne)));
         }
         let park = Command::Park { interaction_id: id, incarnation: process.incarnation };
-        if self.unless_refused(park).await?.is_none() {
-            return Ok(false);
-        }
-        if let Some(process) = self.process.as_mut() {
+        let parking = self.append_or_refusal(park).await?;
+        if parking.is_ok()
+            && let Some(process) = self.process.as_mut()
+        {
             process.park(id);
         }
-        Ok(true)
+        Ok(parking.map(drop))
     }
 
     /// The journal says that it is being parked: whoever wrote that may not have told it.

@@ -15,6 +15,7 @@ mod listen;
 mod loss;
 mod process;
 mod start;
+mod stopping;
 mod trouble;
 mod words;
 
@@ -40,6 +41,7 @@ use handle::Woken;
 use holds::Holds;
 use process::{Heard, Process};
 use start::Untold;
+pub(crate) use stopping::PARKING_AT_STOP;
 use trouble::Trouble;
 use words::Words;
 
@@ -159,8 +161,8 @@ impl SessionTask {
         true
     }
 
-    /// The gateway is going away. What was said is kept; the process goes; asks stay open. What the store does not take
-    /// now is found by the gateway that starts next.
+    /// The gateway is going away. What was said is kept; the process goes, parked if it can be; asks stay open. What the
+    /// store does not take now is found by the gateway that starts next.
     async fn go_away(mut self) {
         if !self.runner.is_here() {
             // Its agent goes on without us, and what it says is kept there, until whoever speaks for it next has written it.
@@ -168,6 +170,7 @@ impl SessionTask {
             self.deltas = Deltas::default();
             self.words = Words::default();
         }
+        self.park_at_stop().await;
         self.kill(EndedBy::GatewayStopping);
         // One that was only just started goes, too: the next gateway sees that it is gone.
         if self.process.is_none()
@@ -352,15 +355,23 @@ impl SessionTask {
 
     /// Appends. A refusal is an answer too: somebody was faster, or it cannot be any more.
     async fn unless_refused(&mut self, command: Command) -> Result<Option<Appended>, GatewayError> {
+        Ok(self.append_or_refusal(command).await?.ok())
+    }
+
+    /// The same, with the reason of a refusal.
+    async fn append_or_refusal(
+        &mut self,
+        command: Command,
+    ) -> Result<Result<Appended, Rejection>, GatewayError> {
         match self.gateway.append(self.session, command).await {
             Ok(appended) => {
                 self.knows(&appended.session.head);
-                Ok(Some(appended))
+                Ok(Ok(appended))
             }
             Err(GatewayError::Rejected(rejection)) => {
                 tracing::debug!(session = %self.session, %rejection, "not now");
                 self.is_refused(&rejection);
-                Ok(None)
+                Ok(Err(rejection))
             }
             Err(error) => Err(error),
         }

@@ -27,6 +27,7 @@ use crate::world::{PATIENCE, Talk, config, opening};
 pub(crate) struct Stage {
     pub(crate) gateway: Gateway,
     lives: mpsc::UnboundedReceiver<(Launch, AgentSide)>,
+    reasks: Reasks,
     /// While a blocking task runs, paused time does not jump ahead by itself.
     _still: std::sync::mpsc::Sender<()>,
 }
@@ -55,7 +56,16 @@ impl Stage {
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let (driver, lives) = ActorDriver::new(reasks);
         let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config).await.unwrap();
-        Self { gateway, lives, _still: still }
+        Self { gateway, lives, reasks, _still: still }
+    }
+
+    /// Another gateway on the journal of this one, which has stopped.
+    pub(crate) async fn again(self) -> Self {
+        let (driver, lives) = ActorDriver::new(self.reasks);
+        let journal = Arc::clone(self.gateway.journal());
+        let config = config(GatewayConfig::DEFAULT_HOLD);
+        let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.unwrap();
+        Self { gateway, lives, ..self }
     }
 
     /// A session whose agent was given its first message.

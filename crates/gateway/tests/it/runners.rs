@@ -6,7 +6,7 @@ use holdstead_agents::{AgentEvent, AgentSide, Ask, Launch, Reasks};
 use holdstead_core::handle_of;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_gateway::{
-    Dialled, Ended, Gateway, GatewayConfig, GatewayError, Person, PolicyConfig, Runner, Wire,
+    Dialled, Ended, Gateway, GatewayConfig, GatewayError, Person, PolicyConfig, Runner, Stopped, Wire,
 };
 use holdstead_protocol::api::{OpenSession, Role};
 use holdstead_protocol::{AgentState, AskChange, Delivery, EventBody, PersonId, Seq};
@@ -387,4 +387,17 @@ async fn a_call_that_is_asked_stays_with_the_person_when_a_rule_comes_and_the_ma
     actor.is_told("call_1").await;
     again.cut().await;
     gateway.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_on_another_machine_is_left_alone_when_the_gateway_stops() {
+    let (driver_here, _) = ActorDriver::new(Reasks::Any);
+    let world = World::hosting(Arc::new(TempDir::new().unwrap()), Arc::new(driver_here)).await;
+    let (_laptop, connection, mut talk, mut actor) = at_work(&world.gateway).await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    talk.ask().await;
+    assert_eq!(world.gateway.stop().await, Stopped::default());
+    assert!(actor.hears_nothing() && !actor.is_killed());
+    assert_eq!(talk.agent_state().await, AgentState::Waiting);
+    connection.cut().await;
 }

@@ -1,12 +1,21 @@
-//! A person stops a turn, or ends a session.
+//! A person stops a turn, ends a session, or stops the gateway.
 
-use holdstead_core::Rejection;
-use holdstead_gateway::GatewayError;
+use std::time::Duration;
+
+use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdstead_core::{CannotPark, Rejection};
+use holdstead_gateway::{GatewayConfig, GatewayError, NotParked, Stopped, StoppedAgent};
 use holdstead_protocol::api::SendMessage;
-use holdstead_protocol::{AgentState, AskState, Closing, EventBody, StopReason};
+use holdstead_protocol::{
+    AgentState, AskState, Closing, Delivery, EventBody, InteractionRequest, Settlement, StopReason,
+    ToolCallId,
+};
 use serde_json::json;
+use tokio::task::JoinHandle;
+use tokio::time::advance;
 
-use crate::world::{Talk, World, ada, answer, approve, is_running, owner, respond};
+use crate::actor::{Actor, Stage, approval};
+use crate::world::{Talk, World, ada, answer, approve, is_running, opening, owner, respond};
 
 const TWO_ASKS: &str = "together\nask Store: Where? | a | b\napprove Bash {\"command\":\"ls\"}\nend";
 
@@ -101,15 +110,187 @@ async fn the_end_of_a_session_takes_its_process_and_its_asks() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_stops_leaves_no_process_and_keeps_the_asks() {
+async fn a_gateway_that_stops_parks_agents_that_wait_with_any_hold() {
     let world = World::new().await;
+    let mut talks = Vec::new();
+    for hold in ["1h:wait", "1h:deny", "1h:defer", "1h:park"] {
+        let mut talk = world.talk().await;
+        talk.say(&format!("ask [hold={hold}] Store: Where? | a | b")).await;
+        let ask = talk.ask().await;
+        talks.push((talk, ask));
+    }
+    let stopped = world.gateway.stop().await;
+    assert_eq!(stopped.parked.len(), talks.len(), "{stopped:?}");
+    for (talk, ask) in &talks {
+        let view = world.gateway.session(&owner("ada"), talk.session).await.unwrap();
+        let named = StoppedAgent { session: talk.session, title: view.title.unwrap() };
+        assert!(stopped.parked.contains(&named), "{stopped:?}");
+        assert!(!is_running(talk.pid()));
+        assert_eq!(talk.agent_state().await, AgentState::Parked);
+        let open = world.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
+        assert_eq!((open.state, open.parked), (AskState::Open, true));
+    }
+    let world = world.restart().await;
+    for (talk, ask) in talks {
+        let mut talk = talk.on(&world).await;
+        talk.respond(&ask, answer(json!({ "store": "a" }))).await;
+        assert_eq!(Some(talk.result().await.tool_call_id), ask.tool_call_id);
+        talk.completed().await;
+        assert_eq!(talk.delivery(&ask).await, Some(Delivery::Acknowledged));
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_that_stops_names_agents_that_cannot_be_parked_and_says_why() {
+    let world = World::new().await;
+    let mut two = world.talk().await;
+    two.say(TWO_ASKS).await;
+    let (question, approval) = (two.ask().await, two.ask().await);
+    let mut stays = world.talk().await;
+    stays.say("ask [nopark] Store: Where? | a | b").await;
+    stays.ask().await;
+    let stopped = world.gateway.stop().await;
+    assert!(stopped.parked.is_empty() && stopped.at_work.is_empty(), "{stopped:?}");
+    let why = |talk: &Talk| {
+        let found = stopped.not_parked.iter().find(|(agent, _)| agent.session == talk.session);
+        found.unwrap_or_else(|| panic!("{stopped:?}")).1.clone()
+    };
+    assert_eq!(why(&two), NotParked::Cannot(CannotPark::MoreThanOne));
+    assert_eq!(why(&stays), NotParked::Cannot(CannotPark::NoWayBack));
+    for talk in [&two, &stays] {
+        assert!(!is_running(talk.pid()));
+        assert_eq!(talk.agent_state().await, AgentState::Detached);
+    }
+    let world = world.restart().await;
+    let mut two = two.on(&world).await;
+    two.respond(&question, answer(json!({ "store": "a" }))).await;
+    two.respond(&approval, approve()).await;
+    two.completed().await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_stops_ends_agents_that_work_and_says_nothing_of_idle_ones() {
+    let world = World::new().await;
+    let mut idle = world.talk().await;
+    idle.say("say Hello.").await;
+    idle.completed().await;
     let mut talk = world.talk().await;
-    talk.say("ask Store: Where? | a | b").await;
+    talk.say("say I begin.\nwait 1h").await;
+    talk.until(|body| matches!(body, EventBody::TextDelta(_)).then_some(())).await;
+    let stopped = world.gateway.stop().await;
+    assert!(!is_running(talk.pid()) && !is_running(idle.pid()));
+    assert!(stopped.parked.is_empty() && stopped.not_parked.is_empty(), "{stopped:?}");
+    assert_eq!(stopped.at_work.iter().map(|agent| agent.session).collect::<Vec<_>>(), [talk.session]);
+    assert_eq!(world.gateway.stop().await, Stopped::default(), "there is nothing more to say");
+}
+
+/// A gateway that stops meanwhile, whose agent was told to park at its call.
+async fn stopping(stage: &Stage, actor: &mut Actor) -> JoinHandle<Stopped> {
+    let gateway = stage.gateway.clone();
+    let stopping = tokio::spawn(async move { gateway.stop().await });
+    assert_eq!(actor.hears().await, Outgoing::Park { tool_call_id: ToolCallId::new("call_1").unwrap() });
+    stopping
+}
+
+async fn waiting(stage: &mut Stage) -> (Talk, Actor, InteractionRequest) {
+    let (mut talk, actor) = stage.talk().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
     let ask = talk.ask().await;
-    let pid = talk.pid();
-    world.gateway.stop().await;
-    assert!(!is_running(pid));
-    let open = world.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
-    assert_eq!(open.state, AskState::Open);
+    actor.is_heard(&mut talk).await;
+    (talk, actor, ask)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_ignores_the_request_to_park_does_not_hold_up_the_stop() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (talk, mut actor, ask) = waiting(&mut stage).await;
+    let stopping = stopping(&stage, &mut actor).await;
+    advance(Duration::from_secs(10) - Duration::from_millis(5)).await;
+    assert!(!actor.is_killed() && !stopping.is_finished());
+    advance(Duration::from_millis(10)).await;
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    let stopped = stopping.await.unwrap();
+    assert!(stopped.parked.is_empty(), "{stopped:?}");
+    assert_eq!(stopped.not_parked[0].1, NotParked::TooSlow);
+    assert_eq!(stopped.not_parked[0].1.to_string(), "it did not go within 10 seconds");
     assert_eq!(talk.agent_state().await, AgentState::Detached);
+    let open = talk.gateway.interaction(&owner("ada"), ask.interaction_id).await.unwrap();
+    assert_eq!(open.state, AskState::Open);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_people_say_while_an_agent_is_parked_for_the_stop_is_for_the_next_gateway() {
+    let mut stage = Stage::forgetful(GatewayConfig::DEFAULT_HOLD).await;
+    let (talk, mut actor, ask) = waiting(&mut stage).await;
+    let stopping = stopping(&stage, &mut actor).await;
+    talk.respond(&ask, approve()).await;
+    talk.say("and then this").await;
+    let other = Talk::open(&stage.gateway, opening("actor")).await;
+    other.say("go").await;
+    assert!(actor.hears_nothing());
+    actor.exits(true).await;
+    let stopped = stopping.await.unwrap();
+    assert_eq!(stopped.parked.len(), 1, "{stopped:?}");
+    assert!(stage.nobody_was_started());
+    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Accepted));
+
+    let mut stage = stage.again().await;
+    let (mut first, mut second) = (stage.life().await, stage.life().await);
+    if first.launch.resume.is_none() {
+        std::mem::swap(&mut first, &mut second);
+    }
+    let at = ResumePoint { agent_ref: "ref".to_owned(), at: ResumeAt::OpenAsks };
+    assert_eq!((first.launch.resume.clone(), second.launch.resume.clone()), (Some(at), None));
+    first.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let told = first.is_told("call_1").await;
+    assert!(matches!(told, Resolution::Settled { settlement: Settlement::Approved, .. }), "{told:?}");
+    first.says(AgentEvent::Acknowledged { tool_call_id: ToolCallId::new("call_1").unwrap() }).await;
+    first.ends_turn().await;
+    assert_eq!(first.hears().await, Outgoing::Message { text: "and then this".to_owned() });
+    assert_eq!(second.hears().await, Outgoing::Message { text: "go".to_owned() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_an_agent_that_stays_while_the_gateway_stops_is_told_by_the_next() {
+    let mut stage = Stage::forgetful(GatewayConfig::DEFAULT_HOLD).await;
+    let (talk, mut actor, ask) = waiting(&mut stage).await;
+    let stopping = stopping(&stage, &mut actor).await;
+    let tool_call_id = ToolCallId::new("call_1").unwrap();
+    actor.says(AgentEvent::CannotPark { tool_call_id, why: "busy".to_owned() }).await;
+    actor.side.kill.notified().await;
+    talk.respond(&ask, approve()).await;
+    actor.exits(false).await;
+    let stopped = stopping.await.unwrap();
+    assert_eq!(stopped.not_parked[0].1, NotParked::Stays("busy".to_owned()));
+    assert_eq!(
+        talk.delivery(&ask).await,
+        Some(Delivery::Accepted),
+        "an approval that may be lost is never told"
+    );
+
+    let mut actor = stage.again().await.life().await;
+    let Outgoing::Message { text } = actor.hears().await else { panic!("not words") };
+    assert!(text.contains("is approved. Make the very same call again"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_process_ends_while_it_is_parked_for_the_stop_is_named() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (_talk, mut actor, _ask) = waiting(&mut stage).await;
+    let stopping = stopping(&stage, &mut actor).await;
+    actor.exits(false).await;
+    assert_eq!(stopping.await.unwrap().not_parked[0].1, NotParked::Ended);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_takes_its_call_back_while_the_gateway_stops_is_at_work() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (talk, mut actor, _ask) = waiting(&mut stage).await;
+    let stopping = stopping(&stage, &mut actor).await;
+    actor.says(AgentEvent::AskWithdrawn { tool_call_id: ToolCallId::new("call_1").unwrap() }).await;
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    let stopped = stopping.await.unwrap();
+    assert_eq!(stopped.at_work.iter().map(|agent| agent.session).collect::<Vec<_>>(), [talk.session]);
 }

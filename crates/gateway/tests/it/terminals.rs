@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use holdstead_agents::claude_code::ClaudeCodeDriver;
 use holdstead_agents::{BoxSetting, Boxes};
-use holdstead_gateway::{Dialled, Door, Envelope, Gateway, GatewayConfig, GatewayError, ReplyLine, Runner};
+use holdstead_gateway::{
+    Dialled, Door, Envelope, Gateway, GatewayConfig, GatewayError, ReplyLine, Runner, Stopped,
+};
 use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{
     AgentState, AskState, Delivery, EventBody, InTerminal, InteractionRequest, KnownBy, Origin, PersonId,
@@ -242,7 +244,7 @@ async fn a_hook_that_comes_back_to_another_gateway_finds_its_ask() {
     let session = talk.unwrap().session;
     machine.records_call("toolu_1", "rm old.txt");
     machine.door = None;
-    gateway.stop().await;
+    assert_eq!(gateway.stop().await, Stopped::default(), "its program goes on in its terminal");
     gateway.journal().close().await;
     assert_eq!(hook.hears().await, None, "it is told nothing: it comes again");
     machine.runner = runner(machine.folder.path());
