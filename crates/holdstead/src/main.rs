@@ -13,6 +13,7 @@ mod log;
 mod own_person;
 mod places;
 mod rule_file;
+mod stop_report;
 mod store;
 mod terminal;
 mod text;

@@ -8,6 +8,7 @@ use holdstead_store::{AuditKey, NodeId, Notary, owners_alone};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::stop_report::StopReport;
 
 /// The two folders: what a person writes, and what the gateway writes.
 #[derive(Debug, Clone)]
@@ -341,12 +342,33 @@ impl Places {
 
     pub(crate) fn write_listed(&self, text: &str) -> Result<(), Failure> {
         self.make()?;
-        let path = self.listed_file();
-        // At once: somebody who answers meanwhile reads the old list or the new one.
-        let new = path.with_extension(format!("{}.new", std::process::id()));
-        write_private(&new, text)
-            .and_then(|()| std::fs::rename(&new, &path))
-            .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
+        write_at_once(&self.listed_file(), text)
+    }
+
+    fn stop_report_file(&self) -> PathBuf {
+        self.data.join("stopped.json")
+    }
+
+    pub(crate) fn write_stop_report(&self, report: &StopReport) -> Result<(), Failure> {
+        let text = serde_json::to_string(report).map_err(|error| Failure::Strange(error.to_string()))?;
+        write_at_once(&self.stop_report_file(), &text)
+    }
+
+    /// What this process said of its agents when it stopped. It is printed once.
+    pub(crate) fn take_stop_report(&self, pid: u32) -> Option<StopReport> {
+        let report: StopReport =
+            serde_json::from_slice(&std::fs::read(self.stop_report_file()).ok()?).ok()?;
+        if report.pid != pid {
+            return None;
+        }
+        self.forget_stop_report();
+        Some(report)
+    }
+
+    /// A process that has the same number as an earlier one says nothing in its place.
+    pub(crate) fn forget_stop_report(&self) {
+        // Usually there is none.
+        drop(std::fs::remove_file(self.stop_report_file()));
     }
 
     pub(crate) fn running(&self) -> Option<Running> {
@@ -376,6 +398,14 @@ fn read_secret(path: &Path) -> Option<String> {
 fn write_secret(path: &Path, token: &str) -> Result<(), Failure> {
     write_private(path, token)
         .map_err(|source| Failure::Io { what: format!("write the token to {}", path.display()), source })
+}
+
+/// A process that reads it meanwhile has the old text or the new one.
+fn write_at_once(path: &Path, text: &str) -> Result<(), Failure> {
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    write_private(&new, text)
+        .and_then(|()| std::fs::rename(&new, path))
+        .map_err(|source| Failure::Io { what: format!("write {}", path.display()), source })
 }
 
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {

@@ -13,7 +13,7 @@ use holdstead_agents::host::Host;
 use holdstead_agents::opencode::OpencodeDriver;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{Boxes, Driver};
-use holdstead_gateway::{Door, Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Runner};
+use holdstead_gateway::{Door, Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Runner, Stopped};
 use holdstead_protocol::AgentBox;
 use holdstead_server::{Listener, ServerConfig};
 use holdstead_store::Heads;
@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::own_person;
 use crate::places::{AgentFolders, Places, Running};
 use crate::rule_file;
+use crate::stop_report::StopReport;
 use crate::store;
 use crate::traces;
 
@@ -37,7 +38,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(25);
 /// How long nothing is open before a gateway in the background ends.
 const QUIET: Duration = Duration::from_secs(60 * 60);
 
-/// How long each step of a stop may take. An agent has ten seconds to end by itself.
+/// How long each step of a stop may take. An agent that waits has ten seconds to be parked.
 const STOPPING: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Result<(), Failure> {
@@ -54,6 +55,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let rules = rule_file::load(&places.rules_file())?;
     let policy = PolicyConfig { rules, marked_words: config.marked_words.clone() };
     let _lock = lock(&places).await?;
+    places.forget_stop_report();
     if flags.background {
         leave_terminal();
     }
@@ -139,7 +141,9 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     drop(door);
     codex.abort();
     terminals.abort();
-    in_time("agents and what they said last", gateway.stop()).await;
+    if let Some(stopped) = in_time("agents and what they said last", gateway.stop()).await {
+        report(&places, &stopped);
+    }
     in_time("requests under way", server).await;
     in_time("signatures", signing).await;
     if let Some(traced) = traced {
@@ -150,11 +154,26 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     Ok(())
 }
 
+/// Says what became of the agents, in the log and to `holdstead stop`, which waits until the lock is free.
+fn report(places: &Places, stopped: &Stopped) {
+    for agent in &stopped.parked {
+        tracing::info!(session = %agent.session, "its agent is parked");
+    }
+    for (agent, why) in &stopped.not_parked {
+        tracing::warn!(session = %agent.session, %why, "its agent waited and could not be parked");
+    }
+    if let Err(failure) = places.write_stop_report(&StopReport::new(std::process::id(), stopped)) {
+        tracing::warn!(%failure, "`holdstead stop` does not learn what became of the agents");
+    }
+}
+
 /// One step on the way out. Whoever is stopped is not kept up by it: as after a kill, the next start finds everything written.
-async fn in_time<T>(what: &str, step: impl Future<Output = T>) {
-    if tokio::time::timeout(STOPPING, step).await.is_err() {
+async fn in_time<T>(what: &str, step: impl Future<Output = T>) -> Option<T> {
+    let done = tokio::time::timeout(STOPPING, step).await.ok();
+    if done.is_none() {
         tracing::error!("it stops without waiting any longer for {what}");
     }
+    done
 }
 
 fn announce(common: &Common, address: SocketAddr, url: &str, link: &str) -> Result<(), Failure> {

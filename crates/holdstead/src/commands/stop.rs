@@ -12,8 +12,9 @@ use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::stop_report::{StopReport, at_work};
 
-/// It lets agents go first, and writes what they said last.
+/// It parks agents and lets the others go first, and writes what they said last.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -56,16 +57,22 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
         }
         tokio::time::sleep(LOOK).await;
     }
+    let report = places.take_stop_report(pid);
     if common.json {
         let open = open.map(|open| json!({ "running": open.running, "asks": open.asks }));
-        return print_json(&json!({ "stopped": true, "pid": pid, "open": open }));
+        let report = report.as_ref();
+        return print_json(&json!({
+            "stopped": true,
+            "pid": pid,
+            "open": open,
+            "parked": report.map(|report| &report.parked),
+            "notParked": report.map(|report| &report.not_parked),
+            "atWork": report.map(|report| &report.at_work),
+        }));
     }
-    println!("The gateway (process {pid}) has ended, and its agents with it.");
-    match open {
-        Some(Open { running, asks }) if running + asks > 0 => {
-            println!("{}", words(running, asks));
-        }
-        Some(_) | None => {}
+    println!("The gateway (process {pid}) has ended.");
+    for line in words(report.as_ref(), open.as_ref()) {
+        println!("{line}");
     }
     Ok(())
 }
@@ -76,17 +83,17 @@ async fn open(client: &Http) -> Result<Open, Failure> {
     Ok(Open { running, asks })
 }
 
-fn words(running: usize, asks: usize) -> String {
-    let mut words = Vec::new();
-    match running {
-        0 => {}
-        1 => words.push("1 agent was at work and was stopped there.".to_owned()),
-        many => words.push(format!("{many} agents were at work and were stopped there.")),
-    }
-    match asks {
+/// Without a report (it was killed meanwhile) all that is known is what was open before.
+fn words(report: Option<&StopReport>, open: Option<&Open>) -> Vec<String> {
+    let mut words = match (report, open) {
+        (Some(report), _) => report.words(),
+        (None, Some(open)) => at_work(open.running).into_iter().collect(),
+        (None, None) => Vec::new(),
+    };
+    match open.map_or(0, |open| open.asks) {
         0 => {}
         1 => words.push("1 ask waits in the journal, to be answered then: holdstead serve".to_owned()),
         many => words.push(format!("{many} asks wait in the journal, to be answered then: holdstead serve")),
     }
-    words.join("\n")
+    words
 }

@@ -5,6 +5,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+#[cfg(unix)]
+use holdstead_client::Http;
+#[cfg(unix)]
+use holdstead_protocol::SessionId;
+#[cfg(unix)]
+use holdstead_protocol::api::{OpenSession, SendMessage};
+#[cfg(unix)]
+use holdstead_protocol::transport::Transport as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -68,6 +76,24 @@ impl Gateway {
         self.run(&["inbox"]);
         let id = asked["request"]["interactionId"].as_str().unwrap_or_else(|| panic!("{asked}"));
         id[id.len() - 4..].to_owned()
+    }
+
+    /// Opens a session of this title whose agent plays this script, and waits until so many asks are open in all.
+    #[cfg(unix)]
+    async fn waits(&self, title: &str, script: &str, open: usize) -> SessionId {
+        let read = |file: &str| std::fs::read_to_string(self.dir.path().join(file)).expect("a file");
+        let running: Value = serde_json::from_str(&read("gateway.json")).expect("JSON");
+        let url = running["url"].as_str().expect("an address").to_owned();
+        let client = Http::new(url, read("token").trim().to_owned());
+        let cwd = Some(std::env::temp_dir().display().to_string());
+        let opening = OpenSession { title: Some(title.to_owned()), cwd, ..OpenSession::new("scripted") };
+        let session = client.open_session(opening).await.expect("a session").session_id;
+        let mut inbox = client.inbox_stream().await.expect("a stream");
+        client.message(session, SendMessage::new(script)).await.expect("it is said");
+        while client.whole_inbox().await.expect("an inbox").len() != open {
+            inbox.next_frame().await.expect("a stream").expect("something happens");
+        }
+        session
     }
 
     /// Opens an ask as a program would.
@@ -320,6 +346,57 @@ fn asks_survive_a_killed_gateway() {
     gateway.child = serve(gateway.dir.path());
     assert_eq!(gateway.json(&["inbox"]), before);
     assert!(gateway.run(&["answer", &id, "--approve"]).status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn stop_says_which_agents_are_parked_and_names_the_others() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let two = "together\napprove Bash {\"command\":\"one\"}\napprove Bash {\"command\":\"two\"}\nend";
+    let mut gateway = Gateway::start();
+    let one = runtime.block_on(gateway.waits("Fix the tests", "approve Bash {\"command\":\"zero\"}", 1));
+    let more = runtime.block_on(gateway.waits("Tidy \u{1b}[2Jup", two, 3));
+    let asks = gateway.json(&["inbox"]);
+    let pid = gateway.child.id();
+    assert_eq!(
+        text(&gateway.run(&["stop"]).stdout),
+        format!(
+            "The gateway (process {pid}) has ended.\n\
+             1 agent is parked: its ask stays open, and it goes on at its call when you answer after `holdstead serve`.\n\
+             1 agent waited and could not be parked:\n  \
+             Tidy ⟨U+001B⟩[2Jup {}: it waits for more than one answer\n\
+             To continue: `holdstead serve`, then answer. The agent is told your answer in words when it starts again, and \
+             makes an approved call once more.\n\
+             3 asks wait in the journal, to be answered then: holdstead serve\n",
+            more.short()
+        )
+    );
+    // The next stop says nothing of the last one.
+    gateway.child = serve(gateway.dir.path());
+    let (pid, stopped) = (gateway.child.id(), gateway.json(&["stop"]));
+    assert_eq!((&stopped["stopped"], &stopped["pid"]), (&json!(true), &json!(pid)));
+    for none in ["parked", "notParked", "atWork"] {
+        assert_eq!(stopped[none], json!([]), "{stopped}");
+    }
+    assert_eq!(
+        std::fs::read_dir(gateway.dir.path()).expect("a folder").flatten().filter(is_report).count(),
+        0
+    );
+
+    gateway.child = serve(gateway.dir.path());
+    let ids = asks.as_array().expect("asks").iter().filter(|ask| ask["sessionId"] == json!(one));
+    let ids: Vec<_> = ids.map(|ask| ask["request"]["interactionId"].as_str().expect("an id")).collect();
+    let [id] = ids.as_slice() else { panic!("{asks}") };
+    assert!(gateway.run(&["answer", id, "--approve"]).status.success());
+    runtime.block_on(gateway.waits("Once more", "approve Bash {\"command\":\"three\"}", 3));
+    let stopped = gateway.json(&["stop"]);
+    assert_eq!(stopped["parked"][0]["title"], "Once more", "{stopped}");
+    assert_eq!(stopped["notParked"], json!([]), "{stopped}");
+}
+
+#[cfg(unix)]
+fn is_report(file: &std::fs::DirEntry) -> bool {
+    file.file_name().to_string_lossy().starts_with("stopped")
 }
 
 #[test]
