@@ -214,28 +214,22 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
     let session = place.session("shop").await?;
     let pid: u32 = std::fs::read_to_string(place.data("gateway.lock"))?.trim().parse()?;
     place.holdstead("stop", "shop", &["stop"])?;
-    place.tmux.sees("stop", "has ended, and its agents with it.").await?;
+    place.tmux.sees("stop", "has ended.").await?;
+    place.tmux.sees("stop", "1 agent is parked").await?;
     place.tmux.sees("stop", "1 ask waits in the journal").await?;
     ensure!(!is_alive(pid), "process {pid} is still there");
     place.tmux.sees("run", "The gateway is gone").await?;
     place.holdstead("again", "shop", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("again", PROMPT).await?;
     place.tmux.line("again", "a").await?;
-    // Its process forgot the call, so the model is told which one it may make again. Claude Code writes down what was said a
-    // moment later: if it was killed before that, it goes on with the conversation before.
-    let words = "is approved. Make the very same call again";
-    let told = tokio::select! {
-        told = told(place, "stopped", words) => told,
-        told = told(place, "numbered", words) => told,
-    };
-    let told = told.map_err(|error| {
+    appears(&place.folder("shop")?.join("after-stop")).await.map_err(|error| {
         format!("{error}; the terminal:\n{}", place.tmux.text("again").unwrap_or_default().trim_end())
     })?;
-    ensure!(told.contains("touch after-stop"), "it does not say which call: {told}");
     place.tmux.key("again", "C-c")?;
     place.holdstead("end", "shop", &["stop"])?;
     place.tmux.sees("end", "has ended").await?;
     Ok(format!(
-        "process {pid} is gone; `attach` started another one, which asked the same; the model was told that it is approved"
+        "process {pid} is gone, and its agent was parked; `attach` started another one, which asked the same; approved, the \
+         call ran"
     ))
 }
