@@ -1,21 +1,25 @@
 //! A person stops a turn, ends a session, or stops the gateway.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use holdstead_agents::{AgentEvent, Outgoing, Resolution, ResumeAt, ResumePoint};
+use holdstead_agents::{AgentEvent, Outgoing, Reasks, Resolution, ResumeAt, ResumePoint};
 use holdstead_core::{CannotPark, Rejection};
-use holdstead_gateway::{GatewayConfig, GatewayError, NotParked, Stopped, StoppedAgent};
+use holdstead_gateway::{Gateway, GatewayConfig, GatewayError, NotParked, Stopped, StoppedAgent};
 use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{
     AgentState, AskState, Closing, Delivery, EventBody, InteractionRequest, Settlement, StopReason,
     ToolCallId,
 };
+use holdstead_store::faulty::{Call, FaultyJournal};
+use holdstead_store::{Journal, SqliteJournal};
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::advance;
 
-use crate::actor::{Actor, Stage, approval};
-use crate::world::{Talk, World, ada, answer, approve, is_running, opening, owner, respond};
+use crate::actor::{Actor, ActorDriver, Stage, approval};
+use crate::world::{Talk, World, ada, answer, approve, config, is_running, opening, owner, respond};
 
 const TWO_ASKS: &str = "together\nask Store: Where? | a | b\napprove Bash {\"command\":\"ls\"}\nend";
 
@@ -272,6 +276,51 @@ async fn an_answer_to_an_agent_that_stays_while_the_gateway_stops_is_told_by_the
     let mut actor = stage.again().await.life().await;
     let Outgoing::Message { text } = actor.hears().await else { panic!("not words") };
     assert!(text.contains("is approved. Make the very same call again"), "{text}");
+}
+
+/// The session's task is in the middle of something when the gateway stops, and tells the agent nothing after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_comes_before_the_agent_can_be_parked_is_told_by_the_next_gateway() {
+    let sound: Arc<dyn Journal> = Arc::new(SqliteJournal::open("sqlite::memory:").await.unwrap());
+    let (reached, (go_on, held)) = (Arc::new(Notify::new()), std::sync::mpsc::channel::<()>());
+    let hold = Arc::new(Mutex::new(None));
+    let plan = {
+        let (reached, hold) = (Arc::clone(&reached), Arc::clone(&hold));
+        move |call| {
+            let held = if call == Call::Append { hold.lock().unwrap().take() } else { None };
+            if let Some(held) = held {
+                reached.notify_one();
+                let _released = std::sync::mpsc::Receiver::recv(&held);
+            }
+            None
+        }
+    };
+    let (driver, mut lives) = ActorDriver::new(Reasks::Parked);
+    let journal = Arc::new(FaultyJournal::new(sound, plan));
+    let config = config(GatewayConfig::DEFAULT_HOLD);
+    let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.unwrap();
+    let mut talk = Talk::open(&gateway, opening("actor")).await;
+    talk.say("go").await;
+    let (launch, side) = lives.recv().await.unwrap();
+    let actor = Actor { launch, side };
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let ask = talk.ask().await;
+    actor.is_heard(&mut talk).await;
+
+    *hold.lock().unwrap() = Some(held);
+    actor.says(AgentEvent::Ready { agent_ref: "ref".to_owned() }).await;
+    reached.notified().await;
+    let stopping = tokio::spawn({
+        let gateway = gateway.clone();
+        async move { gateway.stop().await }
+    });
+    gateway.shutdown_token().cancelled().await;
+    talk.respond(&ask, approve()).await;
+    go_on.send(()).unwrap();
+    actor.side.kill.notified().await;
+    actor.exits(false).await;
+    assert_eq!(stopping.await.unwrap().at_work.len(), 1);
+    assert_eq!(talk.delivery(&ask).await, Some(Delivery::Accepted));
 }
 
 #[tokio::test(start_paused = true)]
