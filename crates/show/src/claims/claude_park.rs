@@ -2,6 +2,7 @@
 //! its own answer at the very call that asked.
 
 mod memory;
+mod stopped;
 mod transcripts;
 
 use std::time::Instant;
@@ -21,13 +22,13 @@ const SESSIONS: usize = 50;
 const AT_ONCE: usize = 3;
 
 pub(crate) async fn show() -> Result<String> {
-    match std::env::args().nth(3) {
-        Some(only) if only == "memory" => memory::remembers(None).await,
-        next_version => {
-            println!("{}", many().await?);
-            memory::remembers(next_version.map(Into::into)).await
-        }
+    let next_version = std::env::args().nth(3);
+    println!("{}", stopped::parks().await?);
+    if next_version.as_deref() == Some("memory") {
+        return memory::remembers(None).await;
     }
+    println!("{}", many().await?);
+    memory::remembers(next_version.map(Into::into)).await
 }
 
 /// Each of many sessions gets its own answer after the gateway was killed.
