@@ -12,6 +12,7 @@ mod batch;
 mod boxes;
 mod callers;
 mod clock;
+mod copies;
 mod deployment;
 mod durable;
 mod faults;
