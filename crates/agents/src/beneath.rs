@@ -4,13 +4,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use uuid::Uuid;
+
+/// So many entries of a folder are looked at.
+const ENTRIES: usize = 100_000;
 
 /// An opened folder.
 #[derive(Debug)]
@@ -32,6 +36,13 @@ impl Beneath {
         Ok(Self(rustix::fs::open(folder, FOLDER, Mode::empty())?))
     }
 
+    /// Where it really is, however `opened_as` led there.
+    pub(crate) fn path(&self, opened_as: &Path) -> io::Result<PathBuf> {
+        let by_number = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        // Without `/proc` a link may have been changed since; then it is told by where it leads now.
+        std::fs::read_link(by_number).or_else(|_| opened_as.canonicalize())
+    }
+
     /// A folder in this one; nothing, if there is none.
     pub(crate) fn folder(&self, name: &OsStr) -> io::Result<Option<Self>> {
         match openat(&self.0, single(name)?, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
@@ -41,13 +52,23 @@ impl Beneath {
         }
     }
 
-    /// The same, made if it is not there.
+    /// The same, made if it is not there. A file or a link that is in its way gets another name.
     pub(crate) fn make_folder(&self, name: &OsStr) -> io::Result<Self> {
-        match mkdirat(&self.0, single(name)?, PRIVATE_FOLDER) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+        if let Ok(Some(folder)) = self.folder(name) {
+            return Ok(folder);
         }
+        self.move_aside(name)?;
+        mkdirat(&self.0, single(name)?, PRIVATE_FOLDER)?;
         self.folder(name)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Gives what has this name another one.
+    fn move_aside(&self, name: &OsStr) -> io::Result<()> {
+        let aside = format!(".{}.aside", Uuid::new_v4());
+        match renameat(&self.0, single(name)?, &self.0, aside) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A regular file in this folder; nothing, if there is none.
@@ -71,6 +92,9 @@ impl Beneath {
             let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
             if name == "." || name == ".." {
                 continue;
+            }
+            if entries.len() >= ENTRIES {
+                return Err(io::Error::other(format!("a folder has more than {ENTRIES} entries")));
             }
             let mut kind = entry.file_type();
             if kind == FileType::Unknown {
@@ -101,9 +125,16 @@ impl Beneath {
         let next = format!(".{}.next", Uuid::new_v4());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.0, &next, flags, PRIVATE_FILE)?);
-        let replaced = io::copy(&mut with, &mut file)
-            .and_then(|_| file.sync_all())
-            .and_then(|()| Ok(renameat(&self.0, &next, &self.0, name)?));
+        let replaced = io::copy(&mut with, &mut file).and_then(|_| file.sync_all()).and_then(|()| {
+            match renameat(&self.0, &next, &self.0, name) {
+                // A folder is in its way.
+                Err(Errno::ISDIR | Errno::NOTEMPTY | Errno::EXIST) => {
+                    self.move_aside(name)?;
+                    Ok(renameat(&self.0, &next, &self.0, name)?)
+                }
+                renamed => Ok(renamed?),
+            }
+        });
         if replaced.is_err() {
             // What cannot be removed has a name that nothing reads.
             let _left = unlinkat(&self.0, &next, AtFlags::empty());
@@ -148,7 +179,7 @@ mod tests {
         assert!(read("file link").is_none());
         assert!(read("nothing").is_none());
         assert!(beneath.folder(named("folder link")).is_err());
-        assert!(beneath.make_folder(named("folder link")).is_err());
+        assert_eq!(beneath.path(&inside).unwrap(), inside.canonicalize().unwrap());
         for path in ["../outside/words", "..", ".", "", "/etc/passwd", "words/", "a/b"] {
             assert!(beneath.file(named(path)).is_err(), "{path}");
             assert!(beneath.replace(named(path), &b""[..]).is_err(), "{path}");
@@ -163,5 +194,11 @@ mod tests {
         beneath.make_folder(named("deep")).unwrap().replace(named("words"), &b"below"[..]).unwrap();
         assert_eq!(std::fs::read_to_string(inside.join("deep/words")).unwrap(), "below");
         assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 4, "nothing else is left behind");
+        // What is in the way gets another name.
+        beneath.make_folder(named("folder link")).unwrap().replace(named("words"), &b"inside"[..]).unwrap();
+        assert_eq!(std::fs::read_to_string(inside.join("folder link/words")).unwrap(), "inside");
+        assert_eq!(std::fs::read_to_string(outside.join("words")).unwrap(), "words");
+        beneath.replace(named("deep"), &b"a file now"[..]).unwrap();
+        assert_eq!(std::fs::read_to_string(inside.join("deep")).unwrap(), "a file now");
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdstead_protocol::runner::{AgentEvent, Outgoing};
-use holdstead_protocol::{AgentBox, Capabilities, Digest, Meaning, PermissionMode, SessionId, Subject};
+use holdstead_protocol::{
+    AgentBox, Capabilities, Digest, Incarnation, Meaning, PermissionMode, SessionId, Subject,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -118,6 +120,7 @@ pub enum Reasks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub session: SessionId,
+    pub incarnation: Incarnation,
     pub cwd: PathBuf,
     pub permission_mode: PermissionMode,
     pub model: Option<String>,

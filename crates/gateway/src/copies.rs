@@ -22,8 +22,9 @@ impl Gateway {
         for session in runner.copies().await? {
             // One that this gateway does not know may be another gateway's.
             if let Some(record) = self.inner.journal.session(session).await?
-                && record.state.runner == id
                 && is_over(&record)
+                // Of an erased session it is not known which machine had its agent.
+                && (record.state.runner == id || record.erased.is_some())
             {
                 over.push(session);
             }

@@ -32,6 +32,8 @@ pub enum NotParked {
     /// The agent would not go, in its own words.
     Stays(String),
     TooSlow,
+    /// It waits in a call of one of our own tools, which ends with its process.
+    InTool,
     /// Its process ended otherwise.
     Ended,
     /// The journal did not take it, in the words of the error.
@@ -44,6 +46,9 @@ impl fmt::Display for NotParked {
             Self::Cannot(why) => why.fmt(f),
             Self::Stays(words) => f.write_str(words),
             Self::TooSlow => write!(f, "it did not go within {} seconds", PARKING_AT_STOP.as_secs()),
+            Self::InTool => {
+                f.write_str("it waits in a tool of Holdstead's, whose call ends with its process")
+            }
             Self::Ended => f.write_str("its process ended before it was parked"),
             Self::NotWritten(error) => write!(f, "that could not be written down: {error}"),
         }

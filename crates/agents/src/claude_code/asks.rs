@@ -87,11 +87,11 @@ impl Conversation {
     /// Whether the program writes the conversation down: otherwise it would come back without it. People are told once.
     fn is_written(&mut self, transcript: Option<&str>) -> (Written, Option<Effect>) {
         let before = self.written;
-        let there = |transcript| (self.terms.is_written)(transcript);
-        let written = match (before, transcript) {
-            (Some(known), _) => known,
-            (None, Some(transcript)) if !there(transcript) => Written::Nowhere,
-            (None, Some(_) | None) => Written::Down,
+        let written = match transcript {
+            Some(_) if before == Some(Written::Down) => Written::Down,
+            // It may only have been late.
+            Some(transcript) if !(self.terms.is_written)(transcript) => Written::Nowhere,
+            Some(_) | None => Written::Down,
         };
         self.written = Some(written);
         (written, (before.is_none() && written == Written::Nowhere).then(|| error(NOT_WRITTEN)))

@@ -68,7 +68,11 @@ impl ClaudeCodeDriver {
     }
 
     fn copies(&self) -> Kept {
-        Kept::new(self.conversations.clone(), user_folder().map(|folder| folder.join("projects")))
+        Kept {
+            copies: self.conversations.clone(),
+            projects: user_folder().map(|folder| folder.join("projects")),
+            private: self.host.private().to_vec(),
+        }
     }
 
     fn terms(&self, launch: &Launch) -> Terms {

@@ -2,15 +2,13 @@
 
 use std::io;
 
-use holdstead_protocol::SessionId;
-
-use super::kept::{Found, Kept};
+use super::kept::{Found, Kept, Life};
 use crate::Launch;
 
 #[derive(Debug)]
 pub(super) struct Keeper {
     copies: Kept,
-    session: SessionId,
+    life: Life,
     /// The conversation that the process goes on with.
     resumed: Option<String>,
     found: Found,
@@ -19,36 +17,37 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Before a process starts.
     pub(super) fn begin(copies: Kept, launch: &Launch) -> io::Result<Self> {
-        let session = launch.session;
+        let life = Life { session: launch.session, number: launch.incarnation.0 };
         let found = match &launch.resume {
-            Some(resume) => copies.put_back(session, &resume.agent_ref, resume.at)?,
+            Some(resume) => copies.put_back(&life, &resume.agent_ref, resume.at)?,
             None => Found::AsItWas,
         };
         let resumed = launch.resume.as_ref().map(|resume| resume.agent_ref.clone());
-        Ok(Self { copies, session, resumed, found })
+        Ok(Self { copies, life, resumed, found })
     }
 
-    /// What people are told when the program's own files had other words than ours.
+    /// What people are told when the program's own files were not what it had written.
     pub(super) fn changed(&self) -> Option<String> {
-        match &self.found {
-            Found::AsItWas => None,
-            Found::Changed(kept) => Some(format!(
-                "Claude Code's transcript of this conversation was changed while its process was gone. Holdstead put it back \
-                 as it was. The changed file is kept as {}.",
-                kept.display()
-            )),
-        }
+        let found = match &self.found {
+            Found::AsItWas => return None,
+            Found::Changed(Some(kept)) => {
+                format!("another program had changed it. The changed file is kept as {}.", kept.display())
+            }
+            Found::Changed(None) => "another program had changed it, and made it too long to be kept.".to_owned(),
+            Found::Older => "it was deleted. The copy is from before the last process, so what was said in that one is lost."
+                .to_owned(),
+        };
+        Some(format!("Holdstead put back its copy of Claude Code's transcript of this conversation: {found}"))
     }
 
     /// After the process has ended. `named` is the conversation as the program named it.
     pub(super) fn end(&self, named: Option<&str>) -> Result<(), String> {
         let Some(conversation) = named.or(self.resumed.as_deref()) else { return Ok(()) };
-        match self.copies.keep(self.session, conversation) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!(
-                "Holdstead could not copy this conversation: {error}. Only Claude Code's own transcript has it, which Claude \
-                 Code deletes after some weeks (its setting `cleanupPeriodDays`)."
-            )),
-        }
+        self.copies.keep(&self.life, conversation).map_err(|error| {
+            format!(
+                "Holdstead could not copy this conversation: {error}. What is new in it is only in Claude Code's own \
+                 transcript, which Claude Code deletes after some weeks (its setting `cleanupPeriodDays`)."
+            )
+        })
     }
 }

@@ -15,14 +15,20 @@ struct Home {
     folder: TempDir,
     kept: Kept,
     session: SessionId,
+    /// The process that ended last.
+    life: std::cell::Cell<u32>,
 }
 
 impl Home {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::new(folder.path().join("ours"), Some(folder.path().join("projects")));
-        let home =
-            Self { folder, kept, session: SessionId::generate(&OwnerId::new("local").expect("a name")) };
+        let kept = Kept {
+            copies: folder.path().join("ours"),
+            projects: Some(folder.path().join("projects")),
+            private: vec![folder.path().canonicalize().unwrap().join("ours")],
+        };
+        let session = SessionId::generate(&OwnerId::new("local").expect("a name"));
+        let home = Self { folder, kept, session, life: std::cell::Cell::new(1) };
         home.write("transcript", SAID);
         home.write("beside/tool-results/long.txt", "a long result");
         home
@@ -45,12 +51,18 @@ impl Home {
         std::fs::read_to_string(self.path(of)).unwrap()
     }
 
-    fn keep(&self) {
-        assert!(self.kept.keep(self.session, CONVERSATION).unwrap());
+    fn now(&self) -> Life {
+        Life { session: self.session, number: self.life.get() }
     }
 
+    fn keep(&self) {
+        self.kept.keep(&self.now(), CONVERSATION).unwrap();
+    }
+
+    /// For the next process, which then ends without being seen to.
     fn put_back(&self, at: ResumeAt) -> Found {
-        self.kept.put_back(self.session, CONVERSATION, at).unwrap()
+        self.life.set(self.life.get() + 1);
+        self.kept.put_back(&self.now(), CONVERSATION, at).unwrap()
     }
 }
 
@@ -67,7 +79,7 @@ fn what_was_deleted_or_changed_while_parked_is_put_back() {
     for changed in [format!("{SAID}{MORE}"), MORE.to_owned(), String::new()] {
         home.keep();
         home.write("transcript", &changed);
-        let Found::Changed(replaced) = home.put_back(ResumeAt::OpenAsks) else {
+        let Found::Changed(Some(replaced)) = home.put_back(ResumeAt::OpenAsks) else {
             panic!("{changed:?} was not seen")
         };
         assert_eq!(home.read("transcript"), SAID);
@@ -84,7 +96,7 @@ fn a_long_transcript_is_put_back_whole() {
     // As long as before, and different at its end alone.
     let changed = format!("{}?", &long[..long.len() - 1]);
     home.write("transcript", &changed);
-    let Found::Changed(replaced) = home.put_back(ResumeAt::OpenAsks) else { panic!("it was not seen") };
+    let Found::Changed(Some(replaced)) = home.put_back(ResumeAt::OpenAsks) else { panic!("it was not seen") };
     assert!(home.read("transcript") == long);
     assert!(std::fs::read_to_string(replaced).unwrap() == changed);
 }
@@ -123,17 +135,74 @@ fn an_old_transcript_is_young_when_its_program_starts() {
 }
 
 #[test]
-fn a_copy_that_cannot_be_made_leaves_no_older_one() {
+fn a_copy_that_cannot_be_made_leaves_the_older_one() {
     let home = Home::new();
     home.keep();
+    let fails = |why: &str| {
+        let failed = home.kept.keep(&home.now(), CONVERSATION).unwrap_err();
+        assert!(failed.to_string().contains(why), "{failed}");
+    };
     let transcript = File::options().write(true).open(home.path("transcript")).unwrap();
     transcript.set_len(MOST_BYTES + 1).unwrap();
-    let failed = home.kept.keep(home.session, CONVERSATION).unwrap_err();
-    assert!(failed.to_string().contains("larger than 512 MB"), "{failed}");
-    assert_eq!(home.kept.sessions(), []);
-    // A conversation that the program did not write down.
+    fails("larger than 512 MB");
+    home.write("transcript", MORE);
+    fails("no longer what was said before");
     std::fs::remove_file(home.path("transcript")).unwrap();
-    assert!(!home.kept.keep(home.session, CONVERSATION).unwrap());
+    fails("no longer what was said before");
+    // The life that could not be copied may have said more, and that is gone.
+    home.life.set(2);
+    assert_eq!(home.put_back(ResumeAt::NextMessage), Found::Older);
+    assert_eq!(home.read("transcript"), SAID);
+    // Many files that are empty are too much as well.
+    for number in 0..=MOST_BYTES / EACH {
+        home.write(&format!("beside/{number}"), "");
+    }
+    fails("larger than 512 MB");
+    assert_eq!(
+        std::fs::read_dir(home.kept.folder_of(home.session)).unwrap().count(),
+        1,
+        "nothing else is left"
+    );
+}
+
+#[test]
+fn a_copy_of_an_earlier_process_takes_nothing_back_that_was_said_since() {
+    let home = Home::new();
+    home.keep();
+    home.write("transcript", &format!("{SAID}{MORE}"));
+    // Another gateway of the same home had the session meanwhile, and parked it.
+    home.life.set(3);
+    assert_eq!(home.put_back(ResumeAt::OpenAsks), Found::AsItWas);
+    assert_eq!(home.read("transcript"), format!("{SAID}{MORE}"));
+}
+
+#[test]
+fn what_is_in_the_way_stops_no_conversation() {
+    let home = Home::new();
+    home.keep();
+    let project = home.path("transcript").parent().unwrap().to_owned();
+    let elsewhere = home.folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    // A folder in the place of the transcript; a file, and then a link, in the place of its folder.
+    std::fs::remove_file(home.path("transcript")).unwrap();
+    std::fs::create_dir_all(home.path("transcript").join("deep")).unwrap();
+    home.put_back(ResumeAt::NextMessage);
+    assert_eq!(home.read("transcript"), SAID);
+    std::fs::remove_dir_all(&project).unwrap();
+    std::fs::write(&project, "a file").unwrap();
+    home.put_back(ResumeAt::NextMessage);
+    assert_eq!(home.read("transcript"), SAID);
+    std::fs::remove_dir_all(&project).unwrap();
+    symlink(&elsewhere, &project).unwrap();
+    home.put_back(ResumeAt::NextMessage);
+    assert_eq!(home.read("transcript"), SAID);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing was written through the link");
+    // One that leads into our own folder is refused.
+    let projects = home.folder.path().join("projects");
+    std::fs::rename(&projects, home.folder.path().join("moved")).unwrap();
+    symlink(home.folder.path().join("ours"), &projects).unwrap();
+    let refused = home.kept.put_back(&home.now(), CONVERSATION, ResumeAt::NextMessage).unwrap_err();
+    assert!(refused.to_string().contains("Holdstead's own"), "{refused}");
 }
 
 #[test]
@@ -145,7 +214,7 @@ fn links_and_names_of_an_agents_making_lead_nowhere() {
     symlink(&secret, home.path("beside/link")).unwrap();
     symlink(secret.join("token"), home.path("beside/token")).unwrap();
     home.keep();
-    let ours = home.kept.copy_of(home.session, "").join("-src-project").join(CONVERSATION);
+    let ours = home.kept.copy_of(home.session).join("projects/-src-project").join(CONVERSATION);
     let names: Vec<_> = std::fs::read_dir(ours).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["tool-results"]);
     // Put back, a link is replaced, and not what it leads to.
@@ -155,7 +224,7 @@ fn links_and_names_of_an_agents_making_lead_nowhere() {
     assert_eq!(home.read("transcript"), SAID);
     assert_eq!(std::fs::read_to_string(secret.join("token")).unwrap(), "a token");
     for name in ["../../secret", "", "*", "token"] {
-        assert!(home.kept.keep(home.session, name).is_err(), "{name}");
+        assert!(home.kept.keep(&home.now(), name).is_err(), "{name}");
     }
 }
 
@@ -163,7 +232,7 @@ fn links_and_names_of_an_agents_making_lead_nowhere() {
 fn copies_are_its_owners_alone_and_go_with_the_session() {
     let home = Home::new();
     home.keep();
-    let ours = home.kept.copy_of(home.session, "");
+    let ours = home.kept.folder_of(home.session);
     assert_eq!(ours.metadata().unwrap().permissions().mode() & 0o77, 0);
     assert_eq!(home.kept.sessions(), [home.session]);
     home.write("transcript", MORE);

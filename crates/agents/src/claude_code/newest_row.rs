@@ -8,12 +8,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::kept::MOST_BYTES;
 use crate::beneath::Beneath;
+
+/// The longest row. Longer ones hold whole files.
+const LONGEST: u64 = 32 * 1024 * 1024;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +28,9 @@ struct Row {
     parent_uuid: Option<String>,
     /// Of a checkpoint.
     leaf_uuid: Option<String>,
+    /// Of a checkpoint: the program was told to go there.
+    #[serde(default)]
+    explicit: bool,
     #[serde(default)]
     is_sidechain: bool,
     session_id: Option<String>,
@@ -33,13 +40,17 @@ struct Row {
 /// Adds a checkpoint to this transcript if the program would go on elsewhere than at its newest row.
 pub(super) fn choose(folder: &Beneath, name: &OsStr) -> io::Result<()> {
     let Some(file) = folder.file(name)? else { return Ok(()) };
+    if file.metadata()?.len() > MOST_BYTES {
+        return Err(io::Error::other("its transcript is larger than 512 MB"));
+    }
     let mut added = Vec::new();
     let mut tree = Tree::default();
     let mut lines = BufReader::new(file);
     let mut line = Vec::new();
     loop {
         line.clear();
-        if lines.read_until(b'\n', &mut line)? == 0 {
+        // Of a longer line each part is read by itself, and is no row.
+        if lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
             break;
         }
         // A process that was killed leaves half a line.
@@ -71,6 +82,8 @@ impl Tree {
                 self.checkpoint = Some(row);
                 self.grew = false;
             }
+            // A person took all of it back.
+            "last-prompt" if row.explicit => self.checkpoint = None,
             "user" | "assistant" | "attachment" | "system" if !row.is_sidechain => {
                 let Some(uuid) = row.uuid.clone() else { return };
                 self.parents.insert(uuid, row.parent_uuid.clone());

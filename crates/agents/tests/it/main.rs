@@ -17,7 +17,7 @@ use holdstead_agents::{
     ResumeAt, ResumePoint,
 };
 use holdstead_protocol::{
-    OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, StopReason, ToolCallId,
+    Incarnation, OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, StopReason, ToolCallId,
 };
 use serde_json::Value;
 
@@ -38,6 +38,7 @@ fn driver(folder: &Path) -> ScriptedDriver {
 fn launch(cwd: &Path) -> Launch {
     Launch {
         session: SessionId::generate(&OwnerId::new("local").expect("a name")),
+        incarnation: Incarnation(1),
         cwd: cwd.to_owned(),
         permission_mode: PermissionMode::Default,
         model: None,

@@ -192,6 +192,7 @@ impl SessionTask {
         let opened = record.opened;
         let launch = Launch {
             session: record.id,
+            incarnation,
             cwd,
             permission_mode: opened.permission_mode,
             model: opened.model,

@@ -17,7 +17,7 @@ use crate::stopped::{Left, NotParked, StoppedAgent};
 pub(crate) const PARKING_AT_STOP: Duration = Duration::from_secs(10);
 
 impl SessionTask {
-    /// Parks the agent whatever its holds say: its ask stays open, and it loses nothing. Notes what becomes of it.
+    /// Parks the agent, also one that its holds would keep waiting: its ask stays open, and it loses nothing. Notes what becomes of it.
     pub(super) async fn park_at_stop(&mut self) {
         let Some(left) = self.left_at_stop().await else { return };
         let Some(known) = &self.known else { return };
@@ -31,7 +31,8 @@ impl SessionTask {
         let ends_here = self.runner.is_here() && self.terminal().is_none();
         let process = self.process.as_ref().filter(in_turn).filter(|_| ends_here)?;
         let Some(ask) = process.asked.values().next().map(|asked| asked.ask) else {
-            return Some(Left::AtWork);
+            let waits = self.known.as_ref().is_some_and(|known| known.state.live > 0);
+            return Some(if waits { Left::NotParked(NotParked::InTool) } else { Left::AtWork });
         };
         let left = match self.park(ask).await {
             Ok(Ok(())) => self.until_parked().await,

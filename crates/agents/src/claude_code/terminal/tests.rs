@@ -252,3 +252,21 @@ fn a_turn_without_its_model_is_over() {
         1
     );
 }
+
+#[test]
+fn a_turn_that_ended_while_nothing_listened_is_over() {
+    let ends = |lines: &[&str]| {
+        let mut terminal = ClaudeTerminal { turn: TurnHere::Given, ..terminal() };
+        let mut effects: Vec<_> = lines.iter().flat_map(|line| terminal.missed(line)).collect();
+        effects.extend(terminal.passed(Instant::now() + LAST_WORDS));
+        count(&effects, |event| matches!(event, AgentEvent::TurnDone { reason: StopReason::Completed, .. }))
+    };
+    let prompt = r#"{"type":"user","message":{"role":"user","content":"go on"}}"#;
+    let said = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Done."}]}}"#;
+    let ended = r#"{"type":"system","subtype":"stop_hook_summary"}"#;
+    let took = r#"{"type":"system","subtype":"turn_duration"}"#;
+    assert_eq!(ends(&[prompt, said, ended, took]), 1);
+    assert_eq!(ends(&[prompt, said]), 0);
+    assert_eq!(ends(&[prompt, said, ended, prompt]), 0, "another turn goes on");
+    assert_eq!(ends(&[prompt, said, ended, prompt, said, ended]), 1);
+}

@@ -2,12 +2,13 @@
 
 use holdstead_protocol::{InTerminal, KnownBy, StopReason, TerminalAnswer, json};
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::super::wire::{Block, Message};
 use super::asks::{DecidedBy, Replied};
-use super::{ClaudeTerminal, call_id, event};
+use super::{ClaudeTerminal, Ending, call_id, event};
 use crate::AgentEvent;
-use crate::terminal::TerminalEffect;
+use crate::terminal::{TerminalEffect, TurnHere};
 
 /// What the program writes down when a person stops it.
 const INTERRUPTED: &str = "[Request interrupted by user";
@@ -20,9 +21,15 @@ enum Line {
     Attachment {
         attachment: Attachment,
     },
+    System {
+        subtype: Option<String>,
+    },
     #[serde(other)]
     Other,
 }
+
+/// The program wrote this when the hooks had run that it runs at the end of a turn.
+const TURN_ENDED: &str = "stop_hook_summary";
 
 /// Something about the conversation that is not said in it.
 #[derive(Debug, Deserialize)]
@@ -74,7 +81,14 @@ impl ClaudeTerminal {
     /// A line that was written while nobody listened: which calls there are, and what somebody decided about them.
     pub(super) fn missed_line(&mut self, line: &str) -> Vec<TerminalEffect> {
         let Ok((line, _)) = json::read_flawed(line.as_bytes()) else { return Vec::new() };
-        match Line::deserialize(line) {
+        let line = Line::deserialize(line);
+        // Its turn may have ended while nothing listened. What follows belongs to another one.
+        match &line {
+            Ok(Line::System { subtype: Some(kind) }) if kind == TURN_ENDED => self.has_ended(),
+            Ok(Line::Assistant(_) | Line::User(_)) => self.ending = None,
+            Ok(Line::Attachment { .. } | Line::System { .. } | Line::Other) | Err(_) => {}
+        }
+        match line {
             Ok(Line::Assistant(said)) => {
                 for block in said.message.blocks() {
                     if let Block::ToolUse { id, name, input } = block {
@@ -86,7 +100,13 @@ impl ClaudeTerminal {
                 Vec::new()
             }
             Ok(Line::User(said)) => self.missed_results(said),
-            Ok(Line::Attachment { .. } | Line::Other) | Err(_) => Vec::new(),
+            Ok(Line::Attachment { .. } | Line::System { .. } | Line::Other) | Err(_) => Vec::new(),
+        }
+    }
+
+    fn has_ended(&mut self) {
+        if self.turn != TurnHere::None {
+            self.ending = Some(Ending { last_words: None, since: Instant::now() });
         }
     }
 
@@ -123,7 +143,9 @@ impl ClaudeTerminal {
                 let hook = if decision == "allow" { Replied::Allow } else { Replied::Deny };
                 self.hook_decided(&tool_use_id, hook)
             }
-            Ok(Line::User(_) | Line::Attachment { .. } | Line::Other) | Err(_) => Vec::new(),
+            Ok(Line::User(_) | Line::Attachment { .. } | Line::System { .. } | Line::Other) | Err(_) => {
+                Vec::new()
+            }
         }
     }
 

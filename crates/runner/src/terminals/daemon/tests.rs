@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdstead_agents::codex::CodexDriver;
 use holdstead_agents::{Agent, AgentEvent, Driver, Launch, Outgoing, ProjectFiles, Resolution};
 use holdstead_protocol::{
-    KnownBy, OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, TerminalAnswer,
+    Incarnation, KnownBy, OwnerId, PermissionMode, Response, Scope, SessionId, Settlement, TerminalAnswer,
 };
 use serde_json::{Map, Value, json};
 use tokio::net::UnixListener;
@@ -70,6 +70,7 @@ async fn taken(runner: &Runner, in_turn: bool) -> Agent {
     assert_eq!((appeared.agent.as_str(), appeared.agent_ref.as_str()), ("codex", "th"));
     let launch = Launch {
         session: SessionId::generate(&OwnerId::new("local").expect("a name")),
+        incarnation: Incarnation(1),
         cwd: "/".into(),
         permission_mode: PermissionMode::Default,
         model: None,

@@ -93,7 +93,7 @@ pub(super) async fn remembers(next_version: Option<PathBuf>) -> Result<String> {
         let events = ends(&stage, lane).await?;
         ensure!(lane.scene.marks() == "mark\n".repeat(TURNS), "{name}: {:?} ran", lane.scene.marks());
         let told = events.iter().any(|event| {
-            matches!(&event.body, EventBody::Error(error) if error.message.contains("was changed while"))
+            matches!(&event.body, EventBody::Error(error) if error.message.contains("had changed it"))
         });
         let changed = matches!(lane.harm, Harm::OtherWords | Harm::MoreWords);
         ensure!(told == changed, "{name}: people were told that it was changed: {told}");
