@@ -4,7 +4,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,8 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use uuid::Uuid;
+
+use crate::regular::path_of;
 
 /// So many entries of a folder are looked at.
 const ENTRIES: usize = 100_000;
@@ -38,9 +39,7 @@ impl Beneath {
 
     /// Where it really is, however `opened_as` led there.
     pub(crate) fn path(&self, opened_as: &Path) -> io::Result<PathBuf> {
-        let by_number = format!("/proc/self/fd/{}", self.0.as_raw_fd());
-        // Without `/proc` a link may have been changed since; then it is told by where it leads now.
-        std::fs::read_link(by_number).or_else(|_| opened_as.canonicalize())
+        path_of(&self.0, opened_as)
     }
 
     /// A folder in this one; nothing, if there is none.

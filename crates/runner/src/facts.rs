@@ -73,11 +73,14 @@ pub fn find_rules(folder: &Path) -> RulesFile {
         Ok(meta) if !meta.is_dir() => return wrong("`.holdstead` is no folder, or a link to one"),
         Ok(_) => {}
     }
-    let bytes = match regular::read(&path, Links::Refuse, MAX_RULES) {
+    // The folder that it is in may have become a link since.
+    let bytes = match regular::read(&path, Links::Refuse, MAX_RULES, |real| real == path) {
         Ok(bytes) => bytes,
         Err(NotRead::Missing) => return RulesFile::None,
         Err(NotRead::TooLong { .. }) => return wrong("it is longer than 64 KB"),
-        Err(other @ (NotRead::NotRegular | NotRead::Failed(_))) => return wrong(&other.to_string()),
+        Err(other @ (NotRead::NotRegular | NotRead::Elsewhere | NotRead::Failed(_))) => {
+            return wrong(&other.to_string());
+        }
     };
     match String::from_utf8(bytes) {
         Ok(text) => RulesFile::Text { text },

@@ -292,7 +292,10 @@ pub(super) fn ask_body(
             Ok((body, MayAllow::PersonOnly))
         }
         Verdict::Forbidden => Err(FORBIDDEN),
-        Verdict::Approval(may_allow) => Ok((approval(preview(tool, input, terms.read)), *may_allow)),
+        Verdict::Approval(may_allow) => {
+            let read = |path: &str| (terms.read)(path, terms.private.folders());
+            Ok((approval(preview(tool, input, &read)), *may_allow))
+        }
     }
 }
 

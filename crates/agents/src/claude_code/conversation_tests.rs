@@ -22,7 +22,7 @@ fn recorded(name: &str) -> Vec<(String, Value)> {
     lines.filter_map(|line| Some((line.get("dir")?.as_str()?.to_owned(), line.get("msg")?.clone()))).collect()
 }
 
-fn no_file(_: &str) -> Option<String> {
+fn no_file(_: &str, _: &[std::path::PathBuf]) -> Option<String> {
     None
 }
 

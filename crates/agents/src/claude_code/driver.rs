@@ -269,7 +269,8 @@ fn find(program: &str) -> Result<String, StartError> {
 
 /// The program writes the first rows of a conversation a moment after it said them.
 fn is_written(transcript: &str) -> bool {
-    let there = || Regular::open(Path::new(transcript), Links::Refuse).is_ok();
+    // Nothing of it is read.
+    let there = || Regular::open(Path::new(transcript), Links::Refuse, |_| true).is_ok();
     let begin = Instant::now();
     while !there() {
         if begin.elapsed() > FIRST_ROWS {
@@ -280,8 +281,9 @@ fn is_written(transcript: &str) -> bool {
     true
 }
 
-fn read_text(path: &str) -> Option<String> {
-    String::from_utf8(regular::read(Path::new(path), Links::Follow, READABLE).ok()?).ok()
+fn read_text(path: &str, private: &[PathBuf]) -> Option<String> {
+    let may_be = |real: &Path| !private.iter().any(|private| real.starts_with(private));
+    String::from_utf8(regular::read(Path::new(path), Links::Follow, READABLE, may_be).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -293,16 +295,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         std::fs::write(&file, "one\n").unwrap();
-        assert_eq!(read_text(file.to_str().unwrap()), Some("one\n".to_owned()));
-        assert_eq!(read_text("/proc/self/environ").unwrap_or_default(), "");
-        assert_eq!(read_text("/nowhere"), None);
+        assert_eq!(read_text(file.to_str().unwrap(), &[]), Some("one\n".to_owned()));
+        assert_eq!(read_text("/proc/self/environ", &[]).unwrap_or_default(), "");
+        assert_eq!(read_text("/nowhere", &[]), None);
+        let private = [folder.path().canonicalize().unwrap()];
+        assert_eq!(read_text(file.to_str().unwrap(), &private), None, "a file of the gateway's own");
         // What an agent can put there instead.
         let at = |name: &str| folder.path().join(name).display().to_string();
         assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
         std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
         std::fs::File::create(at("huge")).unwrap().set_len(1 << 40).unwrap();
         for other in [at("pipe"), at("link"), at("huge"), at(""), "/dev/zero".to_owned()] {
-            assert_eq!(read_text(&other), None, "{other}");
+            assert_eq!(read_text(&other, &[]), None, "{other}");
         }
     }
 }

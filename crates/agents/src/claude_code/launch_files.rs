@@ -37,7 +37,7 @@ impl LaunchFiles {
             Ok::<_, io::Error>(path)
         };
         let settings = write("settings.json", settings(private).to_string())?;
-        let servers = write("servers.json", json!({ "mcpServers": servers(launch) }).to_string())?;
+        let servers = write("servers.json", json!({ "mcpServers": servers(launch, private) }).to_string())?;
         let prompt = launch.system_prompt.clone().map(|text| write("prompt.txt", text)).transpose()?;
         Ok(Self { folder, settings, servers, prompt })
     }
@@ -57,8 +57,8 @@ fn settings(private: &Private) -> Value {
 
 /// The user's own, those of the folder if it is trusted, those of the session, and ours. Later ones win, and ours is
 /// the last: nobody else's is called like it.
-fn servers(launch: &Launch) -> Map<String, Value> {
-    let mut servers = project::user_servers();
+fn servers(launch: &Launch, private: &Private) -> Map<String, Value> {
+    let mut servers = project::user_servers(private.folders());
     match launch.project_files {
         ProjectFiles::Closed => {}
         ProjectFiles::Trusted => servers.extend(project::servers_of(&launch.cwd)),

@@ -81,7 +81,7 @@ mod tests {
             own_tools: vec![own_tool("ask_user")],
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
             plans: Some("/people/ada/.claude/plans".into()),
-            read: |_| None,
+            read: |_, _| None,
             is_written: |_| true,
         };
         verdict(tool, input, current, &terms)

@@ -1,13 +1,16 @@
 //! The diff that an edit would make, for a person to read.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 use similar::TextDiff;
 
 /// Reads a file that is about to be changed; nothing, if it is not there or not a text to be shown.
-pub(super) type ReadFile = fn(&str) -> Option<String>;
+/// It knows the gateway's own folders, whose files are not shown.
+pub(super) type ReadFile = fn(&str, &[PathBuf]) -> Option<String>;
 
 /// A unified diff for `Edit`, `MultiEdit` and `Write`.
-pub(super) fn preview(tool: &str, input: &Value, read: ReadFile) -> Option<String> {
+pub(super) fn preview(tool: &str, input: &Value, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let path = text(input, "file_path")?;
     match tool {
         "Write" => Some(diff(path, &read(path).unwrap_or_default(), text(input, "content")?)),
@@ -17,7 +20,7 @@ pub(super) fn preview(tool: &str, input: &Value, read: ReadFile) -> Option<Strin
     }
 }
 
-fn edited(path: &str, edits: &[Value], read: ReadFile) -> Option<String> {
+fn edited(path: &str, edits: &[Value], read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let before = read(path);
     let after = before
         .as_deref()
@@ -87,10 +90,10 @@ mod tests {
             ),
         ];
         for (tool, input, expected) in cases {
-            assert_eq!(preview(tool, &input, read), Some(expected), "{input}");
+            assert_eq!(preview(tool, &input, &read), Some(expected), "{input}");
         }
-        assert_eq!(preview("Bash", &json!({"file_path": "a.txt"}), read), None);
-        assert_eq!(preview("Edit", &json!({"file_path": "a.txt"}), read), None);
-        assert_eq!(preview("Write", &json!({"content": "x"}), read), None);
+        assert_eq!(preview("Bash", &json!({"file_path": "a.txt"}), &read), None);
+        assert_eq!(preview("Edit", &json!({"file_path": "a.txt"}), &read), None);
+        assert_eq!(preview("Write", &json!({"content": "x"}), &read), None);
     }
 }

@@ -52,19 +52,24 @@ pub(super) fn found(cwd: &Path) -> Option<FoundFiles> {
 /// The servers that the folder's own files name.
 pub(super) fn servers_of(cwd: &Path) -> Map<String, Value> {
     let folder = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let roots = roots(&folder);
+    let top = roots.last().cloned().unwrap_or_default();
     // The nearest one wins.
-    let roots = roots(&folder).into_iter().rev();
-    roots.flat_map(|root| servers_in(&root.join(SERVERS))).collect()
+    let files = roots.into_iter().rev().map(|root| root.join(SERVERS));
+    files.flat_map(|file| servers_in(read_below(&file, &top))).collect()
 }
 
-/// The servers that the user named for all folders.
-pub(super) fn user_servers() -> Map<String, Value> {
+/// The servers that the user named for all folders. That file may be a link, as dotfiles are, but not to one of ours.
+pub(super) fn user_servers(private: &[PathBuf]) -> Map<String, Value> {
     let set = std::env::var_os("CLAUDE_CONFIG_DIR").or_else(|| std::env::var_os("HOME"));
-    set.map(|folder| servers_in(&Path::new(&folder).join(".claude.json"))).unwrap_or_default()
+    let Some(folder) = set else { return Map::new() };
+    let may_be = |real: &Path| !private.iter().any(|private| real.starts_with(private));
+    let file = Path::new(&folder).join(".claude.json");
+    servers_in(regular::read(&file, Links::Follow, MOST_BYTES, may_be).ok())
 }
 
-fn servers_in(file: &Path) -> Map<String, Value> {
-    let text = read(file).unwrap_or_default();
+fn servers_in(text: Option<Vec<u8>>) -> Map<String, Value> {
+    let text = text.unwrap_or_default();
     let mut settings: Value = serde_json::from_slice(&text).unwrap_or_default();
     match settings.get_mut("mcpServers").map(Value::take) {
         Some(Value::Object(servers)) => servers,
@@ -128,8 +133,9 @@ impl Look {
         else {
             return;
         };
-        let settings: Value =
-            read(file).and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        let settings: Value = read_below(file, &self.top)
+            .and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default();
         let mut words = BTreeSet::new();
         gather(&settings, &mut words);
         for word in words {
@@ -161,7 +167,7 @@ fn digest(files: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
     hash.update(LABEL);
     let mut left = MOST_BYTES;
     for path in files {
-        let bytes = read(path)?;
+        let bytes = read_below(path, top)?;
         left = left.checked_sub(bytes.len() as u64)?;
         for part in [shown(path, top).as_bytes(), &bytes] {
             hash.update((part.len() as u64).to_be_bytes());
@@ -171,8 +177,9 @@ fn digest(files: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
     Some(Digest::from_bytes(&hash.finalize()))
 }
 
-fn read(path: &Path) -> Option<Vec<u8>> {
-    regular::read(path, Links::Follow, MOST_BYTES).ok()
+/// A file that is below this folder when it is opened, whatever it was when it was found.
+fn read_below(path: &Path, top: &Path) -> Option<Vec<u8>> {
+    regular::read(path, Links::Follow, MOST_BYTES, |real| real.starts_with(top)).ok()
 }
 
 fn shown(path: &Path, top: &Path) -> String {

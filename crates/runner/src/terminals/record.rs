@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdstead_agents::regular::{Links, Regular};
+use holdstead_agents::regular::{Links, NotRead, Regular};
 
 /// The longest line that is read. Longer ones hold whole files, for the program alone.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -42,7 +42,7 @@ impl Record {
     /// The complete lines since the last time, of about a megabyte.
     pub(super) fn new_lines(&mut self) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
-        let Ok(file) = Regular::open(path, Links::Follow) else { return Vec::new() };
+        let Ok(file) = open(path) else { return Vec::new() };
         let Ok(bytes) = file.read(self.at, AT_ONCE) else { return Vec::new() };
         self.at += bytes.len() as u64;
         self.rest.extend_from_slice(&bytes);
@@ -57,7 +57,7 @@ impl Record {
     pub(super) fn last_lines(&self) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
         let from = self.at.saturating_sub(TAIL);
-        let Ok(file) = Regular::open(path, Links::Follow) else { return Vec::new() };
+        let Ok(file) = open(path) else { return Vec::new() };
         let Ok(mut bytes) = file.read(from, self.at - from) else { return Vec::new() };
         let mut lines = whole_lines(&mut bytes);
         if from > 0 && !lines.is_empty() {
@@ -77,7 +77,12 @@ fn whole_lines(bytes: &mut Vec<u8>) -> Vec<String> {
 }
 
 fn length(path: &Path) -> u64 {
-    Regular::open(path, Links::Follow).map_or(0, |file| file.length())
+    open(path).map_or(0, |file| file.length())
+}
+
+/// A link may lead there, but not to a file of another name: it is called as its conversation is.
+fn open(path: &Path) -> Result<Regular, NotRead> {
+    Regular::open(path, Links::Follow, |real| real.file_name() == path.file_name())
 }
 
 #[cfg(test)]

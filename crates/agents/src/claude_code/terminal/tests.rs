@@ -15,7 +15,7 @@ fn terminal() -> ClaudeTerminal {
         own_tools: Vec::new(),
         private: Private::default(),
         plans: None,
-        read: |_| None,
+        read: |_, _| None,
         is_written: |_| true,
     };
     ClaudeTerminal::new(terms, false)

@@ -202,7 +202,8 @@ impl Player {
             }
             Victim::Both => {
                 let gateway = self.stage.gateway.pid().ok_or("there is no gateway")?;
-                signal("-KILL", &[gateway, self.agent().await?])?;
+                // The agent first: it dies with its gateway, and then there would be nothing to kill.
+                signal("-KILL", &[self.agent().await?, gateway])?;
                 self.stage.gateway.kill_now().await?;
             }
         }
