@@ -1,6 +1,7 @@
 //! HTTP for calls, server-sent events for what happens.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::sse::{Frame, Frames};
-use crate::way::{client_of, in_words};
+use crate::way::{By, client_of, in_words};
 
 /// One client, with its token.
 #[derive(Debug, Clone)]
@@ -37,11 +38,19 @@ pub struct Http {
 
 impl Http {
     pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
-        let url = url.into();
+        Self::by(By::Address, url.into(), token.into())
+    }
+
+    /// Of the gateway that listens on this socket: no other program can have its place.
+    pub fn at_socket(socket: &Path, url: impl Into<String>, token: impl Into<String>) -> Self {
+        Self::by(By::Socket(socket), url.into(), token.into())
+    }
+
+    fn by(by: By<'_>, url: String, token: String) -> Self {
         Self {
-            http: client_of(&url),
+            http: client_of(&url, by),
             url,
-            token: token.into(),
+            token,
             client: uuid::Uuid::new_v4().simple().to_string(),
             off: Arc::default(),
             surface: "api",

@@ -1,13 +1,14 @@
 //! Sends messages of the Model Context Protocol to a gateway, and brings back what it says.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::pin::Pin;
 
 use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
 
 use crate::sse::Frames;
-use crate::way::client_of;
+use crate::way::{By, client_of};
 
 const SESSION_ID: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -49,7 +50,12 @@ impl From<reqwest::Error> for McpError {
 
 impl McpClient {
     pub fn new(url: String, token: String) -> Self {
-        Self { http: client_of(&url), url, token }
+        Self { http: client_of(&url, By::Address), url, token }
+    }
+
+    /// Of the gateway that listens on this socket.
+    pub fn at_socket(socket: &Path, url: String, token: String) -> Self {
+        Self { http: client_of(&url, By::Socket(socket)), url, token }
     }
 
     /// `id` and `version` are what the gateway said when the client introduced itself.

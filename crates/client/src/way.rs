@@ -1,5 +1,6 @@
 //! The way to a gateway: encrypted where its address says https, and by no proxy where it does not.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
@@ -13,9 +14,22 @@ pub fn requests_to(url: &str) -> reqwest::ClientBuilder {
     if is_encrypted(url) { builder } else { builder.no_proxy() }
 }
 
-/// The same, for whoever needs nothing special.
-pub(crate) fn client_of(url: &str) -> reqwest::Client {
-    requests_to(url).build().expect("nothing is set that could be wrong")
+/// The way that requests take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum By<'a> {
+    /// To the host that the address names.
+    Address,
+    /// To a socket of this machine, whatever host the address names.
+    Socket(&'a Path),
+}
+
+/// The same, for a client that needs nothing special.
+pub(crate) fn client_of(url: &str, by: By<'_>) -> reqwest::Client {
+    let builder = match by {
+        By::Address => requests_to(url),
+        By::Socket(path) => requests_to(url).unix_socket(path),
+    };
+    builder.build().expect("nothing is set that could be wrong")
 }
 
 pub(crate) fn sockets_to(url: &str) -> Connector {

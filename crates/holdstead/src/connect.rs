@@ -1,5 +1,8 @@
 //! Finds the gateway and the token to talk to it.
 
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
 use holdstead_client::Http;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Code, Refusal};
@@ -13,20 +16,77 @@ use crate::text::safe_line;
 /// Where a program's token is read from. It goes before this machine's own.
 pub(crate) const VARIABLE: &str = "HOLDSTEAD_TOKEN";
 
+/// How a gateway is reached, and by which token it may be.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// The gateway of this folder, by a socket that only this account can open.
+    Here { url: String, socket: PathBuf },
+    /// Over the network.
+    Elsewhere { url: String },
+}
+
 /// The gateway the flags name, or the one on this machine.
 pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {
     let places = Places::new(common.dir.as_deref())?;
-    let url = url(common)?;
-    let token = std::env::var(VARIABLE).ok().or_else(|| places.read_token()).ok_or_else(|| {
-        Failure::Usage(format!(
-            "There is no token in {}. Start the gateway once (holdstead serve), or set HOLDSTEAD_TOKEN.",
-            places.token_file().display()
-        ))
-    })?;
-    Ok(Http::new(url, token).at_terminal())
+    let own = || {
+        places.read_token().ok_or_else(|| {
+            Failure::Usage(format!(
+                "There is no token in {}. Start the gateway once (holdstead serve), or set HOLDSTEAD_TOKEN.",
+                places.token_file().display()
+            ))
+        })
+    };
+    let given = std::env::var(VARIABLE).ok();
+    let client = match way(common, &places)? {
+        Way::Here { url, socket } => Http::at_socket(&socket, url, given.map_or_else(own, Ok)?),
+        Way::Elsewhere { url } => {
+            let token = match given {
+                Some(token) if is_encrypted(&url) || is_this_machine(&url) => token,
+                Some(_) => {
+                    return Err(Failure::Usage(format!(
+                        "{url} is not encrypted, so no token is sent there: use its https:// address."
+                    )));
+                }
+                None if is_encrypted(&url) && places.token_for().as_ref() == Some(&url) => own()?,
+                None => {
+                    return Err(Failure::Usage(format!(
+                        "The token in {} is not for {url}, so it is not sent there. Set HOLDSTEAD_TOKEN to a token of that gateway.",
+                        places.token_file().display()
+                    )));
+                }
+            };
+            Http::new(url, token)
+        }
+    };
+    Ok(client.at_terminal())
 }
 
-/// Where it is reached.
+fn is_encrypted(url: &str) -> bool {
+    url.starts_with("https://")
+}
+
+/// The near end of a tunnel, say. Only a token that a person names goes there: another program may have the port.
+fn is_this_machine(url: &str) -> bool {
+    let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
+    let address = host.parse().map(|address: SocketAddr| address.ip()).or_else(|_| host.parse::<IpAddr>());
+    address.is_ok_and(|ip| ip.is_loopback()) || host.split(':').next() == Some("localhost")
+}
+
+/// Without a gateway that runs, nothing is reached: another program could be at its address.
+pub(crate) fn way(common: &Common, places: &Places) -> Result<Way, Failure> {
+    let running = places.running_now();
+    let here = |url| Way::Here { url, socket: places.gateway_socket() };
+    let given = common.url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
+    match (given, running, places.token_for()) {
+        (Some(url), Some(running), _) if url == running.url => Ok(here(url)),
+        (Some(url), _, _) => Ok(Way::Elsewhere { url }),
+        (None, Some(running), _) => Ok(here(running.url)),
+        (None, None, Some(url)) => Ok(Way::Elsewhere { url }),
+        (None, None, None) => Err(Failure::NoGateway { why: "none runs in this folder".to_owned() }),
+    }
+}
+
+/// Where a browser reaches it.
 pub(crate) fn url(common: &Common) -> Result<String, Failure> {
     let places = Places::new(common.dir.as_deref())?;
     Ok(match (&common.url, places.running()) {

@@ -111,6 +111,11 @@ impl Places {
         }
     }
 
+    /// Where the terminal reaches the gateway of this folder.
+    pub(crate) fn gateway_socket(&self) -> PathBuf {
+        self.data.join("gateway.sock")
+    }
+
     /// Where hooks of programs in people's own terminals come.
     pub(crate) fn hooks_socket(&self) -> PathBuf {
         self.data.join("hooks.sock")
@@ -310,7 +315,14 @@ impl Places {
     }
 
     pub(crate) fn read_token(&self) -> Option<String> {
-        read_secret(&self.token_file())
+        read_secret(&self.token_file())?.lines().next().map(|line| line.trim().to_owned())
+    }
+
+    /// The gateway that the token is for, if its file names one in its second line. Otherwise it is that of this folder.
+    pub(crate) fn token_for(&self) -> Option<String> {
+        let file = read_secret(&self.token_file())?;
+        let url = file.lines().nth(1).map(|line| line.trim().trim_end_matches('/').to_owned());
+        url.filter(|url| !url.is_empty())
     }
 
     fn mcp_token_file(&self) -> PathBuf {
@@ -371,6 +383,12 @@ impl Places {
         drop(std::fs::remove_file(self.stop_report_file()));
     }
 
+    /// The gateway that runs now: a process has its lock.
+    pub(crate) fn running_now(&self) -> Option<Running> {
+        self.running().filter(|_| self.is_locked())
+    }
+
+    /// The last one.
     pub(crate) fn running(&self) -> Option<Running> {
         serde_json::from_slice(&std::fs::read(self.running_file()).ok()?).ok()
     }

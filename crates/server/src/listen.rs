@@ -4,17 +4,22 @@
 //! is our page to it. Whoever held the other one at our port would be given what the browser keeps for us. So we hold
 //! both, or do not start.
 
+use std::fs::Permissions;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 /// Why the server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error("cannot listen on {address}: {source}")]
     Failed { address: SocketAddr, source: io::Error },
+    #[error("cannot listen on {}: {source}. A path of more than 107 bytes is too long: choose another folder with --dir", path.display())]
+    Local { path: PathBuf, source: io::Error },
     #[error(
         "{other} is held by another program ({source}), and a browser that opens http://localhost:{port} could reach \
          it in place of Holdstead. Stop that program, or choose another port with --listen",
@@ -28,6 +33,8 @@ pub enum ListenError {
 pub struct Listener {
     address: SocketAddr,
     pub(crate) sockets: Vec<TcpListener>,
+    /// For programs of this account alone.
+    pub(crate) local: Option<UnixListener>,
 }
 
 /// How often a free port is looked for that both loopback addresses have.
@@ -64,7 +71,19 @@ impl Listener {
                 Err(source) => return Err(ListenError::OtherLoopback { other, source }),
             }
         }
-        Ok(Self { address, sockets })
+        Ok(Self { address, sockets, local: None })
+    }
+
+    /// Listens on this path as well, which must be in a folder of its account alone. What an earlier process left there goes.
+    pub fn and_at(self, path: &Path) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Local { path: path.to_owned(), source };
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Ok(()) | Err(_) => {}
+        }
+        let local = UnixListener::bind(path).map_err(failed)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+        Ok(Self { local: Some(local), ..self })
     }
 
     /// The address that was asked for, with its port.

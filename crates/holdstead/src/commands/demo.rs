@@ -30,7 +30,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
     let gateway = child::start(Some(&dir), common.store.as_deref(), listen).await?;
     let token =
         places.read_token().ok_or_else(|| Failure::Strange("the gateway wrote no token".to_owned()))?;
-    let client = Http::new(gateway.url.clone(), token).at_terminal();
+    let client = Http::at_socket(&places.gateway_socket(), gateway.url.clone(), token).at_terminal();
     let session = begin(&client).await?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !common.json;
     if common.json {

@@ -54,13 +54,25 @@ struct Call {
 }
 
 pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failure> {
+    let places = Places::new(common.dir.as_deref())?;
+    let url = connect::url(common)?;
+    // Also one that starts later.
+    let is_own = common.url.is_none() || places.running().is_some_and(|running| running.url == url);
     let token = match std::env::var("HOLDSTEAD_TOKEN") {
         Ok(token) => token,
-        Err(_) => own_token(common).await?,
+        Err(_) if is_own => own_token(common).await?,
+        Err(_) => {
+            return Err(Failure::Usage(format!(
+                "Set HOLDSTEAD_TOKEN to a token of {url}: this machine's is not sent there."
+            )));
+        }
     };
-    let url = connect::url(common)?;
     let path = wait.map_or_else(|| "/mcp".to_owned(), |wait| format!("/mcp?wait={wait}"));
-    let client = McpClient::new(format!("{url}{path}"), token);
+    let url = format!("{url}{path}");
+    let client = match is_own {
+        true => McpClient::at_socket(&places.gateway_socket(), url, token),
+        false => McpClient::new(url, token),
+    };
     let bridge =
         Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });
     let mut input = lines();

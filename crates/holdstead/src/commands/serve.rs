@@ -71,7 +71,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     store::guard(&places, journal.as_ref()).await?;
     journal.sign_with(places.notary()?);
     let person = own_person::ensure(&places, &config, journal.as_ref()).await?;
-    let listener = Listener::bind(listen)?;
+    let listener = Listener::bind(listen)?.and_at(&places.gateway_socket())?;
     let address = listener.address();
     let url = format!("http://{}", own(address));
     let running =

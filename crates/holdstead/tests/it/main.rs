@@ -15,3 +15,5 @@ mod store;
 mod structure;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod token_stays;

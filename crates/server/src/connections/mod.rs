@@ -8,6 +8,7 @@ mod paced;
 mod seats;
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +23,8 @@ use hyper::body::Incoming;
 use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -97,10 +99,13 @@ pub(crate) async fn serve(
     let seats = Seats::new(bounds);
     let service = TowerToHyperService::new(router);
     let tasks = TaskTracker::new();
-    let take = |socket| {
+    let take = |socket: TcpListener| {
         tasks.spawn(take_all(socket, Arc::clone(&seats), service.clone(), tasks.clone(), shutdown.clone()));
     };
     listener.sockets.into_iter().for_each(take);
+    if let Some(local) = listener.local {
+        tasks.spawn(take_all(local, Arc::clone(&seats), service.clone(), tasks.clone(), shutdown.clone()));
+    }
     loop {
         tokio::select! {
             () = shutdown.cancelled() => break,
@@ -111,9 +116,35 @@ pub(crate) async fn serve(
     tasks.wait().await;
 }
 
+/// A socket that takes connections.
+trait Accepts: Send + Sync {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next one, with the address of ours that it was made to.
+    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<Reached>)>> + Send;
+}
+
+impl Accepts for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> io::Result<(TcpStream, Option<Reached>)> {
+        let (stream, _) = self.accept().await?;
+        let reached = stream.local_addr().ok().map(Reached);
+        Ok((stream, reached))
+    }
+}
+
+impl Accepts for UnixListener {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> io::Result<(UnixStream, Option<Reached>)> {
+        Ok((self.accept().await?.0, None))
+    }
+}
+
 /// Takes the connections of one socket until `shutdown`.
 async fn take_all(
-    listener: TcpListener,
+    listener: impl Accepts,
     seats: Arc<Seats>,
     service: Routes,
     tasks: TaskTracker,
@@ -126,8 +157,8 @@ async fn take_all(
             accepted = accept(&listener, &seats) => accepted,
         };
         match accepted {
-            Ok((stream, seat)) => {
-                tasks.spawn(connection(stream, seat, service.clone(), bounds, shutdown.clone()));
+            Ok((stream, reached, seat)) => {
+                tasks.spawn(connection(stream, reached, seat, service.clone(), bounds, shutdown.clone()));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -137,14 +168,17 @@ async fn take_all(
     }
 }
 
-async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> std::io::Result<(TcpStream, Arc<Seat>)> {
+async fn accept<L: Accepts>(
+    listener: &L,
+    seats: &Arc<Seats>,
+) -> io::Result<(L::Stream, Option<Reached>, Arc<Seat>)> {
     loop {
-        let (stream, _) = listener.accept().await?;
+        let (stream, reached) = listener.next().await?;
         if seats.is_short() {
             tokio::time::sleep(READ_FIRST).await;
         }
         if let Some(seat) = seats.take() {
-            return Ok((stream, seat));
+            return Ok((stream, reached, seat));
         }
         // Every connection has a request under way. This one is closed: it can come back, and hangs otherwise.
         tracing::warn!("all places for connections are in use: one was turned away");
@@ -154,14 +188,14 @@ async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> std::io::Result<(
 type Routes = TowerToHyperService<Router>;
 
 async fn connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    reached: Option<Reached>,
     seat: Arc<Seat>,
     routes: Routes,
     bounds: ConnectionBounds,
     shutdown: CancellationToken,
 ) {
     let gives_way = seat.gives_way();
-    let reached = stream.local_addr().ok().map(Reached);
     let io = TokioIo::new(Paced::new(stream, bounds.unread, Arc::clone(&seat)));
     let answering = hyper::service::service_fn(move |request| {
         let occupied = Occupied::new(Arc::clone(&seat));

@@ -7,22 +7,21 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::seats::Seat;
 
 #[derive(Debug)]
-pub(super) struct Paced {
-    stream: TcpStream,
+pub(super) struct Paced<S> {
+    stream: S,
     patience: Duration,
     /// Set while the client takes nothing.
     until: Option<Pin<Box<Sleep>>>,
     _seat: Arc<Seat>,
 }
 
-impl Paced {
-    pub(super) fn new(stream: TcpStream, patience: Duration, seat: Arc<Seat>) -> Self {
+impl<S> Paced<S> {
+    pub(super) fn new(stream: S, patience: Duration, seat: Arc<Seat>) -> Self {
         Self { stream, patience, until: None, _seat: seat }
     }
 
@@ -38,7 +37,7 @@ impl Paced {
     }
 }
 
-impl AsyncRead for Paced {
+impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -48,7 +47,7 @@ impl AsyncRead for Paced {
     }
 }
 
-impl AsyncWrite for Paced {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
