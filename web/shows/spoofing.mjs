@@ -180,7 +180,10 @@ await run(async ({ gateway, open }) => {
       },
     ],
   });
-  await many.getByRole("radio", { name: "no" }).check();
+  // A card of this length takes a moment to show what was chosen.
+  const no = many.getByRole("radio", { name: "no" });
+  await no.click();
+  await until("the choice", () => no.isChecked());
   check(
     "a question as long as one may be can be answered",
     await page.getByRole("button", { name: "Send answer" }).isEnabled(),
