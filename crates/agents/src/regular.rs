@@ -41,7 +41,7 @@ pub struct Regular {
 }
 
 impl Regular {
-    /// `may_be` says whether a file may be read that really is at this path, whatever links led to it.
+    /// `may_be` is given the file's real path, behind all links, and says whether that file may be read.
     pub fn open(path: &Path, links: Links, may_be: impl Fn(&Path) -> bool) -> Result<Self, NotRead> {
         // A pipe without a writer would keep its reader waiting, and a terminal would become ours.
         let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

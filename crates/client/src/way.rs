@@ -19,7 +19,7 @@ pub fn requests_to(url: &str) -> reqwest::ClientBuilder {
 pub(crate) enum By<'a> {
     /// To the host that the address names.
     Address,
-    /// To a socket of this machine, whatever host the address names.
+    /// To a socket of this machine. The host of the address is only sent as a header.
     Socket(&'a Path),
 }
 

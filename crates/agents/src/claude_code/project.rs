@@ -177,7 +177,7 @@ fn digest(files: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
     Some(Digest::from_bytes(&hash.finalize()))
 }
 
-/// A file that is below this folder when it is opened, whatever it was when it was found.
+/// A file that is below this folder when it is opened: an agent may have replaced it since it was found.
 fn read_below(path: &Path, top: &Path) -> Option<Vec<u8>> {
     regular::read(path, Links::Follow, MOST_BYTES, |real| real.starts_with(top)).ok()
 }
