@@ -14,4 +14,4 @@ pub use mcp::{McpAnswer, McpClient, McpError};
 pub use runner::dial_runner;
 pub use socket::Socket;
 pub use sse::Frame;
-pub use way::requests_to;
+pub use way::{is_encrypted, is_loopback, requests_to};

@@ -1,5 +1,6 @@
 //! The way to a gateway: encrypted where its address says https, and by no proxy where it does not.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,8 +37,16 @@ pub(crate) fn sockets_to(url: &str) -> Connector {
     if is_encrypted(url) { Connector::Rustls(Arc::new(trusting(url))) } else { Connector::Plain }
 }
 
-fn is_encrypted(url: &str) -> bool {
+pub fn is_encrypted(url: &str) -> bool {
     url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+}
+
+/// Whether this address is one of this machine alone.
+pub fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    ip.map_or(host == "localhost", |ip| ip.is_loopback())
 }
 
 /// Trusts whom the machine trusts, or whom `SSL_CERT_FILE` names. Its file is read only where somebody has to be trusted.
@@ -72,4 +81,34 @@ pub(crate) fn in_words(error: &(dyn std::error::Error + 'static)) -> String {
         );
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_address_of_this_machine_is_loopback() {
+        for url in [
+            "http://127.0.0.1:4780",
+            "http://127.8.8.8",
+            "http://localhost:1/x",
+            "http://[::1]:4780",
+            "HTTP://LOCALHOST",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in [
+            "http://192.0.2.1:4780",
+            "http://localhost.example",
+            "http://127.example:4780",
+            // What stands before the `@` is a name and a password.
+            "http://localhost:4780@evil.example",
+            "http://127.0.0.1@evil.example/",
+            "localhost:4780",
+            "",
+        ] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
 }

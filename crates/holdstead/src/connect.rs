@@ -1,9 +1,8 @@
 //! Finds the gateway and the token to talk to it.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use holdstead_client::Http;
+use holdstead_client::{Http, is_encrypted, is_loopback};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Code, Refusal};
 
@@ -41,7 +40,8 @@ pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {
         Way::Here { url, socket } => Http::at_socket(&socket, url, given.map_or_else(own, Ok)?),
         Way::Elsewhere { url } => {
             let token = match given {
-                Some(token) if is_encrypted(&url) || is_this_machine(&url) => token,
+                // A loopback address may be the near end of a tunnel, and it may be another program.
+                Some(token) if is_encrypted(&url) || is_loopback(&url) => token,
                 Some(_) => {
                     return Err(Failure::Usage(format!(
                         "{url} is not encrypted, so no token is sent there: use its https:// address."
@@ -59,17 +59,6 @@ pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {
         }
     };
     Ok(client.at_terminal())
-}
-
-fn is_encrypted(url: &str) -> bool {
-    url.starts_with("https://")
-}
-
-/// The near end of a tunnel, say. Only a token that a person names goes there: another program may have the port.
-fn is_this_machine(url: &str) -> bool {
-    let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
-    let address = host.parse().map(|address: SocketAddr| address.ip()).or_else(|_| host.parse::<IpAddr>());
-    address.is_ok_and(|ip| ip.is_loopback()) || host.split(':').next() == Some("localhost")
 }
 
 /// Without a gateway that runs, nothing is reached: another program could be at its address.

@@ -1,6 +1,7 @@
 //! The way back in, for whoever has this machine's account: a link for a browser, and a token for this terminal where its
 //! own is good no longer.
 
+use holdstead_client::is_loopback;
 use holdstead_protocol::api::Role;
 use serde_json::json;
 
@@ -11,9 +12,6 @@ use crate::failure::Failure;
 use crate::own_person;
 use crate::places::Places;
 use crate::text::safe_line;
-
-/// Where nobody gets in from another machine.
-const LOCAL: [&str; 3] = ["http://127.", "http://localhost:", "http://[::1]:"];
 
 pub(super) async fn run(common: &Common, name: Option<&str>, no_open: bool) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
@@ -46,7 +44,7 @@ pub(super) async fn run(common: &Common, name: Option<&str>, no_open: bool) -> R
     }
     println!("{link}");
     println!("It logs one browser in as {name}, once, within 10 minutes.");
-    if for_another && LOCAL.iter().any(|local| link.starts_with(local)) {
+    if for_another && is_loopback(&link) {
         println!("Only a browser on this machine reaches that address. From elsewhere: docs/guides/phone.md");
     }
     if !places.is_locked() {
