@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::StartError;
 use crate::boxes::{Boxes, LANDLOCK, Needs, run_in_landlock};
-use crate::private::real;
+use crate::private::{is_in, real};
 
 /// How long a group that was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
@@ -48,8 +48,7 @@ impl Host {
 
     /// Whether no agent may read or change what is here.
     pub(crate) fn is_private(&self, path: &Path) -> bool {
-        let path = real(path);
-        self.boxes.private().iter().any(|private| path.starts_with(private))
+        is_in(self.boxes.private(), &real(path))
     }
 
     /// What no agent may read or change.

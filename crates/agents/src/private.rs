@@ -62,8 +62,7 @@ impl Private {
 
     /// Whether this leads to a file of the gateway's.
     pub(crate) fn holds(&self, path: &Path) -> bool {
-        let path = real(&self.cwd.join(path));
-        self.folders.iter().any(|folder| path.starts_with(folder))
+        is_in(&self.folders, &real(&self.cwd.join(path)))
     }
 
     /// Paths are compared as they are on the disk: `..` and links lead where they lead.
@@ -73,8 +72,7 @@ impl Private {
         }
         let named = PATHS.iter().filter_map(|key| input.get(*key).and_then(Value::as_str));
         let named: Vec<_> = named.map(|path| real(&self.cwd.join(path))).collect();
-        let inside = |path: &PathBuf| self.folders.iter().any(|folder| path.starts_with(folder));
-        if named.iter().any(inside) {
+        if named.iter().any(|path| is_in(&self.folders, path)) {
             return Near::Inside;
         }
         let mut searched = if named.is_empty() { vec![self.cwd.clone()] } else { named };
@@ -105,6 +103,11 @@ impl Private {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
+}
+
+/// Whether a real path is in one of these folders.
+pub(crate) fn is_in(folders: &[PathBuf], real: &Path) -> bool {
+    folders.iter().any(|folder| real.starts_with(folder))
 }
 
 /// The folder below which everything is that a pattern can match.

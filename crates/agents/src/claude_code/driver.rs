@@ -18,7 +18,7 @@ use super::terms::Terms;
 use crate::boxes::Needs;
 use crate::host::Host;
 use crate::meaning;
-use crate::private::{Private, real};
+use crate::private::{Private, is_in, real};
 use crate::process::{self, Spawn};
 use crate::regular::{self, Links, Regular};
 use crate::{
@@ -282,7 +282,7 @@ fn is_written(transcript: &str) -> bool {
 }
 
 fn read_text(path: &str, private: &[PathBuf]) -> Option<String> {
-    let may_be = |real: &Path| !private.iter().any(|private| real.starts_with(private));
+    let may_be = |real: &Path| !is_in(private, real);
     String::from_utf8(regular::read(Path::new(path), Links::Follow, READABLE, may_be).ok()?).ok()
 }
 

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::newest_row;
 use crate::ResumeAt;
 use crate::beneath::{Beneath, Entry};
+use crate::private::is_in;
 
 /// The most that is kept of one conversation, and the most that is read of a transcript.
 pub(super) const MOST_BYTES: u64 = 512 * 1024 * 1024;
@@ -94,7 +95,7 @@ impl Kept {
             opened => opened?,
         };
         let really = opened.path(path)?;
-        if self.private.iter().any(|private| really.starts_with(private)) {
+        if is_in(&self.private, &really) {
             return Err(io::Error::other(format!(
                 "{} leads into a folder of Holdstead's own",
                 path.display()

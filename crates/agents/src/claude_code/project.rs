@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::driver::user_folder;
 use crate::FoundFiles;
+use crate::private::is_in;
 use crate::regular::{self, Links};
 
 const LABEL: &[u8] = b"holdstead project files 1";
@@ -63,7 +64,7 @@ pub(super) fn servers_of(cwd: &Path) -> Map<String, Value> {
 pub(super) fn user_servers(private: &[PathBuf]) -> Map<String, Value> {
     let set = std::env::var_os("CLAUDE_CONFIG_DIR").or_else(|| std::env::var_os("HOME"));
     let Some(folder) = set else { return Map::new() };
-    let may_be = |real: &Path| !private.iter().any(|private| real.starts_with(private));
+    let may_be = |real: &Path| !is_in(private, real);
     let file = Path::new(&folder).join(".claude.json");
     servers_in(regular::read(&file, Links::Follow, MOST_BYTES, may_be).ok())
 }

@@ -90,7 +90,7 @@ impl Stage {
         Actor { launch, side }
     }
 
-    pub(crate) fn nobody_was_started(&mut self) -> bool {
+    pub(crate) fn nothing_was_started(&mut self) -> bool {
         self.lives.try_recv().is_err()
     }
 }

@@ -256,7 +256,7 @@ async fn an_interrupt_that_meets_an_agent_being_parked_ends_the_turn() {
     actor.exits(true).await;
     assert_eq!(talk.done().await.reason, StopReason::Interrupted);
     assert_eq!(talk.agent_state().await, AgentState::Idle);
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
 }
 
 #[tokio::test(start_paused = true)]
@@ -356,7 +356,7 @@ async fn an_idle_agent_goes_after_an_hour_and_the_next_message_resumes_it() {
         gone.message.as_deref(),
         Some("it had nothing to do for an hour; the next message starts it again")
     );
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
 
     talk.say("again").await;
     let mut actor = stage.life().await;

@@ -37,7 +37,7 @@ async fn a_lost_question_stays_open_and_its_answer_is_told_in_words() {
     let mut stage = forgetful().await;
     let (mut talk, actor) = stage.talk().await;
     let ask = lost(&mut talk, actor, question("call_1")).await;
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
     talk.respond(&ask, answer(json!({ "store": "SQLite" }))).await;
     let mut actor = stage.life().await;
     let at = ResumePoint { agent_ref: "ref".to_owned(), at: ResumeAt::NextMessage };
@@ -137,7 +137,7 @@ async fn an_answer_that_may_not_have_arrived_is_told_again_and_an_approval_is_no
     actor.exits(false).await;
     assert_eq!(talk.done().await.reason, StopReason::Failed);
     assert!(matches!(talk.delivery(&ask).await, Some(Delivery::Unknown { .. })));
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,5 +211,5 @@ async fn an_agent_that_may_have_its_answer_is_not_waited_for() {
     actor.exits(false).await;
     assert_eq!(talk.done().await.reason, StopReason::Failed);
     assert!(matches!(talk.delivery(&ask).await, Some(Delivery::Unknown { .. })));
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
 }

@@ -236,7 +236,7 @@ async fn what_people_say_while_an_agent_is_parked_for_the_stop_is_for_the_next_g
     actor.exits(true).await;
     let stopped = stopping.await.unwrap();
     assert_eq!(stopped.parked.len(), 1, "{stopped:?}");
-    assert!(stage.nobody_was_started());
+    assert!(stage.nothing_was_started());
     assert_eq!(talk.delivery(&ask).await, Some(Delivery::Accepted));
 
     let mut stage = stage.again().await;

@@ -81,15 +81,9 @@ impl ClaudeTerminal {
     /// A line that was written while nobody listened: which calls there are, and what somebody decided about them.
     pub(super) fn missed_line(&mut self, line: &str) -> Vec<TerminalEffect> {
         let Ok((line, _)) = json::read_flawed(line.as_bytes()) else { return Vec::new() };
-        let line = Line::deserialize(line);
-        // Its turn may have ended while nothing listened. What follows belongs to another one.
-        match &line {
-            Ok(Line::System { subtype: Some(kind) }) if kind == TURN_ENDED => self.has_ended(),
-            Ok(Line::Assistant(_) | Line::User(_)) => self.ending = None,
-            Ok(Line::Attachment { .. } | Line::System { .. } | Line::Other) | Err(_) => {}
-        }
-        match line {
+        match Line::deserialize(line) {
             Ok(Line::Assistant(said)) => {
+                self.ending = None;
                 for block in said.message.blocks() {
                     if let Block::ToolUse { id, name, input } = block {
                         self.called(id.clone(), name, input, None);
@@ -99,11 +93,19 @@ impl ClaudeTerminal {
                 }
                 Vec::new()
             }
-            Ok(Line::User(said)) => self.missed_results(said),
+            Ok(Line::User(said)) => {
+                self.ending = None;
+                self.missed_results(said)
+            }
+            Ok(Line::System { subtype: Some(kind) }) if kind == TURN_ENDED => {
+                self.has_ended();
+                Vec::new()
+            }
             Ok(Line::Attachment { .. } | Line::System { .. } | Line::Other) | Err(_) => Vec::new(),
         }
     }
 
+    /// The turn ended while nothing listened, unless a later line goes on with another one.
     fn has_ended(&mut self) {
         if self.turn != TurnHere::None {
             self.ending = Some(Ending { last_words: None, since: Instant::now() });
