@@ -1,5 +1,6 @@
 //! End-to-end claims: what a user does, and what an attacker tries, with the real programs.
 
+pub(crate) mod attacks;
 pub(crate) mod audit;
 pub(crate) mod boxes;
 pub(crate) mod bypass;

@@ -41,6 +41,7 @@ async fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let shown = match name.as_str() {
         "demo" => claims::demo::show().await,
+        "attacks" => claims::attacks::show().await,
         "attention" => benchmarks::attention::show(),
         "audit" => claims::audit::show().await,
         "first-answer" => claims::first_answer::show().await,
