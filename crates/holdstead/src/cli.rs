@@ -28,7 +28,7 @@ pub(crate) struct Common {
     /// The journal: sqlite:FILE or postgres://…
     #[arg(long, global = true)]
     pub(crate) store: Option<String>,
-    /// The gateway to talk to, instead of the one on this machine
+    /// The gateway to talk to, instead of the one on this machine: https://… or unix:SOCKET
     #[arg(long, global = true, env = "HOLDSTEAD_URL")]
     pub(crate) url: Option<String>,
     /// Print JSON

@@ -1,8 +1,8 @@
 //! Finds the gateway and the token to talk to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use holdstead_client::{Http, is_encrypted, is_loopback};
+use holdstead_client::{Http, is_encrypted};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{Code, Refusal};
 
@@ -15,13 +15,20 @@ use crate::text::safe_line;
 /// Where a program's token is read from. It goes before this machine's own.
 pub(crate) const VARIABLE: &str = "HOLDSTEAD_TOKEN";
 
-/// How a gateway is reached, and by which token it may be.
+/// What `--url` begins with where it names a socket.
+const SOCKET: &str = "unix:";
+/// The host of requests to a socket, which has no name.
+pub(crate) const NO_HOST: &str = "http://localhost";
+
+/// How a gateway is reached.
 #[derive(Debug)]
 pub(crate) enum Way {
     /// The gateway of this folder, by a socket that only this account can open.
     Here { url: String, socket: PathBuf },
-    /// Over the network.
-    Elsewhere { url: String },
+    /// A gateway elsewhere, by a socket that is forwarded into this folder.
+    Forwarded { socket: PathBuf },
+    /// Over the network, to a server that proves by its certificate which one it is.
+    Encrypted { url: String },
 }
 
 /// The gateway the flags name, or the one on this machine.
@@ -36,24 +43,24 @@ pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {
         })
     };
     let given = std::env::var(VARIABLE).ok();
+    let not_for = |gateway: &str| {
+        Failure::Usage(format!(
+            "The token in {} is not for {gateway}, so it is not sent there. Set HOLDSTEAD_TOKEN to a token of that gateway.",
+            places.token_file().display()
+        ))
+    };
     let client = match way(common, &places)? {
         Way::Here { url, socket } => Http::at_socket(&socket, url, given.map_or_else(own, Ok)?),
-        Way::Elsewhere { url } => {
+        Way::Forwarded { socket } => {
+            let token = given.ok_or_else(|| not_for(&socket.display().to_string()))?;
+            Http::at_socket(&socket, NO_HOST, token)
+        }
+        Way::Encrypted { url } => {
+            let is_own = places.token_for().as_ref() == Some(&url);
             let token = match given {
-                // A loopback address may be the near end of a tunnel, and it may be another program.
-                Some(token) if is_encrypted(&url) || is_loopback(&url) => token,
-                Some(_) => {
-                    return Err(Failure::Usage(format!(
-                        "{url} is not encrypted, so no token is sent there: use its https:// address."
-                    )));
-                }
-                None if is_encrypted(&url) && places.token_for().as_ref() == Some(&url) => own()?,
-                None => {
-                    return Err(Failure::Usage(format!(
-                        "The token in {} is not for {url}, so it is not sent there. Set HOLDSTEAD_TOKEN to a token of that gateway.",
-                        places.token_file().display()
-                    )));
-                }
+                Some(token) => token,
+                None if is_own => own()?,
+                None => return Err(not_for(&url)),
             };
             Http::new(url, token)
         }
@@ -61,27 +68,71 @@ pub(crate) fn connect(common: &Common) -> Result<Http, Failure> {
     Ok(client.at_terminal())
 }
 
-/// Without a gateway that runs, nothing is reached: another program could be at its address.
+/// A token goes only to a gateway that no other program can stand in for. Without a gateway that runs, nothing is reached:
+/// another program could be at its address.
 pub(crate) fn way(common: &Common, places: &Places) -> Result<Way, Failure> {
     let running = places.running_now();
     let here = |url| Way::Here { url, socket: places.gateway_socket() };
     let given = common.url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
     match (given, running, places.token_for()) {
         (Some(url), Some(running), _) if url == running.url => Ok(here(url)),
-        (Some(url), _, _) => Ok(Way::Elsewhere { url }),
+        (Some(url), _, _) => elsewhere(url, places),
         (None, Some(running), _) => Ok(here(running.url)),
-        (None, None, Some(url)) => Ok(Way::Elsewhere { url }),
+        (None, None, Some(url)) => elsewhere(url, places),
         (None, None, None) => Err(Failure::NoGateway { why: "none runs in this folder".to_owned() }),
     }
 }
 
-/// Where a browser reaches it.
-pub(crate) fn url(common: &Common) -> Result<String, Failure> {
+fn elsewhere(url: String, places: &Places) -> Result<Way, Failure> {
+    if let Some(path) = url.strip_prefix(SOCKET) {
+        return forwarded(Path::new(path), places);
+    }
+    if is_encrypted(&url) {
+        return Ok(Way::Encrypted { url });
+    }
+    Err(Failure::Usage(format!(
+        "No token is sent to {url}: without TLS any program could answer there. Use the gateway's https:// address, or forward its socket: \
+         ssh -N -L {}:/FOLDER/gateway.sock HOST, with the folder that `holdstead doctor` names there, and then --url {SOCKET}{}",
+        places.forwarded_socket().display(),
+        places.forwarded_socket().display(),
+    )))
+}
+
+/// Other accounts cannot write to this folder, and sandboxed agents do not see it. Anywhere else they could put a socket of
+/// their own in the place of one whose tunnel has ended.
+fn forwarded(path: &Path, places: &Places) -> Result<Way, Failure> {
+    let is_in_place = |folder: &Path| {
+        folder
+            .canonicalize()
+            .is_ok_and(|folder| places.data().canonicalize().is_ok_and(|data| folder == data))
+    };
+    if path.parent().is_some_and(is_in_place) {
+        return Ok(Way::Forwarded { socket: path.to_owned() });
+    }
+    Err(Failure::Usage(format!(
+        "No token is sent to {}: another program could put a socket there. Forward it into {}.",
+        path.display(),
+        places.data().display()
+    )))
+}
+
+/// Where a browser reaches it: nowhere, if the flags name a socket.
+pub(crate) fn page(common: &Common) -> Result<Option<String>, Failure> {
     let places = Places::new(common.dir.as_deref())?;
     Ok(match (&common.url, places.running()) {
-        (Some(url), _) => url.trim_end_matches('/').to_owned(),
-        (None, Some(running)) => running.url,
-        (None, None) => format!("http://{}", Config::load(common, &places)?.listen),
+        (Some(url), _) if url.starts_with(SOCKET) => None,
+        (Some(url), _) => Some(url.trim_end_matches('/').to_owned()),
+        (None, Some(running)) => Some(running.url),
+        (None, None) => Some(format!("http://{}", Config::load(common, &places)?.listen)),
+    })
+}
+
+/// The same, for a command that needs it.
+pub(crate) fn url(common: &Common) -> Result<String, Failure> {
+    page(common)?.ok_or_else(|| {
+        Failure::Usage(
+            "A browser cannot open a socket. Make the link on the gateway's own machine: holdstead login NAME".to_owned(),
+        )
     })
 }
 

@@ -116,6 +116,11 @@ impl Places {
         self.data.join("gateway.sock")
     }
 
+    /// Where a person can forward the socket of a gateway on another machine to.
+    pub(crate) fn forwarded_socket(&self) -> PathBuf {
+        self.data.join("elsewhere.sock")
+    }
+
     /// Where hooks of programs in people's own terminals come.
     pub(crate) fn hooks_socket(&self) -> PathBuf {
         self.data.join("hooks.sock")

@@ -49,9 +49,13 @@ fn host_of(origin: &str) -> Option<&str> {
 }
 
 impl Reached {
-    /// Whether this host, as a browser sends it, is the address itself.
+    /// Whether this host, as a client sends it, leads nowhere but here.
     fn is(self, host: &str) -> bool {
-        let Self(address) = self;
+        let address = match self {
+            Self::Address(address) => address,
+            // No name of another site resolves to a file, and no page can open one.
+            Self::OwnSocket => return true,
+        };
         // A socket for both kinds of addresses shows IPv4 ones inside IPv6.
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         host.parse() == Ok(address) || (address.port() == 80 && host == without_port(address))
@@ -113,7 +117,8 @@ mod tests {
             ("[fd00::2]:80", "[fd00::2]", true),
             ("[fd00::2]:4780", "", false),
         ] {
-            assert_eq!(Reached(reached.parse().unwrap()).is(host), ours, "{reached} {host}");
+            assert!(Reached::OwnSocket.is(host));
+            assert_eq!(Reached::Address(reached.parse().unwrap()).is(host), ours, "{reached} {host}");
         }
     }
 

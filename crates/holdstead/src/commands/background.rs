@@ -19,14 +19,17 @@ const LOOK: Duration = Duration::from_millis(50);
 const LAST_WORDS: usize = 5;
 
 /// The gateway that the flags name, or that of this folder if it runs.
-pub(super) async fn find(common: &Common) -> Option<Http> {
-    let client = connect(common).ok()?;
-    (common.url.is_some() || client.ready().await.is_ok()).then_some(client)
+pub(super) async fn find(common: &Common) -> Result<Option<Http>, Failure> {
+    if common.url.is_some() {
+        return connect(common).map(Some);
+    }
+    let Ok(client) = connect(common) else { return Ok(None) };
+    Ok(client.ready().await.is_ok().then_some(client))
 }
 
 /// The same, which is started if it does not run.
 pub(super) async fn ensure(common: &Common, places: &Places) -> Result<Http, Failure> {
-    match find(common).await {
+    match find(common).await? {
         Some(client) => Ok(client),
         None => start(common, places).await,
     }

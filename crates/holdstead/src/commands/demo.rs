@@ -38,7 +38,7 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
     } else {
         println!("An agent works on shop-api and will ask you things. Answer in the page or right here.");
         if holdstead_server::has_web_ui() {
-            let link = open::link(&client).await?;
+            let link = open::link(&client, &gateway.url).await?;
             println!("Page (works once): {link}");
             if !flags.no_open {
                 open::browse(&link);

@@ -74,7 +74,10 @@ async fn gateway(common: &Common) -> Check {
         Err(failure) => return Check { what, health: Health::Note, words: failure.to_string() },
     };
     match client.ready().await.map_err(Failure::from) {
-        Ok(()) => Check { what, health: Health::Good, words: client.url().to_owned() },
+        Ok(()) => {
+            let words = common.url.clone().unwrap_or_else(|| client.url().to_owned());
+            Check { what, health: Health::Good, words }
+        }
         Err(failure @ Failure::NoGateway { .. }) => {
             Check { what, health: Health::Note, words: failure.to_string() }
         }

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use crate::cli::Common;
 use crate::config::Config;
-use crate::connect;
+use crate::connect::{NO_HOST, VARIABLE, Way, way};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::store;
@@ -55,23 +55,30 @@ struct Call {
 
 pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
-    let url = connect::url(common)?;
-    // Also one that starts later.
-    let is_own = common.url.is_none() || places.running().is_some_and(|running| running.url == url);
-    let token = match std::env::var("HOLDSTEAD_TOKEN") {
-        Ok(token) => token,
-        Err(_) if is_own => own_token(common).await?,
-        Err(_) => {
+    let path = wait.map_or_else(|| "/mcp".to_owned(), |wait| format!("/mcp?wait={wait}"));
+    let given = std::env::var(VARIABLE).ok();
+    let way = match &common.url {
+        Some(_) => way(common, &places)?,
+        // Also one that starts later.
+        None => Way::Here { url: NO_HOST.to_owned(), socket: places.gateway_socket() },
+    };
+    let client = match (way, given) {
+        (Way::Here { url, socket }, given) => {
+            let token = match given {
+                Some(token) => token,
+                None => own_token(common).await?,
+            };
+            McpClient::at_socket(&socket, format!("{url}{path}"), token)
+        }
+        (Way::Forwarded { socket }, Some(token)) => {
+            McpClient::at_socket(&socket, format!("{NO_HOST}{path}"), token)
+        }
+        (Way::Encrypted { url }, Some(token)) => McpClient::new(format!("{url}{path}"), token),
+        (Way::Forwarded { .. } | Way::Encrypted { .. }, None) => {
             return Err(Failure::Usage(format!(
-                "Set HOLDSTEAD_TOKEN to a token of {url}: this machine's is not sent there."
+                "Set {VARIABLE} to a token of that gateway: this machine's is not sent there."
             )));
         }
-    };
-    let path = wait.map_or_else(|| "/mcp".to_owned(), |wait| format!("/mcp?wait={wait}"));
-    let url = format!("{url}{path}");
-    let client = match is_own {
-        true => McpClient::at_socket(&places.gateway_socket(), url, token),
-        false => McpClient::new(url, token),
     };
     let bridge =
         Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });

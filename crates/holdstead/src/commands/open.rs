@@ -7,12 +7,12 @@ use holdstead_protocol::SessionId;
 use serde_json::json;
 
 use crate::cli::Common;
-use crate::connect::connect;
+use crate::connect::{connect, url};
 use crate::failure::Failure;
 
 pub(super) async fn run(common: &Common, no_open: bool) -> Result<(), Failure> {
-    let client = connect(common)?;
-    let link = link(&client).await?;
+    let page = url(common)?;
+    let link = link(&connect(common)?, &page).await?;
     if common.json {
         return super::print_json(&json!({ "link": link }));
     }
@@ -25,15 +25,15 @@ pub(super) async fn run(common: &Common, no_open: bool) -> Result<(), Failure> {
 }
 
 /// A fresh single-use link. Its code is behind the `#`: browsers keep that to themselves.
-pub(super) async fn link(client: &Http) -> Result<String, Failure> {
+pub(super) async fn link(client: &Http, page: &str) -> Result<String, Failure> {
     let link = client.login_link().await?;
-    Ok(format!("{}/login#{}", client.url(), link.code))
+    Ok(format!("{page}/login#{}", link.code))
 }
 
 /// A link that leads to one session.
-pub(super) async fn link_to(client: &Http, session: SessionId) -> Result<String, Failure> {
+pub(super) async fn link_to(client: &Http, page: &str, session: SessionId) -> Result<String, Failure> {
     let link = client.login_link().await?;
-    Ok(format!("{}/login?session={session}#{}", client.url(), link.code))
+    Ok(format!("{page}/login?session={session}#{}", link.code))
 }
 
 /// Tries to open a browser; the link was printed, so nothing is lost if there is none.

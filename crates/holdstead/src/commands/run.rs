@@ -16,6 +16,7 @@ use super::serve::{boxes, drivers};
 use super::{attach, background, io, open, print_json};
 use crate::cli::{Common, RunFlags};
 use crate::config::Config;
+use crate::connect::page;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::terminal::talk::From;
@@ -23,7 +24,7 @@ use crate::text::safe_line;
 
 pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure> {
     let places = Places::new(common.dir.as_deref())?;
-    let found = background::find(common).await;
+    let found = background::find(common).await?;
     let started = found.is_none();
     let client = match found {
         Some(client) => {
@@ -39,13 +40,19 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
     // With a gateway elsewhere, this folder is on the machine that we are on.
     let here = || common.url.as_ref().and_then(|_| places.runner_name());
     let session = begin(&client, flags, flags.runner.clone().or_else(here)).await?;
-    let link = open::link_to(&client, session).await?;
+    let page = page(common)?;
+    let link = match &page {
+        Some(page) => Some(open::link_to(&client, page, session).await?),
+        None => None,
+    };
     if common.json {
-        return print_json(&json!({ "url": client.url(), "session": session, "link": link }));
+        return print_json(&json!({ "url": page, "session": session, "link": link }));
     }
     let back = background::again(common, &format!("attach {}", session.short()));
     println!("{} works in this folder. Ctrl-C leaves it running; come back: {back}", safe_line(&flags.agent));
-    println!("In a browser (this link works once): {link}");
+    if let Some(link) = &link {
+        println!("In a browser (this link works once): {link}");
+    }
     if started {
         println!(
             "A gateway runs in the background now, until nothing is open for an hour, or: {}",
@@ -53,7 +60,7 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
         );
         println!("What it has to say is in {}", places.log_file().display());
     }
-    if !flags.no_open {
+    if let Some(link) = link.filter(|_| !flags.no_open) {
         open::browse(&link);
     }
     // Without a terminal nobody is here to be asked, and the agent needs nothing of us.

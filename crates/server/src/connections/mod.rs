@@ -38,9 +38,14 @@ use crate::network::Opened;
 /// In every request's extensions: its place among the connections.
 pub(crate) use seats::Occupied as RequestSeat;
 
-/// In every request's extensions: the address of ours that its connection was made to.
+/// In every request's extensions: where its connection was made to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reached(pub(crate) SocketAddr);
+pub(crate) enum Reached {
+    /// This address of ours.
+    Address(SocketAddr),
+    /// The socket in the gateway's own folder.
+    OwnSocket,
+}
 
 /// How many connections there may be, and how long each may keep us waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +125,7 @@ pub(crate) async fn serve(
 trait Accepts: Send + Sync {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next one, with the address of ours that it was made to.
+    /// The next one, with where it was made to.
     fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<Reached>)>> + Send;
 }
 
@@ -129,7 +134,7 @@ impl Accepts for TcpListener {
 
     async fn next(&self) -> io::Result<(TcpStream, Option<Reached>)> {
         let (stream, _) = self.accept().await?;
-        let reached = stream.local_addr().ok().map(Reached);
+        let reached = stream.local_addr().ok().map(Reached::Address);
         Ok((stream, reached))
     }
 }
@@ -138,7 +143,7 @@ impl Accepts for UnixListener {
     type Stream = UnixStream;
 
     async fn next(&self) -> io::Result<(UnixStream, Option<Reached>)> {
-        Ok((self.accept().await?.0, None))
+        Ok((self.accept().await?.0, Some(Reached::OwnSocket)))
     }
 }
 
