@@ -201,9 +201,10 @@ show-deny denies="200" copy="yes": _shows
 show-boxes: _shows
     {{ proof }} boxes "$(scripts/agents claude)"
 
-# Attacks on tokens and keys by agents and other local processes, or those of one topic such as `leftovers`: none succeeds.
-show-attacks topic="": _shows
-    {{ proof }} attacks "$(scripts/agents claude)" {{ topic }}
+# Attacks on tokens and keys by agents and other local processes, or those of one topic such as `leftovers`: none succeeds. Each race
+# for a file lasts so many seconds.
+show-attacks topic="all" seconds="50": _shows
+    {{ proof }} attacks "$(scripts/agents claude)" {{ topic }} {{ seconds }}
 
 # No generated line is allowed by rules, and the shells run nothing else than we allowed. Needs root,
 # dash and zsh. With seconds it takes about so many.

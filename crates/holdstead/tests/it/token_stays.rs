@@ -80,7 +80,8 @@ fn an_address_that_cannot_prove_who_it_is_gets_no_token() {
         let mut command = holdstead(&gateway.folder());
         command.args(args).args(["--url", &url]).env("HOLDSTEAD_TOKEN", "hs_a_token_of_mine");
         let said = command.stdin(Stdio::null()).output().expect("it runs");
-        let said = String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr);
+        let said =
+            String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr);
         assert!(said.contains("https://") && said.contains("ssh -N -L"), "{args:?}: {said}");
     }
     let mut bridge = holdstead(&gateway.folder());

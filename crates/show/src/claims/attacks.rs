@@ -63,13 +63,15 @@ impl Attempts {
     }
 }
 
-/// `holdstead-show attacks CLAUDE [TOPIC]`.
+/// `holdstead-show attacks CLAUDE TOPIC|all SECONDS`, with the seconds that each race for a file lasts.
 pub(crate) async fn show() -> Result<String> {
-    let wanted = std::env::args().nth(3);
-    let wants = |topic: &str| wanted.as_deref().is_none_or(|wanted| wanted == topic);
+    let mut arguments = std::env::args().skip(3);
+    let wanted = arguments.next().unwrap_or_else(|| "all".to_owned());
+    let seconds = arguments.next().map_or(Ok(2), |seconds| seconds.parse())?;
+    let wants = |topic: &str| wanted == "all" || wanted == topic;
     let mut attempts = Attempts::default();
     if wants("preview") {
-        preview::play(&mut attempts).await?;
+        preview::play(&mut attempts, seconds).await?;
     }
     if wants("terminal-token") {
         terminal_token::play(&mut attempts).await?;
