@@ -180,6 +180,17 @@ impl Command {
         Self::Based(Box::new(Based { basis, earlier_ask, command: self }))
     }
 
+    /// Whether it opens an ask, whatever its conditions.
+    pub fn is_request(&self) -> bool {
+        if let Self::Fenced(fenced) = self {
+            fenced.command.is_request()
+        } else if let Self::Based(based) = self {
+            based.command.is_request()
+        } else {
+            matches!(self, Self::Request(_))
+        }
+    }
+
     /// The command without its conditions.
     pub fn inner_mut(&mut self) -> &mut Self {
         if let Self::Fenced(fenced) = self {

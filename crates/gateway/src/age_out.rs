@@ -1,7 +1,8 @@
 //! Moves ended sessions in which nothing happened for long to files. Their lines stay in the journal, and `holdstead import`
 //! brings one back.
 
-use std::io::{BufWriter, Write as _};
+use std::fs::File;
+use std::io::{BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -114,8 +115,19 @@ impl Gateway {
         let partial = file.with_extension("partial");
         let mut out = BufWriter::new(owners_alone().create(true).truncate(true).open(&partial)?);
         self.inner.journal.export(session, &mut out).await?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        Ok(std::fs::rename(&partial, file)?)
+        let out = out.into_inner().map_err(IntoInnerError::into_error)?;
+        let file = file.to_owned();
+        tokio::task::spawn_blocking(move || give_name(&out, &partial, &file)).await??;
+        Ok(())
+    }
+}
+
+/// The journal drops its copy after this, so the name has to be on the disk as well: a folder keeps it, and a file does not.
+fn give_name(out: &File, partial: &Path, file: &Path) -> std::io::Result<()> {
+    out.sync_all()?;
+    std::fs::rename(partial, file)?;
+    match file.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Item, Patience, Tried, WriteError, Written};
 use crate::batch::Batchers;
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::error::is_away;
+use crate::postgres_check::is_current;
 use crate::postgres_connections::{Connections, prepare};
 use crate::postgres_write::Known;
 use crate::refold::Refolding;
@@ -106,13 +107,21 @@ impl Postgres {
     }
 }
 
-/// Every connection that it makes is checked.
+/// Every connection that it makes is checked. One that it made earlier may lead to a server that another one took over from, so
+/// that is asked in place of whether the connection still works.
 pub(crate) fn pool_of(most: u32, seen: &Arc<LastSeen>) -> PgPoolOptions {
-    let seen = Arc::clone(seen);
-    PgPoolOptions::new().max_connections(most).after_connect(move |connection, _| {
-        let seen = Arc::clone(&seen);
-        Box::pin(async move { prepare(connection, &seen).await.map(drop) })
-    })
+    let (at_first, again) = (Arc::clone(seen), Arc::clone(seen));
+    PgPoolOptions::new()
+        .max_connections(most)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| {
+            let seen = Arc::clone(&at_first);
+            Box::pin(async move { prepare(connection, &seen).await.map(drop) })
+        })
+        .before_acquire(move |connection, _| {
+            let seen = Arc::clone(&again);
+            Box::pin(async move { is_current(connection, &seen).await })
+        })
 }
 
 /// Whether a gateway has made its tables here.

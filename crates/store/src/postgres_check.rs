@@ -42,6 +42,13 @@ pub(crate) async fn check(connection: &mut PgConnection, seen: &LastSeen) -> Res
     }
 }
 
+/// Whether the server of a connection that was made earlier still takes writes, and no other one took over from it.
+pub(crate) async fn is_current(connection: &mut PgConnection, seen: &LastSeen) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query(SERVER).fetch_one(connection).await?;
+    let is_standby: bool = row.try_get("is_standby")?;
+    Ok(!is_standby && !seen.is_ended(Timeline(row.try_get("timeline")?)))
+}
+
 struct Server {
     is_standby: bool,
     timeline: Timeline,

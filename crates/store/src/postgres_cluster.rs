@@ -24,7 +24,12 @@ const FORGOTTEN_AFTER_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 const ADD_KEY: &str = "INSERT INTO keys (name, fingerprint) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
 const KEY: &str = "SELECT fingerprint FROM keys WHERE name = $1";
-const FORGET_NODES: &str = concat!("DELETE FROM nodes WHERE seen_at < ", now!(), " - $1");
+// The row of a node that speaks for a runner stays: agents inside that node may still live.
+const FORGET_NODES: &str = concat!(
+    "DELETE FROM nodes WHERE seen_at < ",
+    now!(),
+    " - $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE node = nodes.id AND node_epoch = nodes.epoch)"
+);
 const JOIN: &str = concat!(
     "INSERT INTO nodes (id, name, epoch, seen_at, hints) VALUES ($1, $2, 1, ",
     now!(),
@@ -43,19 +48,19 @@ const SPOKEN_FOR: &str = concat!(
     now!(),
     " - $1"
 );
-/// Held to the end, so that nobody declares it dead in between.
-const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
+/// Held to the end, so that no other node declares one of them dead in between. Two nodes that each want the other's place lock
+/// both rows in the same order.
+const HOLD_NODES: &str = concat!(
+    "SELECT id, epoch, name, seen_at > ",
+    now!(),
+    " - $2 AS lives FROM nodes WHERE id = ANY($1) ORDER BY id FOR UPDATE"
+);
 const ADD_RUNNER: &str = concat!(
     "INSERT INTO runners (id, name, owner, epoch, instance, seen_at) VALUES ($1, $2, $3, 0, $4, ",
     now!(),
     ") ON CONFLICT (id) DO NOTHING"
 );
 const LOCK_RUNNER: &str = "SELECT instance, node, node_epoch FROM runners WHERE id = $1 FOR UPDATE";
-const LOCK_SPEAKER: &str = concat!(
-    "SELECT name, seen_at > ",
-    now!(),
-    " - $3 AS lives FROM nodes WHERE id = $1 AND epoch = $2 FOR UPDATE"
-);
 const DECLARE_DEAD: &str = "UPDATE nodes SET epoch = epoch + 1 WHERE id = $1";
 const SPEAK: &str = concat!(
     "UPDATE runners SET epoch = epoch + 1, name = $2, instance = $3, node = $4, node_epoch = $5, agents = $6, seen_at = ",
@@ -358,27 +363,31 @@ async fn speak_for(
     runner: &ConnectedRunner,
 ) -> Result<Speaking, StoreError> {
     let (node, epoch, id) = (member.id.uuid(), member.epoch, runner.id.uuid());
-    let held = sqlx::query(HOLD_MEMBER).bind(node).bind(epoch).fetch_optional(&mut *connection).await?;
-    if held.is_none() {
-        return Ok(Speaking::DeclaredDead);
-    }
     let add = sqlx::query(ADD_RUNNER).bind(id).bind(&runner.name).bind(runner.owner.as_str());
     add.bind(runner.instance).execute(&mut *connection).await?;
     let row = sqlx::query(LOCK_RUNNER).bind(id).fetch_one(&mut *connection).await?;
     let instance: Uuid = row.try_get("instance")?;
     let speaker: (Option<Uuid>, Option<i64>) = (row.try_get("node")?, row.try_get("node_epoch")?);
+    let nodes: Vec<_> = [Some(node), speaker.0].into_iter().flatten().collect();
+    let held = sqlx::query(HOLD_NODES).bind(nodes).bind(dead_after()).fetch_all(&mut *connection).await?;
+    let find = |id: Uuid, epoch: i64| {
+        let is =
+            |row: &&PgRow| row.try_get("id").ok() == Some(id) && row.try_get("epoch").ok() == Some(epoch);
+        held.iter().find(is)
+    };
+    if find(node, epoch).is_none() {
+        return Ok(Speaking::DeclaredDead);
+    }
     if let (Some(other), Some(other_epoch)) = speaker
         && other != node
         && instance != runner.instance
+        && let Some(row) = find(other, other_epoch)
     {
-        let lock = sqlx::query(LOCK_SPEAKER).bind(other).bind(other_epoch).bind(dead_after());
-        if let Some(row) = lock.fetch_optional(&mut *connection).await? {
-            let waits = runner.place == RunnerPlace::Inside;
-            if waits || row.try_get("lives")? {
-                return Ok(Speaking::Elsewhere { node: row.try_get("name")? });
-            }
-            sqlx::query(DECLARE_DEAD).bind(other).execute(&mut *connection).await?;
+        let waits = runner.place == RunnerPlace::Inside;
+        if waits || row.try_get("lives")? {
+            return Ok(Speaking::Elsewhere { node: row.try_get("name")? });
         }
+        sqlx::query(DECLARE_DEAD).bind(other).execute(&mut *connection).await?;
     }
     let speak = sqlx::query_scalar(SPEAK).bind(id).bind(&runner.name).bind(runner.instance);
     let agents = rows::bytes(&runner.agents)?;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdstead_core::{Ask, Command, Needs};
+use holdstead_core::{Ask, Needs};
 use holdstead_protocol::{InteractionId, SessionId};
 
 use crate::backend::Item;
@@ -61,7 +61,7 @@ impl Recent {
                 match known.asks.get(&id) {
                     Some(ask) => loaded.asks.push((item.session, id, ask.clone())),
                     // A new one, most likely. If it was there, it cannot be added again.
-                    None if matches!(item.command, Command::Request(_)) => {}
+                    None if item.command.is_request() => {}
                     None => return None,
                 }
             }

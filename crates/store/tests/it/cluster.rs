@@ -164,6 +164,35 @@ async fn a_runner_may_come_by_another_way_or_again() {
 }
 
 #[tokio::test]
+async fn two_nodes_that_want_each_others_places_at_once_both_get_their_reply() {
+    let fixture = Fixture::postgres().await;
+    let second = fixture.second().await;
+    let (first, runners) = (fixture.journal(), [runner(), runner()]);
+    for _ in 0..50 {
+        let (one, two) = (joined(first, "one").await, joined(&second, "two").await);
+        for (member, runner) in [(one, &runners[0]), (two, &runners[1])] {
+            let speaking = of(first).speak_for(member, &another_instance(runner)).await.unwrap();
+            assert!(matches!(speaking, Speaking::Here { .. }), "{speaking:?}");
+        }
+        fall_silent(&fixture, "one").await;
+        fall_silent(&fixture, "two").await;
+        let swapped = runners.each_ref().map(another_instance);
+        let (left, right) =
+            tokio::join!(of(first).speak_for(one, &swapped[1]), of(&second).speak_for(two, &swapped[0]));
+        // One of them may be declared dead by the other, and neither waits for the other for ever.
+        let replies = [left.expect("no deadlock"), right.expect("no deadlock")];
+        assert!(replies.iter().any(|reply| matches!(reply, Speaking::Here { .. })), "{replies:?}");
+        for (member, runner) in [(one, &runners[0]), (two, &runners[1])] {
+            drop(of(first).stop_speaking_for(member, runner.id, u64::MAX).await);
+            drop(of(first).leave(member).await);
+        }
+        fixture.run("", "DELETE FROM nodes").await;
+    }
+    second.close().await;
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn a_runner_inside_a_node_waits_for_it() {
     let fixture = Fixture::postgres().await;
     let journal = fixture.journal();
@@ -175,7 +204,9 @@ async fn a_runner_inside_a_node_waits_for_it() {
     };
     assert_eq!(speak(one).await, Speaking::Here { epoch: 1 });
     fall_silent(&fixture, "one").await;
-    // It may only be cut off, and its agents live.
+    // It may only be cut off, and its agents live: for more than a day, whatever nodes join meanwhile.
+    fixture.run("", "UPDATE nodes SET seen_at = seen_at - 100000000000 WHERE name = 'one'").await;
+    let (two, _) = (of(journal).join(two.id, "two").await.unwrap(), joined(journal, "three").await);
     assert_eq!(speak(two).await, Speaking::Elsewhere { node: "one".to_owned() });
     // Started again, it goes on at once.
     let one = of(journal).join(one.id, "one").await.unwrap();
