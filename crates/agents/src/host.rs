@@ -2,29 +2,38 @@
 //!
 //! An agent that sees its input close takes that for an answer: real ones tell their model that the person refused.
 //! So the agent's input never closes by itself. The host copies the gateway's lines to it; when the gateway is gone,
-//! the host's own input ends, and it kills the whole group, itself included, before the agent can notice anything.
+//! the host's own input ends, and it kills the agent and all that the agent started, before any of them can notice
+//! anything. It does the same with what an agent leaves that ended by itself.
 //!
 //! A gateway that wants the agent to end by itself says goodbye first: then its input is closed, and it may still
 //! write down what it has to remember.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use holdstead_protocol::AgentBox;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitStatus};
 
 use crate::StartError;
 use crate::boxes::{Boxes, LANDLOCK, Needs, run_in_landlock};
+use crate::descendants;
+#[cfg(target_os = "linux")]
+use crate::guard;
+use crate::marks::Marks;
+pub use crate::marks::{end, end_all, find, is_alive};
 use crate::private::{is_in, real};
 
-/// How long a group that was killed may take to be gone.
-const GONE: Duration = Duration::from_secs(5);
 /// How long an agent may take to end after a goodbye.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 /// No line of JSON has this byte in it.
 pub(crate) const GOODBYE: u8 = 0;
+/// The word before the agent's own, where a guard runs it without a sandbox.
+#[cfg(target_os = "linux")]
+pub(crate) const GUARD: &str = "--guard";
+/// What a host is told whose agent has a guard.
+const GUARDED: &str = "--guarded";
 
 /// The way every agent is started: under this process, in its box.
 #[derive(Debug, Clone)]
@@ -32,6 +41,7 @@ pub struct Host {
     /// The command that leads to [`run`].
     command: Vec<String>,
     boxes: Boxes,
+    hosted_by: Option<String>,
 }
 
 /// A command that is ready to be run.
@@ -39,11 +49,18 @@ pub struct Host {
 pub(crate) struct Hosted {
     pub(crate) command: Vec<String>,
     pub(crate) boxed: AgentBox,
+    pub(crate) marks: Marks,
 }
 
 impl Host {
     pub fn new(command: Vec<String>, boxes: Boxes) -> Self {
-        Self { command, boxes }
+        Self { command, boxes, hosted_by: None }
+    }
+
+    /// The same, for a gateway or runner with this name: all that it starts can be found by it. See [`end_all`].
+    #[must_use]
+    pub fn hosted_by(self, name: String) -> Self {
+        Self { hosted_by: Some(name), ..self }
     }
 
     /// Whether no agent may read or change what is here.
@@ -67,59 +84,88 @@ impl Host {
     ) -> Result<Hosted, StartError> {
         let (agent, boxed) = self.boxes.enclose(&self.command, agent, cwd, needs)?;
         let mut command = self.command.clone();
-        command.extend(["--life".to_owned(), life.to_owned(), "--".to_owned()]);
+        command.extend(is_guarded(&boxed).then(|| GUARDED.to_owned()));
+        command.push("--".to_owned());
         command.extend(agent);
-        Ok(Hosted { command, boxed })
+        let marks = Marks { life: life.to_owned(), hosted_by: self.hosted_by.clone() };
+        Ok(Hosted { command, boxed, marks })
     }
 }
 
-/// Runs an agent until it ends or the gateway is gone. `args` are `--life NAME -- PROGRAM ARGS…`.
+/// In bubblewrap the namespace ends with its first process.
+const fn is_guarded(boxed: &AgentBox) -> bool {
+    match boxed {
+        AgentBox::Bubblewrap => false,
+        AgentBox::Landlock | AgentBox::None { .. } => cfg!(target_os = "linux"),
+    }
+}
+
+/// Runs an agent until it ends or the gateway is gone. `args` are `[--guarded] -- PROGRAM ARGS…`.
 ///
-/// Or becomes the agent, in a box: `--landlock … -- PROGRAM ARGS…`.
+/// Or is the guard of an agent: `--landlock … -- PROGRAM ARGS…` in a sandbox, `--guard -- PROGRAM ARGS…` in none.
 pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     let mut args = args.into_iter().peekable();
     if args.next_if(|word| word == LANDLOCK).is_some() {
         return run_in_landlock(args);
     }
+    #[cfg(target_os = "linux")]
+    if args.next_if(|word| word == GUARD).is_some() {
+        return guard::run(args);
+    }
+    let guarded = args.next_if(|word| word == GUARDED).is_some();
     let mut words = args.skip_while(|word| word != "--").skip(1);
     let Some(program) = words.next() else { return fail("no program was given") };
+    descendants::adopt_orphans();
+    let mut command = Command::new(&program);
     // The agent's output goes straight to the gateway; only its input is ours.
-    let started = Command::new(&program).args(words).stdin(Stdio::piped()).spawn();
-    let mut agent = match started {
-        Ok(agent) => agent,
+    command.args(words).stdin(Stdio::piped());
+    #[cfg(target_os = "linux")]
+    if guarded {
+        use std::os::unix::process::CommandExt as _;
+        command.process_group(0).env(guard::HOST, std::process::id().to_string());
+    }
+    let mut child = match command.spawn() {
+        Ok(child) => child,
         Err(error) => return fail(&format!("`{program}` could not be started: {error}")),
     };
-    if let Some(mut input) = agent.stdin.take() {
-        std::thread::spawn(move || {
-            let mut gateway = std::io::stdin().lock();
-            let mut chunk = [0; 64 * 1024];
-            while let Ok(read @ 1..) = gateway.read(&mut chunk) {
-                let (words, goodbye) = match chunk[..read].strip_suffix(&[GOODBYE]) {
-                    Some(words) => (words, true),
-                    None => (&chunk[..read], false),
-                };
-                // An agent that does not read any more is about to end; its end is what counts.
-                if input.write_all(words).and_then(|()| input.flush()).is_err() {
-                    break;
-                }
-                if goodbye {
-                    drop(input);
-                    std::thread::sleep(LAST_WORDS);
-                    return end_group();
-                }
+    let pid = Pid::from_child(&child);
+    copy_input(&mut child, guarded.then_some(pid));
+    let status = descendants::wait_for(pid);
+    descendants::end(None);
+    end_like(status)
+}
+
+/// Copies what the gateway says to the agent, on a thread of its own.
+fn copy_input(child: &mut Child, guard: Option<Pid>) {
+    let Some(mut input) = child.stdin.take() else { return };
+    std::thread::spawn(move || {
+        let mut gateway = std::io::stdin().lock();
+        let mut chunk = [0; 64 * 1024];
+        while let Ok(read @ 1..) = gateway.read(&mut chunk) {
+            let (words, goodbye) = match chunk[..read].strip_suffix(&[GOODBYE]) {
+                Some(words) => (words, true),
+                None => (&chunk[..read], false),
+            };
+            // An agent that does not read any more is about to end; its end is what counts.
+            if input.write_all(words).and_then(|()| input.flush()).is_err() {
+                break;
             }
-            end_group();
-            // Not reached where groups exist: the input stays open until the end.
-            std::mem::forget(input);
-        });
-    }
-    match agent.wait() {
-        Ok(status) => {
-            end_alike(status);
-            ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+            if goodbye {
+                drop(input);
+                std::thread::sleep(LAST_WORDS);
+                return end_all_here(guard);
+            }
         }
-        Err(error) => fail(&format!("the agent was lost: {error}")),
-    }
+        end_all_here(guard);
+        // Not reached where groups exist: the input stays open until the end.
+        std::mem::forget(input);
+    });
+}
+
+/// Ends the agent and all that it started, and then this process. A guard does the same at the agent's end, and better.
+fn end_all_here(guard: Option<Pid>) {
+    descendants::end(guard);
+    end_group();
 }
 
 pub(crate) fn fail(words: &str) -> ExitCode {
@@ -133,60 +179,14 @@ fn end_group() {
     let _cannot_fail = rustix::process::kill_process_group(rustix::process::getpgrp(), Signal::KILL);
 }
 
-/// An agent that was killed shall look killed to the gateway, too.
-fn end_alike(status: ExitStatus) {
-    if status.code().is_none() {
-        let _cannot_fail = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
-    }
-}
-
-/// Whether the process of this life still runs.
-pub fn is_alive(pid: u32, life: &str) -> bool {
-    let words = match std::fs::read(format!("/proc/{pid}/cmdline")) {
-        Ok(words) => words,
-        // It is gone. A `ps` for each would cost more than all the rest of taking over a machine's sessions.
-        Err(_) if Path::new("/proc/self").exists() => return false,
-        Err(_) => ask_ps(pid),
-    };
-    // The words are separated by NUL there, by spaces in what `ps` says.
-    words.split(|byte| *byte == 0 || byte.is_ascii_whitespace()).any(|word| word == life.as_bytes())
-}
-
-/// The process that leads this life, if one runs: for lives whose number nobody wrote down.
-pub fn find(life: &str) -> Option<u32> {
-    let listed = match std::fs::read_dir("/proc") {
-        Ok(entries) => {
-            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+/// The gateway sees this process end as the agent did: also as one that was killed.
+pub(crate) fn end_like(agent: std::io::Result<WaitStatus>) -> ExitCode {
+    match agent.map(WaitStatus::exit_status) {
+        Ok(Some(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Ok(None) => {
+            let _cannot_fail = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
+            ExitCode::FAILURE
         }
-        Err(_) => all_by_ps(),
-    };
-    // The agent itself carries no name: only its host does.
-    listed.into_iter().find(|pid| is_alive(*pid, life))
-}
-
-fn all_by_ps() -> Vec<u32> {
-    let listed = Command::new("ps").args(["-A", "-o", "pid="]).output();
-    let listed = listed.map(|output| output.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&listed).split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
-}
-
-/// Where there is no `/proc`.
-fn ask_ps(pid: u32) -> Vec<u8> {
-    let listed = Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()]).output();
-    listed.map(|output| output.stdout).unwrap_or_default()
-}
-
-/// Makes sure that the process of an earlier life and its group are gone. `false` if they would not go.
-pub fn end(pid: u32, life: &str) -> bool {
-    let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return true };
-    let deadline = Instant::now() + GONE;
-    while is_alive(pid, life) {
-        // It may go by itself meanwhile.
-        let _may_be_gone = rustix::process::kill_process_group(group, Signal::KILL);
-        if Instant::now() > deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
+        Err(error) => fail(&format!("the agent was lost: {error}")),
     }
-    true
 }

@@ -7,12 +7,16 @@ mod beneath;
 mod boxes;
 pub mod claude_code;
 pub mod codex;
+mod descendants;
 mod driver;
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(target_os = "linux")]
+mod guard;
 pub mod host;
 mod in_terminals;
 mod lines;
+mod marks;
 mod meaning;
 pub mod opencode;
 mod private;

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::driver::{Agent, AgentSide, Sent, StartError, WriteError};
 use crate::host::{self, Hosted};
 use crate::lines::{Line, Lines};
+use crate::marks;
 use crate::{AgentEvent, AgentExit, Outgoing};
 
 /// The longest line that we read.
@@ -138,6 +139,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
     let mut command = Command::new(&program);
     command.args(words).current_dir(&what.cwd).env_clear();
     command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)))).envs(what.env);
+    command.envs(what.hosted.marks.variables());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = CommandWrap::from(command);
     // Of its own, also without the terminal that the gateway was started in: it could write and type there.
@@ -153,7 +155,8 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
         }
     })?;
     let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-    let group = Group { child, ended: false, _files: what.files };
+    let life = what.hosted.marks.life;
+    let group = Group { child, life, ended: false, _files: what.files };
     let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = (pipes.0, pipes.1, pipes.2, group.child.id())
     else {
         let source = std::io::Error::other("its pipes are missing");
@@ -180,6 +183,7 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
 #[derive(Debug)]
 struct Group {
     child: Box<dyn ChildWrapper>,
+    life: String,
     ended: bool,
     _files: Option<Folder>,
 }
@@ -233,6 +237,14 @@ async fn supervise(
             group.wait().await
         }
     };
+    // A host that ended by itself left nothing. One that was killed could not see to that.
+    let left = match code {
+        Some(_) => None,
+        None => {
+            let life = group.life.clone();
+            tokio::task::spawn_blocking(move || marks::end(&life)).await.ok().flatten()
+        }
+    };
     gone.send_replace(true);
     // Whoever still waits for a line to be written learns that it was not.
     tasks.stdin.abort();
@@ -241,6 +253,10 @@ async fn supervise(
     for event in tokio::task::spawn_blocking(move || wire.ended()).await.unwrap_or_default() {
         // If nothing listens any more, the end of this is on its way.
         drop(events.send(event).await);
+    }
+    if let Some(pid) = left {
+        let message = format!("Process {pid}, which the agent left running, would not end. End it yourself.");
+        drop(events.send(AgentEvent::Error { message }).await);
     }
     // Its last words are a courtesy; nothing waits for them longer than this.
     drop(tokio::time::timeout(DRAIN, tasks.stderr).await);

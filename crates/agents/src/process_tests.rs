@@ -1,6 +1,8 @@
 use holdstead_protocol::AgentBox;
+use uuid::Uuid;
 
 use super::*;
+use crate::marks::Marks;
 
 /// Every line is text; `parked` parks; `echo` is said back.
 #[derive(Debug)]
@@ -26,7 +28,8 @@ impl Wire for Plain {
 }
 
 fn unboxed(command: Vec<String>) -> Hosted {
-    Hosted { command, boxed: AgentBox::None { why: String::new() } }
+    let marks = Marks { life: Uuid::new_v4().to_string(), hosted_by: None };
+    Hosted { command, boxed: AgentBox::None { why: String::new() }, marks }
 }
 
 fn spawn_shell(script: &str) -> Agent {
@@ -90,8 +93,9 @@ async fn only_a_few_variables_are_inherited() {
     let (lines, _) = all(&mut spawn_shell("env")).await;
     let names: Vec<_> = lines.iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     // A shell adds the last three by itself.
-    let allowed =
-        |name: &&&str| INHERITED.contains(*name) || ["FROM_DRIVER", "PWD", "SHLVL", "_"].contains(*name);
+    let allowed = |name: &&&str| {
+        INHERITED.contains(*name) || ["FROM_DRIVER", "HOLDSTEAD_LIFE", "PWD", "SHLVL", "_"].contains(*name)
+    };
     assert_eq!(names.iter().filter(|name| !allowed(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
     assert!(names.contains(&"PATH") && names.contains(&"FROM_DRIVER"), "{names:?}");
 }

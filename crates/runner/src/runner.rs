@@ -352,9 +352,13 @@ impl Runner {
             Some(Life::Running(_)) | None => {}
         }
         let life = life(session, incarnation);
-        // Nobody wrote down the number of a process that was only being started.
-        let found = move || pid.or_else(|| host::find(&life)).filter(|pid| !host::end(*pid, &life));
-        match tokio::task::spawn_blocking(found).await.unwrap_or(pid) {
+        // Whatever an earlier process of ours left was ended when this one started, and what a host of this one left when that
+        // ended. So processes are only looked through where the host lives, or where no number of it was written down.
+        let left = move || match pid {
+            Some(pid) if !host::is_alive(pid, &life) => None,
+            Some(_) | None => host::end(&life),
+        };
+        match tokio::task::spawn_blocking(left).await.unwrap_or(pid) {
             Some(pid) => Answer::StillAlive(pid),
             None => Answer::Ended,
         }

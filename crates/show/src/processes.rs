@@ -45,6 +45,13 @@ pub(crate) fn command_lines() -> Result<Vec<String>> {
     Ok(lines.map(|words| String::from_utf8_lossy(&words).replace('\0', " ")).collect())
 }
 
+/// Those whose command line has all of these words.
+pub(crate) fn with_words(words: &[&str]) -> Result<Vec<u32>> {
+    let line = |pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let has = |line: &[u8], word: &str| line.split(|byte| *byte == 0).any(|part| part == word.as_bytes());
+    Ok(all()?.into_iter().filter(|pid| words.iter().all(|word| has(&line(*pid), word))).collect())
+}
+
 /// What the kernel says about a process, from its state on.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -5,17 +5,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::{LANDLOCK, Needs, is_root};
+use crate::guard::{HostOfGuard, guard};
 use crate::host::fail;
 
 /// The first that keeps files from being emptied: that of Linux 6.2.
@@ -58,7 +60,7 @@ const HIDE: &str = "--hide";
 const READ: &str = "--read";
 const WRITE: &str = "--write";
 
-/// Shuts this process in and becomes the agent. `args` are `--hide PATH… --read PATH… --write PATH… -- PROGRAM ARGS…`.
+/// Shuts this process in and guards the agent. `args` are `--hide PATH… --read PATH… --write PATH… -- PROGRAM ARGS…`.
 pub(crate) fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     let (mut hidden, mut needs) = (Vec::new(), Needs::default());
     let mut words = args.into_iter();
@@ -71,15 +73,34 @@ pub(crate) fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
         };
         paths.extend(words.next().map(PathBuf::from));
     }
-    let Some(program) = words.next() else { return fail("no program was given") };
-    if let Err(why) = shut_in(hidden, &needs) {
-        return fail(&format!("the agent was not started, because its box could not be made: {why}"));
+    let shut_in = HostOfGuard::find().and_then(|host| Ok((shut_in(hidden, &needs, &host)?, host)));
+    match shut_in {
+        Ok((scoped, host)) => guard(host, scoped, words),
+        Err(why) => fail(&format!("the agent was not started, because its box could not be made: {why}")),
     }
-    let error = Command::new(&program).args(words).exec();
-    fail(&format!("`{program}` could not be started: {error}"))
 }
 
-fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs) -> Result<(), String> {
+/// Proof that the kernel keeps the signals of this process in its sandbox.
+#[derive(Debug, Clone)]
+pub(crate) struct Scoped(());
+
+impl Scoped {
+    /// Kills all in this sandbox at once but this process. A process cannot leave its sandbox.
+    pub(crate) fn kill_all(&self) {
+        // To group 1 means to all that may be reached: that is why it takes a proof.
+        let _nobody_may_be_left = kill_process_group(Pid::INIT, Signal::KILL);
+    }
+
+    /// A sandbox within that of this process, for this thread and what it starts: signals from there do not reach here.
+    pub(crate) fn enter_inner(&self) -> Result<(), String> {
+        let signals = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal);
+        let applied = signals.and_then(Ruleset::create).and_then(|rules| rules.restrict_self());
+        applied.map_err(|error| error.to_string())?;
+        keep(ROOT_KEEPS)
+    }
+}
+
+fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs, host: &HostOfGuard) -> Result<Option<Scoped>, String> {
     if is_root() {
         // Root can read raw disks, where the gateway's files are, too.
         hidden.extend(raw_disks());
@@ -98,16 +119,29 @@ fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs) -> Result<(), String> {
             .add_rules(path_beneath_rules(&needs.read, AccessFs::ReadFile))?
             .restrict_self()
     };
+    let reached = test_kill_process(host.pid);
     let applied = apply().map_err(|error| error.to_string())?;
+    let refused = test_kill_process(host.pid);
+    // All was asked for by its own name, so all of it includes the scope. The host shows that it is in force: it could be
+    // reached before, it cannot now, and it is still there.
+    let scoped = applied.ruleset == RulesetStatus::FullyEnforced
+        && reached == Ok(())
+        && refused == Err(Errno::PERM)
+        && host.is_alive();
     if applied.ruleset == RulesetStatus::NotEnforced {
         return Err("the kernel does not enforce Landlock".to_owned());
     }
-    // Whoever is restricted cannot gain any of them again.
-    let keeps = |had: CapabilitySet| had & ROOT_KEEPS;
+    // The guard may end what the agent runs as other accounts. The agent has its own sandbox only where this is in force.
+    keep(if scoped { ROOT_KEEPS.union(CapabilitySet::KILL) } else { ROOT_KEEPS })?;
+    Ok(scoped.then_some(Scoped(())))
+}
+
+/// Whoever is restricted cannot gain any of the others again.
+fn keep(kept: CapabilitySet) -> Result<(), String> {
     let had = capabilities(None).map_err(|error| error.to_string())?;
     let kept = CapabilitySets {
-        effective: keeps(had.effective),
-        permitted: keeps(had.permitted),
+        effective: had.effective & kept,
+        permitted: had.permitted & kept,
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, kept).map_err(|error| error.to_string())

@@ -20,6 +20,8 @@ use serde::Deserialize;
 use crate::StartError;
 use crate::private::real;
 
+#[cfg(target_os = "linux")]
+pub(crate) use landlock::Scoped;
 pub(crate) use landlock::run as run_in_landlock;
 
 /// The word before what [`run_in_landlock`] is told.
@@ -90,11 +92,23 @@ impl Boxes {
         let mut command = match &found {
             AgentBox::Bubblewrap => bubblewrap::command(&hidden, &cwd, needs),
             AgentBox::Landlock => landlock::command(host, &hidden, needs),
-            AgentBox::None { .. } => Vec::new(),
+            AgentBox::None { .. } => unboxed(host),
         };
         command.extend(agent);
         Ok((command, found))
     }
+}
+
+/// Only guarded: see [`crate::guard`].
+#[cfg(target_os = "linux")]
+fn unboxed(host: &[String]) -> Vec<String> {
+    let guard = [crate::host::GUARD, "--"].map(str::to_owned);
+    host.iter().cloned().chain(guard).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unboxed(_host: &[String]) -> Vec<String> {
+    Vec::new()
 }
 
 fn choose(

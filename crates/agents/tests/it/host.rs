@@ -11,7 +11,8 @@ const TELLTALE: &str = "echo ready; cat > /dev/null; echo refused > told; sleep 
 fn hosted(folder: &Path, life: &str, script: &str) -> Child {
     use std::os::unix::process::CommandExt as _;
     Command::new(env!("CARGO_BIN_EXE_holdstead-scripted-agent"))
-        .args(["agent-host", "--life", life, "--", "sh", "-c", script])
+        .args(["agent-host", "--", "sh", "-c", script])
+        .env("HOLDSTEAD_LIFE", life)
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -61,11 +62,27 @@ fn a_life_is_told_from_a_stranger_and_ended() {
     let pid = child.id();
     assert!(host::is_alive(pid, "ses_a/1"));
     assert!(!host::is_alive(pid, "ses_a/2"), "the same number, another life");
-    assert!(host::end(pid, "ses_a/2"), "a stranger is left alone");
+    assert_eq!(host::end("ses_a/2"), None, "a stranger is left alone");
     assert!(host::is_alive(pid, "ses_a/1"));
     // Somebody must take note of its end, as its parent would.
     let reaper = std::thread::spawn(move || child.wait());
-    assert!(host::end(pid, "ses_a/1"));
+    assert_eq!(host::end("ses_a/1"), None);
     assert!(!host::is_alive(pid, "ses_a/1"));
+    assert_eq!(host::find("ses_a/1"), None);
     reaper.join().expect("it ends").expect("with a status");
+}
+
+/// A person looks for a session by its id.
+#[test]
+fn a_process_that_names_a_life_in_its_arguments_is_left_alone() {
+    let words = "read line # HOLDSTEAD_LIFE=ses_b/1";
+    let mut named =
+        Command::new("sh").args(["-c", words, "ses_b/1"]).stdin(Stdio::piped()).spawn().expect("it starts");
+    assert!(!host::is_alive(named.id(), "ses_b/1"));
+    assert_eq!(host::find("ses_b/1"), None);
+    assert_eq!(host::end("ses_b/1"), None);
+    let ended = named.try_wait().expect("it can be looked at");
+    named.kill().expect("it is there");
+    named.wait().expect("it ends");
+    assert_eq!(ended, None);
 }

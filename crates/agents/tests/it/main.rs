@@ -4,6 +4,8 @@ mod asks;
 #[cfg(target_os = "linux")]
 mod boxes;
 mod host;
+#[cfg(target_os = "linux")]
+mod leftovers;
 mod lives;
 mod talk;
 

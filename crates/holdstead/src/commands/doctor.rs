@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::own_terminals::{Connection, connection};
 use super::print_json;
-use super::serve::{boxes, drivers};
+use super::serve::{boxes, drivers, host};
 use crate::cli::{Common, Program};
 use crate::config::Config;
 use crate::connect::connect;
@@ -176,7 +176,7 @@ fn terminals(places: &Places, program: Program) -> Check {
 /// Each agent with its program and version, or how to get it.
 async fn agents(places: &Places, config: &Config, boxes: Boxes) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    let all = drivers(places, config, boxes, places.gateway_folders())?;
+    let all = drivers(places, config, host(boxes)?, places.gateway_folders())?;
     for driver in all.into_iter().filter(|driver| driver.started_by() == StartedBy::Us) {
         let (health, words) = match driver.program() {
             None => (Health::Good, format!("{}: part of Holdstead", driver.name())),

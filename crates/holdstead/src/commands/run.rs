@@ -12,7 +12,7 @@ use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
 use serde_json::json;
 
-use super::serve::{boxes, drivers};
+use super::serve::{boxes, drivers, host};
 use super::{attach, background, io, open, print_json};
 use crate::cli::{Common, RunFlags};
 use crate::config::Config;
@@ -90,7 +90,7 @@ fn check_here(places: &Places, config: &Config, flags: &RunFlags) -> Result<(), 
     if let Some(program) = &flags.program {
         return find_program(program).map(drop).ok_or_else(|| no_program(program));
     }
-    let drivers = drivers(places, config, boxes(places, config), places.gateway_folders())?;
+    let drivers = drivers(places, config, host(boxes(places, config))?, places.gateway_folders())?;
     let driver = drivers.iter().find(|driver| driver.name() == flags.agent);
     match driver.and_then(|driver| driver.program()).filter(|program| program.find().is_none()) {
         Some(program) => Err(Failure::NotDone(program.missing())),

@@ -10,7 +10,7 @@ use holdstead_gateway::{Ended, Runner, Wire};
 
 use super::own_terminals::codex;
 use super::print_json;
-use super::serve::{boxes, drivers, open_door, stop_signal, take_all_files};
+use super::serve::{boxes, drivers, end_left_behind, host, open_door, stop_signal, take_all_files};
 use crate::cli::{Common, RunnerFlags};
 use crate::config::Config;
 use crate::connect::{VARIABLE, connect};
@@ -31,12 +31,14 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     places.make()?;
     let config = Config::load(common, &places)?;
     let token = token(flags)?;
-    let _lock = lock(&places)?;
+    let lock = lock(&places)?;
     take_all_files();
+    let hosted_by = end_left_behind(&lock).await?;
     // What a process of an earlier runner was started with, which nobody needs any more.
     let folders = places.runner_folders();
     drop(std::fs::remove_dir_all(&folders.launches));
-    let drivers = drivers(&places, &config, boxes(&places, &config), folders)?;
+    let host = host(boxes(&places, &config))?.hosted_by(hosted_by);
+    let drivers = drivers(&places, &config, host, folders)?;
     let runner = Arc::new(Runner::new(drivers));
     let _door = open_door(&runner, &places);
     let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));

@@ -54,12 +54,14 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     }
     let rules = rule_file::load(&places.rules_file())?;
     let policy = PolicyConfig { rules, marked_words: config.marked_words.clone() };
-    let _lock = lock(&places).await?;
+    let lock = lock(&places).await?;
     places.forget_stop_report();
     if flags.background {
         leave_terminal();
     }
     take_all_files();
+    // Before anything listens: what an agent left could otherwise wait for our port.
+    let hosted_by = end_left_behind(&lock).await?;
     let journal = holdstead_store::open(&config.store).await?;
     if journal.cluster().is_none() && config.hints_by()? != HintsBy::Notify {
         return Err(Failure::Config(
@@ -104,7 +106,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         }
         Err(why) => tracing::warn!(why, "no agent is started"),
     }
-    let drivers = drivers(&places, &config, boxes, places.gateway_folders())?;
+    let host = host(boxes)?.hosted_by(hosted_by);
+    let drivers = drivers(&places, &config, host, places.gateway_folders())?;
     let runner = Arc::new(Runner::new(drivers));
     let gateway = Gateway::start_with(Arc::clone(&journal), Arc::clone(&runner), gateway_config).await?;
     let door = open_door(&runner, &places);
@@ -267,17 +270,39 @@ pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
     Boxes::new(config.agents.boxed, &places.private(&store::absolute(&config.store), aged))
 }
 
+/// Ends what agents of an earlier process with this lock left running, and returns the name that they carry. Only one process
+/// at a time has a lock, so whatever carries its name is nobody's any more.
+pub(super) async fn end_left_behind(lock: &File) -> Result<String, Failure> {
+    use std::os::unix::fs::MetadataExt as _;
+    let io = |source| Failure::Io { what: "look at the lock".to_owned(), source };
+    let file = lock.metadata().map_err(io)?;
+    let name = format!("{}:{}", file.dev(), file.ino());
+    let ended = name.clone();
+    let left = tokio::task::spawn_blocking(move || holdstead_agents::host::end_all(&ended)).await;
+    if let Some(pid) = left.ok().flatten() {
+        tracing::warn!(pid, "a process that an agent left running would not end: end it yourself");
+    }
+    Ok(name)
+}
+
+/// What every agent is started under.
+pub(super) fn host(boxes: Boxes) -> Result<Host, Failure> {
+    Ok(Host::new(vec![this_program()?, "agent-host".to_owned()], boxes))
+}
+
+fn this_program() -> Result<String, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
+    Ok(program.to_string_lossy().into_owned())
+}
+
 pub(super) fn drivers(
     places: &Places,
     config: &Config,
-    boxes: Boxes,
+    host: Host,
     folders: AgentFolders,
 ) -> Result<Vec<Arc<dyn Driver>>, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|source| Failure::Io { what: "find this program".to_owned(), source })?;
-    let program = program.to_string_lossy().into_owned();
-    let host = Host::new(vec![program.clone(), "agent-host".to_owned()], boxes);
-    let command = vec![program, "scripted-agent".to_owned()];
+    let command = vec![this_program()?, "scripted-agent".to_owned()];
     let state: PathBuf = places.scripted_state();
     let claude = ClaudeCodeDriver::new(
         host.clone(),
