@@ -159,8 +159,15 @@ pub struct FoundFiles {
     pub files: Vec<String>,
     /// Files with words for the model, which the agent does not read either while the folder is closed.
     pub instructions: Vec<String>,
-    /// Of `files` as they are now; nothing, if they cannot be trusted: too many, too large, or a link out of the folder.
+    /// Of `files` as they are now; nothing, if they cannot be trusted: too many, too large, a link out of the folder, or one
+    /// of them is `unresolved`.
     pub digest: Option<Digest>,
+    /// What in them names a file that cannot be found, in words.
+    #[serde(default)]
+    pub unresolved: Vec<String>,
+    /// Absolute paths of `files`, and of files that would run or be read if they were there.
+    #[serde(default)]
+    pub runs: Vec<PathBuf>,
 }
 
 impl FoundFiles {

@@ -39,11 +39,14 @@ pub enum EndedBy {
     LetGo,
     /// The gateway is going away.
     GatewayStopping,
+    /// It ran with files of its folder that nobody trusts as they are now.
+    TrustEnded,
 }
 
 const WITH_ITS_GATEWAY: &str = "the gateway that hosted it is gone";
 const WHILE_STARTING: &str = "the gateway that was starting it went away";
 const GATEWAY_STOPPED: &str = "the gateway was stopped";
+const TRUST_ENDED: &str = "it ran with files of its folder that nobody trusts as they are now";
 const LET_GO: &str = "it had nothing to do for an hour; the next message starts it again";
 
 /// What is recorded about it. `forgotten`: the agent does not know its conversation any more, so its turn begins anew with
@@ -61,7 +64,13 @@ pub fn exit(incarnation: Incarnation, gone: Gone<'_>, forgotten: bool) -> Exit {
             (end.parked, why(end), reason)
         }
     };
-    let words = (reason == StopReason::Failed).then(|| FailedTurn::WentAway.words().to_owned());
+    let failed = match gone {
+        Gone::Heard(HeardEnd { ended_by: EndedBy::TrustEnded, .. }) => FailedTurn::TrustEnded,
+        Gone::Heard(_) | Gone::WithItsGateway | Gone::WhileStarting | Gone::NotStarted(_) => {
+            FailedTurn::WentAway
+        }
+    };
+    let words = (reason == StopReason::Failed).then(|| failed.words().to_owned());
     let turn_end = (!forgotten).then_some(TurnEnd { reason, words });
     Exit { incarnation, parked, message, turn_end }
 }
@@ -72,6 +81,7 @@ fn why(end: HeardEnd<'_>) -> Option<String> {
     }
     match (end.ended_by, end.stderr.trim()) {
         (EndedBy::LetGo, _) => Some(LET_GO.to_owned()),
+        (EndedBy::TrustEnded, _) => Some(TRUST_ENDED.to_owned()),
         (EndedBy::GatewayStopping, "") => Some(GATEWAY_STOPPED.to_owned()),
         (EndedBy::Itself, "") => {
             end.code.filter(|code| *code != 0).map(|code| format!("its process ended with code {code}"))

@@ -110,6 +110,8 @@ pub enum FailedTurn {
     WentAway,
     /// It went away each time before it took the answer.
     NeverTookIt,
+    /// It ran with files of its folder that nobody trusts any more.
+    TrustEnded,
 }
 
 impl FailedTurn {
@@ -121,6 +123,10 @@ impl FailedTurn {
             }
             Self::NeverTookIt => {
                 "The agent could not be started again: it went away each time before it took the answer."
+            }
+            Self::TrustEnded => {
+                "Files that run in this folder changed since a person trusted them, so the agent was ended before its next call. \
+                 Send a message to go on: it starts without these files until a person trusts them as they are now."
             }
         }
     }

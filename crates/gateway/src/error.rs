@@ -33,10 +33,13 @@ pub enum GatewayError {
     FilesChanged { folder: String },
     #[error("`{folder}` has no files of its own that an agent would run: there is nothing to trust")]
     NothingToTrust { folder: String },
+    #[error("the files of `{folder}` cannot be trusted: {why}")]
+    CannotTrust { folder: String, why: String },
     #[error(
-        "the files of `{folder}` cannot be trusted: they are too many, too large, or lead out of the folder"
+        "files that run in `{folder}` changed since a person trusted them, so the agent was ended before this call was decided: \
+         send a message, and it starts without these files until a person trusts them as they are now"
     )]
-    CannotTrust { folder: String },
+    TrustEnded { folder: String },
     #[error(transparent)]
     Rejected(#[from] Rejection),
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
@@ -141,6 +144,7 @@ impl GatewayError {
             | Self::FilesChanged { .. }
             | Self::NothingToTrust { .. }
             | Self::CannotTrust { .. }
+            | Self::TrustEnded { .. }
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone

@@ -13,8 +13,8 @@ impl Gateway {
         let record = self.record(owner, call.session_id).await?;
         let CallToExplain { tool_name, input, .. } = call;
         let asked = CallToJudge { tool: tool_name, input, cwd: None, depth: 0, may_allow: MayAllow::Rules };
-        let ground = self.ground_of(&record).await;
         let rules = self.look_at_rules(record).await?;
+        let ground = self.ground_of(&rules).await;
         let Judged { judgement, marks, offers, .. } = self.judge_on(&rules, asked, ground).await?;
         let (verdict, decided_by) = match judgement {
             Judgement::Decided(decision) => (decision.verdict, Some(decision.by)),

@@ -39,6 +39,7 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
             GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
             GatewayError::FilesChanged { .. }
+            | GatewayError::TrustEnded { .. }
             | GatewayError::TerminalAway
             | GatewayError::InTerminal
             | GatewayError::JournalLacks { .. } => Self::new(Code::Conflict, words),

@@ -22,8 +22,8 @@ impl Gateway {
         let (sessions, read) = self.past(owner).await?;
         let mut judges = Vec::new();
         for session in sessions {
-            let ground = self.ground_of(&session.record).await;
             let read = self.look_at_rules(session.record.clone()).await?;
+            let ground = self.ground_of(&read).await;
             let before = self.judge_of(&read, MayAllow::Rules, ground.clone()).await?;
             let after = self.judge_by(&read, MayAllow::Rules, &file, ground).await?;
             judges.push((session, before, after));
@@ -47,8 +47,8 @@ impl Gateway {
         let listed = self.inner.config.policy.marked_words.clone();
         let mut judges = Vec::new();
         for session in sessions {
-            let ground = self.ground_of(&session.record).await;
             let read = self.look_at_rules(session.record.clone()).await?;
+            let ground = self.ground_of(&read).await;
             let judge = self.judge_of(&read, MayAllow::Rules, ground).await?;
             judges.push((session, judge));
         }

@@ -51,6 +51,7 @@ impl Gateway {
             files: found.files,
             instructions: found.instructions,
             digest: found.digest,
+            unresolved: found.unresolved,
             trust_id: trusted.map(|trust| trust.trust_id),
         })
     }
@@ -97,7 +98,10 @@ impl Gateway {
             Some(digest) if digest == wanted.digest => digest,
             Some(_) => return Err(GatewayError::FilesChanged { folder: now.folder }),
             None if now.files.is_empty() => return Err(GatewayError::NothingToTrust { folder: now.folder }),
-            None => return Err(GatewayError::CannotTrust { folder: now.folder }),
+            None => {
+                let why = why_not(&now.unresolved);
+                return Err(GatewayError::CannotTrust { folder: now.folder, why });
+            }
         };
         let trust = Trust {
             trust_id: TrustId::of(&now.agent, &now.folder, &digest),
@@ -132,7 +136,7 @@ impl Gateway {
         cwd: &Path,
     ) -> Result<Option<String>, GatewayError> {
         let trusts = self.trusts(owner).await?;
-        Ok(project::left_out(&runner.ground(cwd).await?, &trusts))
+        Ok(project::left_out(&runner.ground(cwd, Vec::new()).await?, &trusts))
     }
 
     /// Whether an agent that is started here gets the folder's own files, and what it is started without.
@@ -163,18 +167,33 @@ impl Gateway {
 
 /// A folder's rules, and with them whatever its repository runs: rules allow that only in a folder that is trusted.
 async fn look_at_rules(runner: &Arc<Runner>, folder: &Path) -> Result<FoundFiles, GatewayError> {
-    let ground = runner.ground(folder).await?;
+    let ground = runner.ground(folder, Vec::new()).await?;
     let files = match ground.rules {
         RulesFile::None => Vec::new(),
         RulesFile::Text { .. } | RulesFile::Wrong { .. } => vec![RULES_FILE.to_owned()],
     };
     let digest = project::digest_of(&ground.rules);
-    Ok(FoundFiles { folder: PathBuf::from(ground.folder), files, instructions: Vec::new(), digest })
+    Ok(FoundFiles {
+        folder: PathBuf::from(ground.folder),
+        files,
+        instructions: Vec::new(),
+        digest,
+        unresolved: Vec::new(),
+        runs: Vec::new(),
+    })
 }
 
 fn covers(trust: &Trust, agent: &str, found: &FoundFiles) -> bool {
     let same = |digest: &Digest| *digest == trust.digest;
     trust.agent == agent && trust.folder == shown(&found.folder) && found.digest.as_ref().is_some_and(same)
+}
+
+/// Why files cannot be trusted.
+fn why_not(unresolved: &[String]) -> String {
+    match unresolved {
+        [] => "they are too many, too large, or lead out of the folder".to_owned(),
+        unresolved => unresolved.join("; "),
+    }
 }
 
 fn words(found: &FoundFiles) -> String {
@@ -183,9 +202,9 @@ fn words(found: &FoundFiles) -> String {
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = all[..all.len().min(NAMED)].join(", ");
     let then = if found.digest.is_some() {
-        "Trust them, and the next start of an agent here has them."
+        "Trust them, and the next start of an agent here has them.".to_owned()
     } else {
-        "They cannot be trusted: they are too many, too large, or lead out of the folder."
+        format!("They cannot be trusted: {}.", why_not(&found.unresolved))
     };
     format!(
         "The agent started without this folder's own files: {named}{rest}. Nobody trusts them as they are. {then}"

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use holdstead_agents::FoundFiles;
 use holdstead_agents::regular::{self, Links, NotRead};
 use holdstead_protocol::Digest;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,8 @@ use sha2::{Digest as _, Sha256};
 pub const RULES_FILE: &str = ".holdstead/rules";
 /// The longest file that is read.
 pub const MAX_RULES: u64 = 64 * 1024;
+/// So many trusted folders above and below a session's are looked at for each of its calls.
+const MOST_TRUSTED: usize = 32;
 
 /// Whether an agent can work in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +33,32 @@ pub struct Ground {
     pub folder: String,
     pub home: Option<String>,
     pub rules: RulesFile,
+    /// What the folders bring now that a person trusted for an agent, as far as they have to do with this one.
+    pub trusted: Vec<TrustedNow>,
+}
+
+/// A folder whose files a person trusted for a kind of agent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustedFolder {
+    pub agent: String,
+    pub folder: String,
+}
+
+/// The same folder as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustedNow {
+    pub of: TrustedFolder,
+    pub digest: Option<Digest>,
+    /// Files that run there, or would if they were there, relative to the session's folder.
+    pub runs: Vec<String>,
 }
 
 impl Ground {
     /// Of a machine that nobody can ask now: no rules of the project, and no home.
     pub fn unknown(cwd: &Path) -> Self {
-        Self { folder: cwd.display().to_string(), home: None, rules: RulesFile::None }
+        Self { folder: cwd.display().to_string(), home: None, rules: RulesFile::None, trusted: Vec::new() }
     }
 }
 
@@ -53,14 +76,39 @@ pub enum RulesFile {
     },
 }
 
-/// Reads files.
-pub(crate) fn ground(cwd: &Path) -> Ground {
+/// Reads files. `look` says what a folder brings for an agent.
+pub(crate) fn ground(
+    cwd: &Path,
+    trusted: &[TrustedFolder],
+    look: impl Fn(&str, &Path) -> Option<FoundFiles>,
+) -> Ground {
     let folder = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     Ground {
         rules: find_rules(&folder),
+        trusted: trusted_now(&folder, trusted, look),
         folder: folder.to_string_lossy().into_owned(),
         home: std::env::var("HOME").ok(),
     }
+}
+
+fn trusted_now(
+    folder: &Path,
+    trusted: &[TrustedFolder],
+    look: impl Fn(&str, &Path) -> Option<FoundFiles>,
+) -> Vec<TrustedNow> {
+    // Files of a folder may lie above it in its repository, so one beside this one has nothing to do with it.
+    let around = trusted.iter().filter(|of| {
+        let other = Path::new(&of.folder);
+        other.starts_with(folder) || folder.starts_with(other)
+    });
+    let now = around.take(MOST_TRUSTED).map(|of| {
+        let found = look(&of.agent, Path::new(&of.folder));
+        let (digest, runs) = found.map_or_else(Default::default, |found| (found.digest, found.runs));
+        let inside = runs.iter().filter_map(|file| file.strip_prefix(folder).ok());
+        let runs = inside.map(|file| file.to_string_lossy().into_owned()).collect();
+        TrustedNow { of: of.clone(), digest, runs }
+    });
+    now.collect()
 }
 
 /// Follows no link: it could lead to a file that nobody showed.
@@ -101,7 +149,7 @@ mod tests {
     fn rules_are_a_regular_file_or_they_are_wrong_and_nothing_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(RULES_FILE);
-        let found = || ground(folder.path()).rules;
+        let found = || ground(folder.path(), &[], |_, _| None).rules;
         let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned() };
         let no_file = || wrong("it is no file, or a link to one");
         assert_eq!(found(), RulesFile::None);

@@ -14,9 +14,11 @@ mod terminals;
 mod wire;
 
 pub use afar::{Arrived, Ended, arrive};
-pub use facts::{FolderIs, Ground, MAX_RULES, RULES_FILE, RulesFile, find_rules, rules_digest};
+pub use facts::{
+    FolderIs, Ground, MAX_RULES, RULES_FILE, RulesFile, TrustedFolder, TrustedNow, find_rules, rules_digest,
+};
 pub use runner::{Life, Reserved, Runner, Unable};
 pub use running::{Loss, Running, Started, Tell};
 pub use said::Said;
-pub use terminals::{Door, Envelope, ReplyLine};
+pub use terminals::{Door, Envelope, ReplyLine, secret_file};
 pub use wire::{VERSION, Wire, life};

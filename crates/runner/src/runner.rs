@@ -15,7 +15,7 @@ use holdstead_protocol::{Incarnation, SessionId};
 use tokio::sync::mpsc;
 
 use crate::afar::Afar;
-use crate::facts::{self, FolderIs, Ground};
+use crate::facts::{self, FolderIs, Ground, TrustedFolder};
 use crate::places;
 use crate::running::{Running, Snapshot, Started, Tell};
 use crate::terminals::Terminals;
@@ -237,8 +237,9 @@ impl Runner {
     }
 
     /// What rules need to know of a folder.
-    pub async fn ground(self: &Arc<Self>, cwd: &Path) -> Result<Ground, Unable> {
-        let answer = self.ask(Question::Ground { cwd: cwd.to_string_lossy().into_owned() }).await?;
+    pub async fn ground(self: &Arc<Self>, cwd: &Path, trusted: Vec<TrustedFolder>) -> Result<Ground, Unable> {
+        let cwd = cwd.to_string_lossy().into_owned();
+        let answer = self.ask(Question::Ground { cwd, trusted }).await?;
         if let Answer::Ground(ground) = answer { Ok(ground) } else { Err(confused()) }
     }
 
@@ -308,10 +309,14 @@ impl Runner {
                     None => None,
                 })
             }
-            Question::Ground { cwd } => {
+            Question::Ground { cwd, trusted } => {
                 let cwd = PathBuf::from(cwd);
                 let unknown = Ground::unknown(&cwd);
-                let look = tokio::task::spawn_blocking(move || facts::ground(&cwd));
+                let drivers = self.drivers().to_vec();
+                let found = move |agent: &str, folder: &Path| {
+                    drivers.iter().find(|driver| driver.name() == agent)?.project_files(folder)
+                };
+                let look = tokio::task::spawn_blocking(move || facts::ground(&cwd, &trusted, found));
                 Answer::Ground(look.await.unwrap_or(unknown))
             }
             Question::Places { folder, asked } => {

@@ -6,7 +6,9 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use holdstead_agents::{Agent, AgentEvent, AgentInput, DriverCapabilities, Outgoing, Resolution, TurnEnd};
+use holdstead_agents::{
+    Agent, AgentEvent, AgentInput, DriverCapabilities, Outgoing, ProjectFiles, Resolution, TurnEnd,
+};
 use holdstead_core::EndedBy;
 use holdstead_protocol::{
     AgentBox, AgentSeq, Incarnation, InteractionId, LeftOut, SessionId, ToolCallId, TurnId,
@@ -18,8 +20,10 @@ use crate::said::{Kept, KeptWord, Said, SaidByAgent};
 use crate::wire::ToRunner;
 
 /// What a process is started for.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Started {
+    /// Whether it runs with the folder's own files.
+    pub project_files: ProjectFiles,
     pub left_out: Option<LeftOut>,
     /// The turn that it goes on with.
     pub turn: Option<TurnId>,
@@ -40,6 +44,7 @@ pub struct Running {
     pub incarnation: Incarnation,
     pub pid: u32,
     pub boxed: AgentBox,
+    pub project_files: ProjectFiles,
     pub left_out: Option<LeftOut>,
     pub capabilities: DriverCapabilities,
     said: SaidByAgent,
@@ -124,6 +129,7 @@ pub(crate) struct Snapshot {
     pub incarnation: Incarnation,
     pid: u32,
     boxed: AgentBox,
+    project_files: ProjectFiles,
     left_out: Option<LeftOut>,
     capabilities: DriverCapabilities,
     told: Told,
@@ -160,6 +166,7 @@ impl Running {
             incarnation,
             pid: agent.pid,
             boxed: agent.boxed,
+            project_files: started.project_files,
             left_out: started.left_out,
             capabilities,
             said: SaidByAgent::new(agent.events, started.turn),
@@ -180,6 +187,7 @@ impl Running {
             incarnation: snapshot.incarnation,
             pid: snapshot.pid,
             boxed: snapshot.boxed,
+            project_files: snapshot.project_files,
             left_out: snapshot.left_out,
             capabilities: snapshot.capabilities,
             said: SaidByAgent::afar(said, snapshot.kept),
@@ -195,6 +203,7 @@ impl Running {
             incarnation: self.incarnation,
             pid: self.pid,
             boxed: self.boxed.clone(),
+            project_files: self.project_files,
             left_out: self.left_out.clone(),
             capabilities: self.capabilities,
             told: self.told().clone(),

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use crate::facts::{FolderIs, Ground};
+use crate::facts::{FolderIs, Ground, TrustedFolder};
 use crate::running::{Snapshot, Started, Tell};
 use crate::said::{KeptWord, Said};
 
 /// Both sides must speak the same one.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// So often each side shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The other side is gone when nothing came for so long.
@@ -110,6 +110,8 @@ pub(crate) enum Question {
     /// What rules need to know of a folder.
     Ground {
         cwd: String,
+        /// Folders of this owner's that a person trusts for agents: what do they bring now?
+        trusted: Vec<TrustedFolder>,
     },
     /// Where these paths lead.
     Places {

@@ -51,6 +51,7 @@ pub(crate) fn facts(places: &Places) -> Facts<'_> {
         cwd: Some(FOLDER),
         home: Some("/people/u"),
         trust: Trust::Trusted,
+        runs: &[],
         places,
         variables: &NO_VARIABLES,
     }

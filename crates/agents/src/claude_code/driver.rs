@@ -1,6 +1,7 @@
 //! Starts Claude Code.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use super::keeper::Keeper;
 use super::kept::Kept;
 use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
 use super::policy;
-use super::project;
+use super::project::Remembered;
 use super::terminal::{self, ClaudeTerminal};
 use super::terms::Terms;
 use crate::boxes::Needs;
@@ -58,13 +59,15 @@ pub struct ClaudeCodeDriver {
     program: String,
     launches: PathBuf,
     conversations: PathBuf,
+    remembered: Arc<Remembered>,
 }
 
 impl ClaudeCodeDriver {
     /// `program` is a name to be looked for, or a path. In `launches` a process finds what it is started with and others
     /// must not read: everything there may be deleted. In `conversations` are our copies of conversations.
     pub fn new(host: Host, program: String, launches: PathBuf, conversations: PathBuf) -> Self {
-        Self { host, program, launches: real(&launches), conversations }
+        let remembered = Arc::default();
+        Self { host, program, launches: real(&launches), conversations, remembered }
     }
 
     fn copies(&self) -> Kept {
@@ -139,7 +142,7 @@ impl Driver for ClaudeCodeDriver {
     }
 
     fn project_files(&self, cwd: &Path) -> Option<FoundFiles> {
-        project::found(cwd)
+        self.remembered.found(cwd)
     }
 
     fn introduced(&self, said: &str) -> Option<Introduced> {

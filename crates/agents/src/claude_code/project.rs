@@ -1,21 +1,32 @@
 //! The files of a folder by which Claude Code would run or allow something: found, named, and told apart by a digest.
 
+mod commands;
+mod remembered;
+mod settings;
+mod words;
+
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use holdstead_protocol::Digest;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use self::commands::Named;
+pub(super) use self::remembered::Remembered;
 use super::driver::user_folder;
 use crate::FoundFiles;
 use crate::private::is_in;
 use crate::regular::{self, Links};
 
-const LABEL: &[u8] = b"holdstead project files 1";
+const LABEL: &[u8] = b"holdstead project files 2";
 /// More files than this, or more bytes in them, nobody can be said to have looked at.
 const MOST_FILES: usize = 512;
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// So many doubts are told, and so much of each.
+const MOST_UNRESOLVED: usize = 8;
+const MOST_CHARS: usize = 120;
 /// How deep a folder is followed. Deeper ones count as too many.
 const DEPTH: usize = 12;
 /// Whole checkouts, each with files of its own.
@@ -24,30 +35,42 @@ const SERVERS: &str = ".mcp.json";
 /// Words for the model. They run nothing, but are left out together with the rest.
 const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
 
-/// Those of the folder, and of the folders above it up to its repository's own.
-pub(super) fn found(cwd: &Path) -> Option<FoundFiles> {
-    let folder = cwd.canonicalize().ok()?;
+/// What was found, and every path that it depends on.
+#[derive(Debug)]
+struct Looked {
+    found: Option<FoundFiles>,
+    paths: BTreeSet<PathBuf>,
+}
+
+/// Looks at the folder, and at the folders above it up to its repository's own.
+fn look(cwd: &Path) -> Looked {
+    let Ok(folder) = cwd.canonicalize() else {
+        return Looked { found: None, paths: BTreeSet::from([cwd.to_owned()]) };
+    };
     let roots = roots(&folder);
-    let top = roots.last()?.clone();
-    let mut look = Look { top: top.clone(), files: BTreeSet::new(), whole: true };
+    let top = roots.last().cloned().unwrap_or_else(|| folder.clone());
+    let mut look = Look::new(&top);
     let own = user_folder().and_then(|folder| folder.canonicalize().ok());
     for root in &roots {
         let claude = root.join(".claude");
+        look.looked_at.insert(root.join(".git"));
         // In the home folder this is the user's own.
         if claude.canonicalize().ok() != own || own.is_none() {
             look.add(&claude, DEPTH);
         }
         look.add(&root.join(SERVERS), DEPTH);
     }
-    for file in look.files.clone() {
-        look.add_named_in(&file);
-    }
+    look.add_named(&roots);
     let instructions = roots.iter().flat_map(|root| INSTRUCTIONS.map(|name| root.join(name)));
     let instructions = instructions.filter(|path| path.is_file()).map(|path| shown(&path, &top)).collect();
-    let digest = if look.whole { digest(&look.files, &top) } else { None };
+    let whole = look.whole && look.unresolved.is_empty();
+    let digest = if whole { digest(&look.files, &look.absent, &top) } else { None };
     let files = look.files.iter().map(|path| shown(path, &top)).collect();
-    let found = FoundFiles { folder, files, instructions, digest };
-    (!found.is_empty() || found.digest.is_none()).then_some(found)
+    let runs = look.files.iter().chain(&look.absent).chain(&look.later).cloned().collect();
+    let found = FoundFiles { folder, files, instructions, digest, unresolved: look.unresolved, runs };
+    let found = (!found.is_empty() || found.digest.is_none()).then_some(found);
+    let paths = look.looked_at.into_iter().chain(look.files).chain(look.absent).collect();
+    Looked { found, paths }
 }
 
 /// The servers that the folder's own files name.
@@ -90,17 +113,44 @@ fn roots(folder: &Path) -> Vec<PathBuf> {
 struct Look {
     top: PathBuf,
     files: BTreeSet<PathBuf>,
+    /// Files that a command would run if they were there.
+    absent: BTreeSet<PathBuf>,
+    /// Files that a command is given and that are not there.
+    later: BTreeSet<PathBuf>,
+    /// Paths that may come, go or change without a file of `files` being another one.
+    looked_at: BTreeSet<PathBuf>,
     /// Nothing had to be left off.
     whole: bool,
+    /// What a file names and nobody can find, in words.
+    unresolved: Vec<String>,
 }
 
 impl Look {
+    fn new(top: &Path) -> Self {
+        Self {
+            top: top.to_owned(),
+            files: BTreeSet::new(),
+            absent: BTreeSet::new(),
+            later: BTreeSet::new(),
+            looked_at: BTreeSet::new(),
+            whole: true,
+            unresolved: Vec::new(),
+        }
+    }
+
     fn add(&mut self, path: &Path, depth: usize) {
+        self.looked_at.insert(path.to_owned());
         let Ok(meta) = path.symlink_metadata() else { return };
         if self.files.len() >= MOST_FILES || depth == 0 {
             self.whole = false;
         } else if meta.is_file() {
+            if meta.nlink() > 1 {
+                // Written by its other name, it would change unseen.
+                self.unresolve(path, "it has a second name (a hard link)");
+            }
             self.files.insert(path.to_owned());
+            // A folder on the way may be a link.
+            self.files.extend(path.canonicalize().ok().filter(|real| real.starts_with(&self.top)));
         } else if meta.is_dir() {
             let Ok(entries) = path.read_dir() else {
                 self.whole = false;
@@ -111,70 +161,79 @@ impl Look {
             }
         } else {
             // A link to a file of the same repository counts as that file; any other leads where nobody looked.
+            self.files.insert(path.to_owned());
             match path.canonicalize() {
-                Ok(to) if to.is_file() && to.starts_with(&self.top) => {
-                    self.files.insert(path.to_owned());
-                    self.files.insert(to);
-                }
-                Ok(_) | Err(_) => {
-                    self.files.insert(path.to_owned());
-                    self.whole = false;
-                }
+                Ok(to) if to.is_file() && to.starts_with(&self.top) => self.add(&to, depth - 1),
+                Ok(_) | Err(_) => self.whole = false,
             }
         }
     }
 
-    /// Scripts that the settings or servers name: what they do is what is trusted.
-    fn add_named_in(&mut self, file: &Path) {
-        if file.extension().is_none_or(|kind| kind != "json") {
-            return;
+    fn unresolve(&mut self, path: &Path, why: &str) {
+        if self.unresolved.len() < MOST_UNRESOLVED {
+            self.unresolved.push(format!("`{}`: {why}", shown(path, &self.top)));
         }
-        let Some(root) =
-            file.ancestors().find(|folder| folder.join(SERVERS).is_file() || folder.join(".claude").is_dir())
-        else {
-            return;
-        };
-        let settings: Value = read_below(file, &self.top)
-            .and_then(|text| serde_json::from_slice(&text).ok())
-            .unwrap_or_default();
-        let mut words = BTreeSet::new();
-        gather(&settings, &mut words);
-        for word in words {
-            let word = word.trim_start_matches("$CLAUDE_PROJECT_DIR/");
-            let word = word.trim_start_matches("${CLAUDE_PROJECT_DIR}/");
-            let Ok(named) = root.join(word).canonicalize() else { continue };
-            if named.is_file() && named.starts_with(&self.top) {
-                self.add(&named, DEPTH);
+    }
+
+    /// Files that the settings, servers and hooks name: what they do is what is trusted.
+    fn add_named(&mut self, roots: &[PathBuf]) {
+        let mut read = BTreeSet::new();
+        // A plugin that a file names has files that name others.
+        while let Some(file) = self.files.iter().find(|file| !read.contains(*file)).cloned() {
+            read.insert(file.clone());
+            let kind = file.extension().and_then(|kind| kind.to_str());
+            if !matches!(kind, Some("json" | "md")) {
+                continue;
+            }
+            // One that cannot be read has no digest either.
+            let Some(bytes) = read_below(&file, &self.top) else { continue };
+            let mut folders = roots.to_vec();
+            let around = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.top));
+            folders
+                .extend(around.filter(|folder| !roots.iter().any(|root| root == folder)).map(Path::to_owned));
+            let mut named = Named::new(&self.top, folders);
+            settings::read(&file, &bytes, &mut named);
+            for path in named.files.iter().chain(&named.folders) {
+                self.add(path, DEPTH);
+            }
+            for word in &named.unresolved {
+                self.unresolve(&file, &format!("`{}` in it names no file of the project", clip(word)));
+            }
+            self.absent.extend(named.absent);
+            self.later.extend(named.later);
+            if self.absent.len() + self.later.len() > MOST_FILES {
+                self.whole = false;
+                return;
             }
         }
     }
 }
 
-fn gather(value: &Value, words: &mut BTreeSet<String>) {
-    match value {
-        Value::String(text) => {
-            let ends = |at: char| at.is_whitespace() || "'\"`;&|()<>=".contains(at);
-            words.extend(text.split(ends).filter(|word| !word.is_empty()).map(str::to_owned));
-        }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, words)),
-        Value::Object(fields) => fields.values().for_each(|item| gather(item, words)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+fn clip(word: &str) -> String {
+    word.chars().take(MOST_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Over all of them, each by its place, its length and its bytes. Nothing, if they cannot all be read.
-fn digest(files: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
+/// Over all of them, each by its place, its length and its bytes, and over files that are not there and would count.
+/// Nothing, if they cannot all be read.
+fn digest(files: &BTreeSet<PathBuf>, absent: &BTreeSet<PathBuf>, top: &Path) -> Option<Digest> {
     let mut hash = Sha256::new();
     hash.update(LABEL);
     let mut left = MOST_BYTES;
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_be_bytes());
+        hash.update(bytes);
+    };
     for path in files {
         let bytes = read_below(path, top)?;
         left = left.checked_sub(bytes.len() as u64)?;
-        for part in [shown(path, top).as_bytes(), &bytes] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
+        part(shown(path, top).as_bytes());
+        part(&bytes);
     }
+    for path in absent {
+        part(shown(path, top).as_bytes());
+    }
+    // So that no file can stand for one that is not there.
+    hash.update((absent.len() as u64).to_be_bytes());
     Some(Digest::from_bytes(&hash.finalize()))
 }
 
@@ -188,8 +247,16 @@ fn shown(path: &Path, top: &Path) -> String {
 }
 
 #[cfg(test)]
+#[path = "project/tests.rs"]
+mod named_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(cwd: &Path) -> Option<FoundFiles> {
+        look(cwd).found
+    }
 
     fn put(folder: &Path, name: &str, text: &str) {
         let path = folder.join(name);

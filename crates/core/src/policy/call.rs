@@ -34,6 +34,8 @@ pub struct Facts<'a> {
     pub home: Option<&'a str>,
     /// Whether a person trusts what this folder's repository runs.
     pub trust: Trust,
+    /// Files that agents run by themselves in folders that a person trusts, relative to this folder.
+    pub runs: &'a [String],
     pub places: &'a Places,
     /// What conditions like `$phase release` ask about: see [`super::variables`].
     pub variables: &'a Variables,

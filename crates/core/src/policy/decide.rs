@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::address;
 use super::call::{Asked, Call, Facts, Subject};
-use super::guarded::is_guarded;
+use super::guarded::guard;
 use super::line::Line;
 use super::locate::{Located, locate, restricted};
 use super::programs::{Access, NamedPath, Spelling};
@@ -165,11 +165,10 @@ impl<'a> Decision<'a> {
             (None, Located::Device) => return Part::asks(0..0, "a device"),
             (None, Located::Inside(paths)) => paths,
         };
-        if access == Access::Write && inside.iter().any(|path| is_guarded(path)) {
-            return Part::asks(
-                0..0,
-                format!("`{named}` decides what others run, so that writing it is always asked"),
-            );
+        if access == Access::Write
+            && let Some(why) = guard(named, &inside, self.facts.runs)
+        {
+            return Part::asks(0..0, why);
         }
         let allowed = self.of_tool().filter(|placed| allows_paths(placed, &inside));
         part_of(strictest(allowed), "no rule speaks of it")

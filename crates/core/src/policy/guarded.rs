@@ -42,8 +42,29 @@ const GUARDED: [&str; 33] = [
     ".ssh",
 ];
 
-/// Whether a path relative to the folder may not be written unasked.
-pub(super) fn is_guarded(path: &str) -> bool {
+/// Why a path that is written as `named`, and leads to one of these in the folder, may not be written unasked. `runs` are
+/// files that run in a trusted folder.
+pub(super) fn guard(named: &str, inside: &[String], runs: &[String]) -> Option<String> {
+    if inside.iter().any(|path| is_guarded(path)) {
+        return Some(format!("`{named}` decides what others run, so that writing it is always asked"));
+    }
+    let runs = inside.iter().any(|path| runs.iter().any(|file| is_or_has(path, file)));
+    runs.then(|| format!("`{named}` runs by itself in this trusted folder: if it changes, the trust ends"))
+}
+
+/// Whether the path is that file, a folder that it is in, or a file of the same name in another folder: a hook may name it
+/// from wherever it runs.
+fn is_or_has(path: &str, file: &str) -> bool {
+    let (path, file) = (path.to_lowercase(), file.to_lowercase());
+    let ends_in = |whole: &str, end: &str| {
+        whole.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    path.is_empty()
+        || ends_in(&path, &file)
+        || file.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn is_guarded(path: &str) -> bool {
     path.split('/').any(|name| {
         // Some file systems drop dots and blanks at the end, case, or characters that are not seen.
         let name = name.trim_end_matches(['.', ' ']).to_lowercase();
@@ -96,6 +117,17 @@ mod tests {
         }
         for path in ["", "src/main.rs", ".gitignore", ".github/CODEOWNERS", "git/x", "a.git", "src/.hidden"] {
             assert!(!is_guarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_runs_in_a_trusted_folder_is_guarded_with_its_folders() {
+        let runs = ["scripts/x.sh".to_owned()];
+        for path in ["scripts/x.sh", "Scripts/X.sh", "scripts", "", "web/scripts/x.sh"] {
+            assert!(guard(path, &[path.to_owned()], &runs).is_some(), "{path}");
+        }
+        for path in ["scripts/y.sh", "x.sh", "script", "myscripts/x.sh", "scripts/x.sh/y"] {
+            assert_eq!(guard(path, &[path.to_owned()], &runs), None, "{path}");
         }
     }
 

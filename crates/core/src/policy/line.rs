@@ -2,7 +2,7 @@
 
 use super::decide::{Decision, allows_paths};
 use super::folders::Folders;
-use super::guarded::{is_guarded, is_output};
+use super::guarded::{guard, is_output};
 use super::locate::{Located, locate, restricted, tools_for};
 use super::paths;
 use super::programs::{
@@ -209,10 +209,10 @@ impl<'a> Decision<'a> {
             Access::Write if path.spelling == Spelling::Pattern => {
                 Err(format!("`{}` is written by a pattern", path.text))
             }
-            Access::Write if inside.iter().any(|path| is_guarded(path)) => {
-                Err(format!("`{}` decides what others run, so that writing it is always asked", path.text))
-            }
-            Access::Write => Ok(inside),
+            Access::Write => match guard(&path.text, &inside, self.facts.runs) {
+                Some(why) => Err(why),
+                None => Ok(inside),
+            },
         }
     }
 

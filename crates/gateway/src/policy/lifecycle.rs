@@ -5,7 +5,7 @@ use holdstead_core::Start;
 use holdstead_core::policy::{Ending, MayAllow, Places, ending, said_at_start, stop_rules};
 use holdstead_store::SessionRecord;
 
-use super::{Judge, cwd_of};
+use super::Judge;
 use crate::{Gateway, GatewayError};
 
 impl Gateway {
@@ -20,8 +20,8 @@ impl Gateway {
     }
 
     async fn judge_now(&self, record: &SessionRecord) -> Result<Judge, GatewayError> {
-        let ground = self.runner_of(record)?.ground(&cwd_of(record)).await?;
         let read = self.look_at_rules(record.clone()).await?;
+        let ground = self.ground_now(&read).await?;
         self.judge_of(&read, MayAllow::Rules, ground).await
     }
 }

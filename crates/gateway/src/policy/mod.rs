@@ -14,7 +14,7 @@ pub(crate) use siblings::named;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holdstead_agents::Driver;
+use holdstead_agents::{Driver, ProjectFiles};
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{
     self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing, Subject, Trust,
@@ -65,6 +65,8 @@ pub(crate) struct Judged {
     pub(crate) offers: Vec<Vec<String>>,
     /// What it was judged on. Nothing where the owner has no journal: then nothing follows from it.
     pub(crate) basis: Option<Basis>,
+    /// Whether a person trusts what its agent runs of the folder, as it is now.
+    pub(crate) project_files: ProjectFiles,
 }
 
 impl Judged {
@@ -98,6 +100,10 @@ impl RulesRead {
     fn grants(&self) -> impl Iterator<Item = &Grant> {
         let owner = self.owner.iter().flat_map(|owner| owner.state.grants.values());
         owner.chain(self.record.state.grants.values())
+    }
+
+    fn trusts(&self) -> impl Iterator<Item = &holdstead_protocol::Trust> {
+        self.owner.iter().flat_map(|owner| owner.state.trusts.values())
     }
 
     fn basis(&self, now: Timestamp) -> Option<Basis> {
@@ -138,13 +144,24 @@ impl Gateway {
 
     /// What becomes of a call of this session, by these rules.
     pub(crate) async fn judge(&self, read: &RulesRead, call: CallToJudge) -> Result<Judged, GatewayError> {
-        let ground = self.runner_of(&read.record)?.ground(&cwd_of(&read.record)).await?;
+        let ground = self.ground_now(read).await?;
         let files = self.record_files(read, &ground).await?;
         let judged = self.judge_on(read, call, ground).await?;
         Ok(match files {
             Files::Current => judged,
             Files::Outdated => judged.unless_allowed(),
         })
+    }
+
+    /// Whether a person trusts what this session's agent runs of its folder, as it is now.
+    pub(crate) async fn project_files_now(&self, read: &RulesRead) -> Result<ProjectFiles, GatewayError> {
+        let ground = self.ground_now(read).await?;
+        Ok(project::trusted_files(&ground, read.trusts(), &read.record.opened.agent))
+    }
+
+    async fn ground_now(&self, read: &RulesRead) -> Result<machine::Ground, GatewayError> {
+        let trusted = project::folders(read.trusts());
+        Ok(self.runner_of(&read.record)?.ground(&cwd_of(&read.record), trusted).await?)
     }
 
     /// The same on this ground, by the files as they were read.
@@ -184,12 +201,9 @@ impl Gateway {
     }
 
     /// What is true of the session's folder now, as far as anybody can tell.
-    pub(crate) async fn ground_of(&self, record: &SessionRecord) -> machine::Ground {
-        let cwd = cwd_of(record);
-        match self.runner_of(record) {
-            Ok(runner) => runner.ground(&cwd).await.unwrap_or_else(|_| machine::Ground::unknown(&cwd)),
-            Err(_) => machine::Ground::unknown(&cwd),
-        }
+    pub(crate) async fn ground_of(&self, read: &RulesRead) -> machine::Ground {
+        let ground = self.ground_now(read).await;
+        ground.unwrap_or_else(|_| machine::Ground::unknown(&cwd_of(&read.record)))
     }
 
     /// Gathers what counts for calls of this session.
@@ -219,7 +233,7 @@ impl Gateway {
         };
         let owner = read.owner.as_ref().map(|owner| &owner.state);
         let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
-        let trusts = owner.iter().flat_map(|head| head.trusts.values().cloned()).collect();
+        let trusts: Vec<_> = read.trusts().cloned().collect();
         let built_in = match may_allow {
             MayAllow::RulesOfPeople => "",
             MayAllow::PersonOnly | MayAllow::Rules | MayAllow::AgentsOwn => driver.built_in_rules(),
@@ -231,6 +245,8 @@ impl Gateway {
             agent: record.opened.agent.clone(),
             mode: record.opened.permission_mode,
             driver,
+            project_files: project::trusted_files(&ground, trusts.iter(), &record.opened.agent),
+            runs: project::runs(&ground, &trusts),
             ground,
             trusts,
             rules,
@@ -251,6 +267,9 @@ pub(crate) struct Judge {
     driver: Arc<dyn Driver>,
     ground: machine::Ground,
     trusts: Vec<holdstead_protocol::Trust>,
+    project_files: ProjectFiles,
+    /// Files that agents run by themselves in trusted folders.
+    runs: Vec<String>,
     rules: Rules,
     marked_words: Vec<String>,
     head: Head,
@@ -286,6 +305,7 @@ impl Ground<'_> {
             cwd: Some(&self.cwd),
             home: self.home.as_deref(),
             trust: self.trust,
+            runs: &self.judge.runs,
             places,
             variables: &self.variables,
         }
@@ -325,6 +345,7 @@ impl Judge {
             marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
             offers: offers.offers.into_iter().map(lines).collect(),
             basis: self.basis.clone(),
+            project_files: self.project_files,
         };
         Looked { judged, unresolved }
     }

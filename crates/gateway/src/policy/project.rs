@@ -1,9 +1,12 @@
 //! A project's own rules. They come with a repository, so whoever wrote it may have written them.
 
+use std::collections::BTreeSet;
+
+use holdstead_agents::ProjectFiles;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{Rules, Source, Trust, Withheld};
 use holdstead_protocol::Digest;
-use holdstead_runner::{Ground, MAX_RULES, RULES_FILE, RulesFile, rules_digest};
+use holdstead_runner::{Ground, MAX_RULES, RULES_FILE, RulesFile, TrustedFolder, TrustedNow, rules_digest};
 
 /// The word for a folder's rules and its repository where others name the kind of agent whose files are trusted.
 pub(crate) const KIND: &str = "rules";
@@ -53,6 +56,41 @@ pub(crate) fn left_out(ground: &Ground, trusts: &[holdstead_protocol::Trust]) ->
             (!first.is_empty()).then(|| format!("In this folder's {RULES_FILE}: {}{rest}", first.join("; ")))
         }
     }
+}
+
+/// The folders that are trusted for an agent. What they bring is known where the agent runs.
+pub(super) fn folders<'a>(trusts: impl Iterator<Item = &'a holdstead_protocol::Trust>) -> Vec<TrustedFolder> {
+    let folders = trusts.filter(|trust| trust.agent != KIND).map(folder_of);
+    // More than one trust of a folder, if its files were trusted again after a change.
+    folders.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn folder_of(trust: &holdstead_protocol::Trust) -> TrustedFolder {
+    TrustedFolder { agent: trust.agent.clone(), folder: trust.folder.clone() }
+}
+
+fn covers(trust: &holdstead_protocol::Trust, now: &TrustedNow) -> bool {
+    now.of == folder_of(trust) && now.digest.as_ref() == Some(&trust.digest)
+}
+
+/// Whether one of these trusts covers what this agent runs of the session's folder.
+pub(super) fn trusted_files<'a>(
+    ground: &Ground,
+    mut trusts: impl Iterator<Item = &'a holdstead_protocol::Trust>,
+    agent: &str,
+) -> ProjectFiles {
+    let now = ground.trusted.iter().find(|now| now.of.agent == agent && now.of.folder == ground.folder);
+    match now {
+        Some(now) if trusts.any(|trust| covers(trust, now)) => ProjectFiles::Trusted,
+        Some(_) | None => ProjectFiles::Closed,
+    }
+}
+
+/// The files in the session's folder that some agent runs in a trusted folder.
+pub(super) fn runs(ground: &Ground, trusts: &[holdstead_protocol::Trust]) -> Vec<String> {
+    let covered = ground.trusted.iter().filter(|now| trusts.iter().any(|trust| covers(trust, now)));
+    let runs: BTreeSet<&String> = covered.flat_map(|now| &now.runs).collect();
+    runs.into_iter().cloned().collect()
 }
 
 fn trust(ground: &Ground, trusts: &[holdstead_protocol::Trust]) -> Trust {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdstead_agents::{Ask, Resolution};
 use holdstead_core::policy::Judgement;
-use holdstead_core::{Command, Head, Output, Rejection, Request, asking, waits_for};
+use holdstead_core::{Command, EndedBy, Head, Output, Rejection, Request, asking, waits_for};
 use holdstead_protocol::api::LONGEST_TIMEOUT_MS;
 use holdstead_protocol::{
     AgentSeq, AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation,
@@ -52,6 +52,13 @@ impl SessionTask {
             // The store is away, or the gateway is going: it is asked when they are back.
             Err(error) if error.may_pass_in_its_session() || matches!(error, GatewayError::Closing) => {
                 Err(error)
+            }
+            // It gets no reply: nothing more of it runs.
+            Err(error @ GatewayError::TrustEnded { .. }) => {
+                let turn_id = self.process.as_ref().and_then(|process| process.turn);
+                self.kill(EndedBy::TrustEnded);
+                self.now(made.number, Output::Error(SessionError { turn_id, message: error.to_string() }));
+                Ok(())
             }
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
             Err(error) => {

@@ -1,8 +1,8 @@
 //! Calls that nobody is asked about: decided by rules, and told to the agent with the call's own event.
 
-use holdstead_agents::{Ask, Resolution};
+use holdstead_agents::{Ask, ProjectFiles, Resolution};
 use holdstead_core::policy::{Judgement, answer};
-use holdstead_core::{Basis, Rejection};
+use holdstead_core::{Basis, EndedBy, Rejection};
 use holdstead_protocol::{CallDecision, Told, ToolCallEnd};
 
 use super::SessionTask;
@@ -32,10 +32,38 @@ impl SessionTask {
                 Err(GatewayError::Rejected(Rejection::RulesChanged)) => {}
                 judged => {
                     self.rules = Some(read);
-                    return judged;
+                    let judged = judged?;
+                    return match self.may_run(judged.project_files) {
+                        true => Ok(judged),
+                        false => Err(GatewayError::TrustEnded { folder: self.folder() }),
+                    };
                 }
             }
         }
+    }
+
+    /// Whether the process may go on, if this is what a person trusts of the folder now.
+    fn may_run(&self, now: ProjectFiles) -> bool {
+        let runs_with = self.process.as_ref().map(|process| process.running.project_files);
+        // What a person started in a terminal runs as they started it.
+        self.terminal().is_some() || runs_with != Some(ProjectFiles::Trusted) || now == ProjectFiles::Trusted
+    }
+
+    /// Ends a process that would begin a turn with files that nobody trusts any more. Says whether it did.
+    pub(super) async fn end_untrusted(&mut self) -> Result<bool, GatewayError> {
+        if self.may_run(ProjectFiles::Closed) {
+            return Ok(false);
+        }
+        let read = self.gateway.read_rules(self.session).await?;
+        let ends = !self.may_run(self.gateway.project_files_now(&read).await?);
+        if ends {
+            self.kill(EndedBy::TrustEnded);
+        }
+        Ok(ends)
+    }
+
+    fn folder(&self) -> String {
+        self.known.as_ref().and_then(|known| known.opened.cwd.clone()).unwrap_or_default()
     }
 
     /// The decision is durable with the call's own event before the agent hears of it.
@@ -70,6 +98,10 @@ impl SessionTask {
             Ok(_) => Resolution::Closed { message: NO_TURN.to_owned() },
             Err(error) if error.may_pass_in_its_session() || matches!(error, GatewayError::Closing) => {
                 return Err(error);
+            }
+            Err(GatewayError::TrustEnded { .. }) => {
+                self.kill(EndedBy::TrustEnded);
+                return Ok(());
             }
             Err(error) => Resolution::Closed { message: format!("{NO_TURN} {error}") },
         };

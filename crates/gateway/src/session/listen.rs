@@ -204,6 +204,9 @@ impl SessionTask {
         message_id: MessageId,
         text: &str,
     ) -> Result<(), GatewayError> {
+        if self.end_untrusted().await? {
+            return Ok(());
+        }
         let start = self.start_step().await?;
         let text = if text.trim().is_empty() { NO_WORDS } else { text }.to_owned();
         let message = UserMessage { turn_id, message_id, text, from: TYPED_BY.to_owned(), actor: None };

@@ -206,7 +206,9 @@ impl SessionTask {
             life: life(record.id, incarnation),
             resume: record.state.agent_ref.map(|agent_ref| ResumePoint { agent_ref, at }),
         };
-        Ok(place.start(incarnation, &opened.agent, launch, Started { left_out, turn, loss }).await?)
+        Ok(place
+            .start(incarnation, &opened.agent, launch, Started { project_files, left_out, turn, loss })
+            .await?)
     }
 
     /// The process ended by itself, or because we killed it.

@@ -143,6 +143,8 @@ impl Driver for ActorDriver {
             files: vec!["hooks".to_owned()],
             instructions: Vec::new(),
             digest: Some(holdstead_core::digest(&json!(text))),
+            unresolved: Vec::new(),
+            runs: vec![cwd.canonicalize().ok()?.join("hooks")],
         })
     }
 

@@ -35,9 +35,18 @@ async fn trust(common: &Common, client: &Http, flags: &TrustFlags) -> Result<(),
                 "This folder has no files of its own that the agent would run: there is nothing to trust."
                     .to_owned()
             }
-            false => {
+            false if files.unresolved.is_empty() => {
                 "These files cannot be trusted: they are too many, too large, or lead out of the folder."
                     .to_owned()
+            }
+            false => {
+                let named: Vec<_> =
+                    files.unresolved.iter().map(|named| format!("\n  {}", safe_line(named))).collect();
+                format!(
+                    "These files cannot be trusted, because nobody can tell what they run. Name each file in full, or \
+                     remove what names it:{}",
+                    named.concat()
+                )
             }
         }));
     };

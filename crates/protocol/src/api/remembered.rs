@@ -113,6 +113,9 @@ pub struct FolderFiles {
     /// Names the files as they are now; left out, if there is nothing to trust or they cannot be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// What in them names a file that cannot be found, in words. Then they cannot be trusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<String>,
     /// The trust that covers them as they are now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_id: Option<TrustId>,

@@ -67,6 +67,7 @@ fn decided(text: &str, target: &Target, rules: &Rules) -> Verdict {
         cwd: Some(FOLDER),
         home: None,
         trust: Trust::Trusted,
+        runs: &[],
         places,
         variables: &NO_VARIABLES,
     };

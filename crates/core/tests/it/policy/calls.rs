@@ -94,6 +94,7 @@ fn conditions_hold_for_the_session() {
         cwd: None,
         home: Some("/people/u"),
         trust: Trust::Untrusted,
+        runs: &[],
         places: &places,
         variables: &NO_VARIABLES,
     };
@@ -141,6 +142,7 @@ fn places_decide_not_spellings() {
             cwd: Some(FOLDER),
             home: None,
             trust: Trust::Trusted,
+            runs: &[],
             places,
             variables: &NO_VARIABLES,
         };

@@ -40,6 +40,7 @@ pub(crate) fn facts(places: &Places, trust: Trust) -> Facts<'_> {
         cwd: Some(FOLDER),
         home: Some("/people/u"),
         trust,
+        runs: &[],
         places,
         variables: &NO_VARIABLES,
     }
