@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -6,6 +7,28 @@ import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
 const outDir = "dist/ui";
+
+/**
+ * The page names the digests of its scripts and styles: a browser runs no other file under their names, such as one that
+ * another program at this port had it keep.
+ */
+function digested(): Plugin {
+  return {
+    name: "digested",
+    apply: "build",
+    closeBundle() {
+      const index = join(outDir, "index.html");
+      const page = readFileSync(index, "utf8");
+      const named = page.replace(/ (src|href)="(\/[^"]+\.(?:js|css))"/g, (attribute, _, path) => {
+        const digest = createHash("sha384")
+          .update(readFileSync(join(outDir, path)))
+          .digest("base64");
+        return `${attribute} integrity="sha384-${digest}"`;
+      });
+      writeFileSync(index, named);
+    },
+  };
+}
 
 /** The binary serves these as they are: it has no compressor of its own. */
 function zipped(): Plugin {
@@ -24,12 +47,14 @@ function zipped(): Plugin {
 
 const gateway = process.env.HOLDSTEAD_URL ?? "http://127.0.0.1:4780";
 
-export default defineConfig({
-  plugins: [react(), tailwindcss(), zipped()],
+export default defineConfig(({ command }) => ({
+  // The page signs what it sends for the gateway, and the gateway knows nothing of the development server.
+  define: command === "serve" ? { "import.meta.env.GATEWAY": JSON.stringify(new URL(gateway).origin) } : {},
+  plugins: [react(), tailwindcss(), digested(), zipped()],
   // Nothing inline: the page's policy allows neither inline scripts nor data addresses.
   build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2023" },
   server: {
     // The gateway checks Host and Origin: for it, this is its own page.
     proxy: { "/v1": { target: gateway, changeOrigin: true, headers: { origin: gateway } } },
   },
-});
+}));

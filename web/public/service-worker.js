@@ -1,35 +1,59 @@
 // Keeps the page's own files for when the gateway cannot be reached: the page then says so itself. An answer of the API is
-// never kept and never touched. The gateway is asked first wherever the page is opened, so a newer one brings its own page.
+// never kept and never touched. The gateway is asked first for everything, so a newer one brings its own page.
+//
+// The gateway answers every request for a worker's script with this one. So it also takes the place of a worker that
+// another program left while it held this port, and nothing of that program may stay.
 
 const SHELL = "shell";
 const INDEX = "/";
-/** Small files of the page whose names stay the same. */
-const BESIDE = /^\/(theme\.js|icon[\w-]*\.svg)$/;
+/** The page's files. Those that run carry their digest in the page, and the browser checks it. */
+const FILES = /^\/(assets\/.*|theme\.js|icon[\w-]*\.svg)$/;
 /** What is not a screen: the API and its neighbours, and files. */
 const NOT_A_SCREEN = /^\/(v1|api|mcp|healthz|readyz)(\/|$)|\.\w+$/;
 
-self.addEventListener("install", (event) => {
-  event.waitUntil(
-    fetch(INDEX, { cache: "no-store" })
-      .then(keepIndex)
-      .then(() => self.skipWaiting()),
-  );
+const { origin } = self.location;
+const isAtOurPlace =
+  self.location.href === `${origin}/service-worker.js` && self.registration.scope === `${origin}/`;
+let tookAPlace = false;
+
+self.addEventListener("install", () => {
+  tookAPlace = self.registration.active !== null;
+  self.skipWaiting();
 });
 
-self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+
+async function takeOver() {
+  for (const name of await caches.keys()) await caches.delete(name);
+  await self.clients.claim();
+  if (!isAtOurPlace) await self.registration.unregister();
+  if (tookAPlace || !isAtOurPlace) await loadAgain(() => true);
+  if (isAtOurPlace) await fetch(INDEX, { cache: "no-store" }).then(keepIndex).catch(() => undefined);
+}
+
+/** A page that was there before may be another program's. */
+async function loadAgain(isMeant) {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  await Promise.allSettled(windows.filter(isMeant).map((one) => one.navigate(one.url)));
+}
+
+self.addEventListener("message", (event) => {
+  if (event.data !== "load other windows") return;
+  const others = self.clients.claim().then(() => loadAgain(({ id }) => id !== event.source.id));
+  event.waitUntil(others.finally(() => event.ports[0].postMessage("done")));
+});
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  const { origin, pathname } = new URL(request.url);
-  if (request.method !== "GET" || origin !== self.location.origin) return;
+  const { origin: site, pathname } = new URL(request.url);
+  if (request.method !== "GET" || site !== origin) return;
   if (request.mode === "navigate" && !NOT_A_SCREEN.test(pathname)) event.respondWith(screen(event));
-  else if (pathname.startsWith("/assets/")) event.respondWith(asset(event));
-  else if (BESIDE.test(pathname)) event.respondWith(beside(event));
+  else if (FILES.test(pathname)) event.respondWith(file(event));
 });
 
 async function screen(event) {
   try {
-    const fresh = await fetch(event.request);
+    const fresh = await fetch(event.request, { cache: "no-store" });
     event.waitUntil(keepIndex(fresh.clone()));
     return fresh;
   } catch {
@@ -46,27 +70,16 @@ async function keepIndex(fresh) {
   await (await caches.open(SHELL)).put(INDEX, fresh);
 }
 
-async function beside(event) {
+async function file(event) {
   try {
-    const fresh = await fetch(event.request);
-    keep(event, fresh);
+    // What the browser itself kept may be another program's: where its digest is wrong, the gateway is asked.
+    const fresh = await fetch(event.request).catch(() => fetch(event.request, { cache: "reload" }));
+    if (fresh.ok) {
+      const copy = fresh.clone();
+      event.waitUntil(caches.open(SHELL).then((shell) => shell.put(event.request, copy)));
+    }
     return fresh;
   } catch {
     return (await caches.match(event.request, { cacheName: SHELL })) ?? Response.error();
   }
-}
-
-function keep(event, fresh) {
-  if (!fresh.ok) return;
-  const copy = fresh.clone();
-  event.waitUntil(caches.open(SHELL).then((shell) => shell.put(event.request, copy)));
-}
-
-/** Their names carry a hash of what is in them. */
-async function asset(event) {
-  const kept = await caches.match(event.request, { cacheName: SHELL });
-  if (kept) return kept;
-  const fresh = await fetch(event.request);
-  keep(event, fresh);
-  return fresh;
 }

@@ -1,6 +1,7 @@
 // Every state of the three cards, in a real browser against the real gateway, with what the agent received.
 
 import { connect, createServer } from "node:net";
+import { call } from "./as-browser.mjs";
 import { card, check, heading, percentile, received, run, stateLine, until } from "./harness.mjs";
 import { KINDS } from "./kinds.mjs";
 
@@ -329,19 +330,9 @@ async function interactionOff({ gateway, open }) {
       (await page.getByRole("radio", { name: "SQLite" }).isDisabled()),
   );
   const ask = (await gateway.call("GET", `/v1/interactions?session=${session}`)).interactions[0].request;
-  const status = await page.evaluate(
-    ([id, promptId]) =>
-      fetch(`/v1/interactions/${id}/respond`, {
-        method: "POST",
-        headers: {
-          Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
-          "Content-Type": "application/json",
-          "Holdstead-Interaction": "off",
-        },
-        body: JSON.stringify({ promptId, idempotencyKey: "x", action: "submit", answers: { store: "SQLite" } }),
-      }).then((answer) => answer.status),
-    [ask.interactionId, ask.promptId],
-  );
+  const answer = { promptId: ask.promptId, idempotencyKey: "x", action: "submit", answers: { store: "SQLite" } };
+  const path = `/v1/interactions/${ask.interactionId}/respond`;
+  const { status } = await call(page, "POST", path, answer, { "Holdstead-Interaction": "off" });
   check("the gateway refuses it, too (403)", status === 403, String(status));
   await page.getByRole("button", { name: "Answer here" }).click();
   await card(page);

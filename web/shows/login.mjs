@@ -1,9 +1,10 @@
 // What a browser keeps of its login, and what others on this machine can make of it: a server on another port of the same
 // host, which an agent may have started, gets nothing that works. Usage: node shows/login.mjs
 
-import { createServer } from "node:http";
+import { createServer, get } from "node:http";
 import { createServer as createSocket } from "node:net";
 import { Gateway } from "../scripts/gateway.mjs";
+import { call, identity } from "./as-browser.mjs";
 import { card, check, heading, run, until } from "./harness.mjs";
 
 /** A name that is not this machine's own to a browser, as an address in a local network is not. */
@@ -70,22 +71,28 @@ async function tabs({ gateway, browser }) {
   await third.goto(`${gateway.url}/`);
   await third.getByRole("link", { name: "Inbox" }).waitFor();
   check("a further tab is logged in", true);
-  await page.evaluate(() => localStorage.clear());
+  await page.goto(`${gateway.url}/you`);
+  await page
+    .getByRole("listitem")
+    .filter({ hasText: "(this browser)" })
+    .getByRole("button", { name: "Log out" })
+    .click();
   await text(waiting, "This page needs your link");
   await text(third, "This page needs your link");
-  check("when the login is gone in one tab, it is gone in all", true);
+  check("when one tab logs out, all have", (await identity(third)) === null);
+  await third.goto(await gateway.newLink());
+  await third.waitForURL(`${gateway.url}/`);
+  await waiting.getByRole("link", { name: "Inbox" }).waitFor();
+  await page.getByRole("link", { name: "Inbox" }).waitFor();
+  check("and when it logs in again, all go on", true);
   await context.close();
 }
 
 async function sockets({ open }) {
   heading("Sockets:");
   const page = await open();
-  const heard = await page.evaluate(async () => {
-    const headers = {
-      Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
-      "Content-Type": "application/json",
-    };
-    const { ticket } = await (await fetch("/v1/tickets", { method: "POST", headers, body: "{}" })).json();
+  const { ticket } = (await call(page, "POST", "/v1/tickets", {})).body;
+  const heard = await page.evaluate(async (ticket) => {
     const connect = (query) =>
       new Promise((done) => {
         const socket = new WebSocket(`${location.origin.replace("http", "ws")}/v1/ws${query}`);
@@ -93,7 +100,7 @@ async function sockets({ open }) {
         socket.onerror = () => done("refused");
       });
     return [await connect(`?ticket=${ticket}`), await connect(`?ticket=${ticket}`), await connect("")];
-  });
+  }, ticket);
   check("a ticket opens one socket, once; nothing opens none", `${heard}` === "welcome,refused,refused", heard);
 }
 
@@ -106,12 +113,15 @@ async function devices({ gateway, browser }) {
     return page;
   };
   const [one, other] = [await enter(), await enter()];
-  const token = await one.evaluate(() => localStorage.getItem("holdstead:token"));
+  const before = await call(one, "GET", "/v1/me");
   await one.goto(`${new URL(one.url()).origin}/you`);
   const rows = one.getByRole("main").getByRole("listitem");
   const own = rows.filter({ hasText: "(this browser)" });
   await own.waitFor();
   check("the page lists this browser and the others, with their last use", (await rows.count()) > 2);
+  await own.getByText("signs its requests with a key").waitFor();
+  const storage = await one.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+  check("it signs with a key, and keeps no token", !storage.includes("hs_") && !storage.includes("hsb_"), storage);
   // Below this one: the browser that was used last.
   const others = rows.filter({ hasText: "Chrome", hasNotText: "(this browser)" });
   await others.first().getByRole("button", { name: "Log out" }).click();
@@ -119,9 +129,9 @@ async function devices({ gateway, browser }) {
   check("another browser is logged out, and its page says so", true);
   await own.getByRole("button", { name: "Log out" }).click();
   await text(one, "This page needs your link");
-  const kept = await one.evaluate(() => localStorage.getItem("holdstead:token"));
-  const me = await fetch(`${gateway.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
-  check("this browser logs out: nothing is kept, and its token is worthless", kept === null && me.status === 401);
+  const { devices } = await gateway.call("GET", "/v1/devices");
+  const isListed = devices.some(({ deviceId }) => deviceId === before.body.deviceId);
+  check("this browser logs out: no key is kept, and it is no device", (await identity(one)) === null && !isListed);
 }
 
 /** A server that writes down what it is sent, and whose page tries what a page can. */
@@ -217,7 +227,7 @@ async function steal({ url, ask }) {
     const other = window.open(url);
     await new Promise((done) => setTimeout(done, 800));
     try {
-      return `read ${other.localStorage.getItem("holdstead:token")}`;
+      return `read ${other.localStorage.length} entries`;
     } catch (error) {
       return `refused: ${error}`;
     } finally {
@@ -249,10 +259,12 @@ async function otherPorts({ gateway, open }) {
   await gateway.say(session, 'approve Bash {"command":"make release"}');
   await page.goto(`${gateway.url}/sessions/${session}`);
   await card(page);
-  const token = await page.evaluate(() => localStorage.getItem("holdstead:token"));
-  check("the page keeps a token", /^hs_[0-9a-f]{64,}$/.test(token ?? ""));
   const own = await page.evaluate(steal, { url: gateway.url, ask: { interactionId: "int_0", promptId: "prm_0" } });
-  check("the same script, run by the page itself, finds it", own["its own storage"].includes(token));
+  check(
+    "the same script, run by the page itself, reads the page",
+    own["read / omit"].includes("<title>Holdstead"),
+    own,
+  );
   const asks = await gateway.call("GET", `/v1/interactions?session=${session}`);
   const ask = asks.interactions[0].request;
   for (const [host, name] of [
@@ -272,7 +284,7 @@ async function otherPorts({ gateway, open }) {
     const all = [...other.seen, ...Object.values(got)].join("\n");
     check(
       `${name}: its server is sent no cookie and no token`,
-      !/"cookie"|"authorization"|hs_/.test(all),
+      !/"cookie"|"authorization"|hsb?_/.test(all),
       all.slice(0, 400),
     );
     const used = await tryEverything(gateway, all);
@@ -359,6 +371,7 @@ async function localNetwork({ browser }) {
     await page.goto(`http://${LAN}:${port}${link.pathname}${link.hash}`);
     await page.waitForURL(`http://${LAN}:${port}/`);
     check("a browser that does not trust the address is logged in", await page.evaluate(() => !isSecureContext));
+    await bound(gateway, page, port);
     const session = await gateway.session("phone");
     await gateway.say(session, 'approve Bash {"command":"make release"}');
     await page.goto(`http://${LAN}:${port}/sessions/${session}`);
@@ -369,4 +382,21 @@ async function localNetwork({ browser }) {
   } finally {
     await gateway.stop();
   }
+}
+
+/** A browser that cannot sign keeps a bearer, which is less than a key: it holds for this address, and is no admin's. */
+async function bound(gateway, page, port) {
+  const bearer = await identity(page);
+  check("it keeps a bearer of its own kind", /^hsb_/.test(bearer ?? ""), bearer);
+  const shown = async (name) => {
+    const headers = { Authorization: `Bearer ${bearer}`, Host: `${name}:${port}` };
+    return new Promise((done) => get(gateway.url + "/v1/me", { headers }, (answer) => done(answer.statusCode)));
+  };
+  check("which is good at its address alone", (await shown(LAN)) === 200 && (await shown("127.0.0.1")) === 401);
+  const network = await call(page, "POST", "/v1/network", { url: `http://${LAN}:${port}` });
+  check("and never with an admin's rights", network.status === 403, network);
+  await page.goto(`http://${LAN}:${port}/you`);
+  await text(page, "Its browser cannot sign over plain http");
+  check("its line says so, and recommends https", true);
+  await page.goto(`http://${LAN}:${port}/`);
 }

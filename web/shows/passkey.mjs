@@ -5,30 +5,13 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { binary } from "../scripts/gateway.mjs";
+import { call } from "./as-browser.mjs";
 import { authenticator, card, check, heading, run, until } from "./harness.mjs";
 
 const pictures = join(import.meta.dirname, "../../target/passkey");
 mkdirSync(pictures, { recursive: true });
 const picture = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
 const text = (page, words) => page.getByText(words).first().waitFor();
-
-/** Calls the gateway from a page, with that browser's token: what a script of ours could do there. */
-const call = (page, method, path, body) =>
-  page.evaluate(
-    async ([method, path, body]) => {
-      const answer = await fetch(path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${localStorage.getItem("holdstead:token")}`,
-          "Content-Type": "application/json",
-        },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const words = await answer.text();
-      return { status: answer.status, body: words ? JSON.parse(words) : null };
-    },
-    [method, path, body],
-  );
 
 const confirm = (page, answer) => call(page, "POST", "/v1/passkeys/confirmations", answer);
 

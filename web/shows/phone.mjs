@@ -260,7 +260,9 @@ async function fromThePage(stage) {
   await openDevices(phone);
   await text(phone, "This page came over plain http");
   await picture(phone, "plain-http");
-  check("it is told what TLS adds", true);
+  await text(phone, "so a device that uses plain http never has an admin's rights");
+  await text(phone, "Its browser cannot sign over plain http");
+  check("it is told what https adds, and how it identifies itself meanwhile", true);
   await phone.context().close();
   await page.context().close();
 }

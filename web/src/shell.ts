@@ -1,24 +1,14 @@
 // The page's own files, kept for when the gateway cannot be reached, and never for longer than it has the same ones.
 // Browsers allow it only over TLS and on this machine itself.
 
-const WORKER = "/service-worker.js";
+import { endForeign, keepOurWorker } from "./worker";
+
 const AGAIN_MS = 5_000;
 const RELOADED = "holdstead:reloaded-for";
 
-interface Policies {
-  createPolicy(name: string, rules: { createScriptURL: () => string }): { createScriptURL(input: string): string };
-}
-
-/** The one script address that this page may name: whatever is asked for, it is this one. */
-function workerUrl(): string {
-  const policies = (globalThis as { trustedTypes?: Policies }).trustedTypes;
-  return policies?.createPolicy("shell", { createScriptURL: () => WORKER }).createScriptURL(WORKER) ?? WORKER;
-}
-
 export function keepShell(): void {
   if (!import.meta.env.PROD || !isSecureContext || !("serviceWorker" in navigator)) return;
-  // Without it the page works as before.
-  navigator.serviceWorker.register(workerUrl()).catch(() => undefined);
+  keepOurWorker();
   void follow();
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void follow());
 }
@@ -33,6 +23,8 @@ async function follow(): Promise<void> {
     waiting = setTimeout(() => void follow(), AGAIN_MS);
     return;
   }
+  // Another program may have answered at this port meanwhile.
+  void endForeign();
   const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.getAttribute("src");
   if (served === own || sessionStorage.getItem(RELOADED) === served) return;
   // Once for each: a proxy that keeps an old page must not make it blink for ever.

@@ -80,10 +80,11 @@ import {
   type WhoAmI,
 } from "./generated";
 import { client } from "./generated/client.gen";
+import type { BrowserKey } from "./key";
 import { askPasskey, makePasskey } from "./passkey";
 import { Problem } from "./problem";
 import { randomName } from "./random";
-import { authorization, token } from "./token";
+import { send, signedFetch } from "./signed";
 
 const PATIENCE_MS = 20_000;
 
@@ -92,9 +93,8 @@ client.setConfig({
   cache: "no-store",
   // Parsed here, so that numbers keep their digits.
   parseAs: "text",
-  auth: () => token() ?? undefined,
   headers: { Accept: "application/json" },
-  fetch: (request: RequestInfo | URL) => fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
+  fetch: (request: RequestInfo | URL) => signedFetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
 });
 
 /** Takes what a generated function returns; throws a Problem if it is not what was asked for. */
@@ -149,7 +149,15 @@ async function say(id: string, text: string): Promise<MessageAccepted> {
 
 export const gateway = {
   me: () => take<WhoAmI>(me()),
-  login: (code: string) => take<LoggedIn>(login({ body: { code } })),
+  /** With a key that this browser did not use yet, or with none where it cannot sign. */
+  login: (code: string, key: BrowserKey | null) =>
+    take<LoggedIn>(
+      login({
+        body: { code },
+        fetch: (request: RequestInfo | URL) =>
+          send(key && { kind: "key", key }, request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
+      }),
+    ),
   agents: () => take<Agents>(listAgents()),
   runners: () => take<Runners>(listRunners()),
   sessions: () => take<SessionPage>(listSessions({ query: { state: "open", limit: 200 } })),
@@ -182,10 +190,7 @@ export const gateway = {
     take<DecisionPage>(listDecisions({ query: { ...(q && { q }), ...(before && { before }), limit: 50 } })),
   /** However long it takes: it may be a hundred thousand lines. */
   exportDecisions: async (format: "csv" | "jsonl"): Promise<Blob> => {
-    const answer = await fetch(`/v1/decisions/export?format=${format}`, {
-      headers: authorization(),
-      cache: "no-store",
-    });
+    const answer = await signedFetch(`/v1/decisions/export?format=${format}`, { cache: "no-store" });
     if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => ({})));
     return answer.blob();
   },

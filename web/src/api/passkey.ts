@@ -1,21 +1,13 @@
 // What a browser and a passkey do together. The gateway checks all of it; here are only the two questions.
 
+import { fromBase64Url, toBase64Url } from "./base64";
 import type { NewPasskey, PasskeyChallenge, PasskeyConfirmation } from "./generated";
 import { Problem } from "./problem";
 
 const REFUSED = "Your passkey did not confirm it, so nothing was done. Try again when you are ready.";
 
-const toBytes = (text: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
-
-const toText = (bytes: ArrayBuffer): string =>
-  btoa(String.fromCharCode(...new Uint8Array(bytes)))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
-
 const known = (challenge: PasskeyChallenge) =>
-  challenge.credentials.map((id) => ({ type: "public-key" as const, id: toBytes(id) }));
+  challenge.credentials.map((id) => ({ type: "public-key" as const, id: fromBase64Url(id) }));
 
 /** Whatever the browser objects to, nothing was confirmed. */
 async function asked(question: Promise<Credential | null>): Promise<PublicKeyCredential> {
@@ -28,7 +20,7 @@ export async function askPasskey(challenge: PasskeyChallenge): Promise<PasskeyCo
   const answer = await asked(
     navigator.credentials.get({
       publicKey: {
-        challenge: toBytes(challenge.challenge),
+        challenge: fromBase64Url(challenge.challenge),
         rpId: challenge.site,
         allowCredentials: known(challenge),
         userVerification: "required",
@@ -38,10 +30,10 @@ export async function askPasskey(challenge: PasskeyChallenge): Promise<PasskeyCo
   const { clientDataJSON, authenticatorData, signature } = answer.response as AuthenticatorAssertionResponse;
   return {
     challenge: challenge.challenge,
-    credentialId: toText(answer.rawId),
-    clientData: toText(clientDataJSON),
-    authenticatorData: toText(authenticatorData),
-    signature: toText(signature),
+    credentialId: toBase64Url(answer.rawId),
+    clientData: toBase64Url(clientDataJSON),
+    authenticatorData: toBase64Url(authenticatorData),
+    signature: toBase64Url(signature),
   };
 }
 
@@ -49,7 +41,7 @@ export async function makePasskey(challenge: PasskeyChallenge, name: string): Pr
   const made = await asked(
     navigator.credentials.create({
       publicKey: {
-        challenge: toBytes(challenge.challenge),
+        challenge: fromBase64Url(challenge.challenge),
         rp: { id: challenge.site, name: "Holdstead" },
         user: {
           id: new TextEncoder().encode(challenge.personId),
@@ -67,7 +59,7 @@ export async function makePasskey(challenge: PasskeyChallenge, name: string): Pr
   return {
     challenge: challenge.challenge,
     name,
-    clientData: toText(response.clientDataJSON),
-    authenticatorData: toText(response.getAuthenticatorData()),
+    clientData: toBase64Url(response.clientDataJSON),
+    authenticatorData: toBase64Url(response.getAuthenticatorData()),
   };
 }

@@ -1,7 +1,7 @@
 // Server-sent events over fetch: whole chunks at a time, the place reached is ours to say, and a dead line is noticed.
 
 import { Problem } from "./problem";
-import { authorization } from "./token";
+import { signedFetch } from "./signed";
 
 export interface Frame {
   event: string;
@@ -66,8 +66,8 @@ export function follow({ path, onFrames, onConnected, onRefused }: Follower): ()
     stopped.signal.addEventListener("abort", cut);
     let watchdog = setTimeout(cut, SILENCE_MS);
     try {
-      const answer = await fetch(path(), {
-        headers: { Accept: "text/event-stream", ...authorization() },
+      const answer = await signedFetch(path(), {
+        headers: { Accept: "text/event-stream" },
         cache: "no-store",
         signal: line.signal,
       });

@@ -6,6 +6,7 @@ import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
 import { ago } from "../text/time";
 import { Button } from "../ui/Button";
+import { Ticked } from "../ui/Calm";
 import { Icon, type IconName } from "../ui/Icon";
 import { leave } from "./leave";
 
@@ -65,6 +66,14 @@ const icon = ({ kind, name }: Device): IconName => {
   }
 };
 
+const PROOFS: Record<Device["identifiedBy"], string> = {
+  key: "signs its requests with a key",
+  bearer: "sends a bearer token",
+  token: "a token",
+};
+const PLAIN =
+  "Its browser cannot sign over plain http, so it has no admin's rights. Open Holdstead over https there: `docs/guides/phone.md`.";
+
 function Row({ device }: { device: Device }) {
   const now = useNow();
   const queries = useQueryClient();
@@ -82,8 +91,13 @@ function Row({ device }: { device: Device }) {
         </p>
         <p className="text-xs text-ink-3">
           {device.lastUsedAt ? `Used ${ago(device.lastUsedAt, now)}` : "Never used"}
-          {device.kind === "token" && ", a token"}
+          {`, ${PROOFS[device.identifiedBy]}`}
         </p>
+        {device.identifiedBy === "bearer" && (
+          <p className="text-xs text-ink-2">
+            <Ticked text={PLAIN} />
+          </p>
+        )}
         {logOut.error && <p className="text-xs text-denied">{logOut.error.message}</p>}
       </div>
       <Button size="small" disabled={logOut.isPending} onClick={() => logOut.mutate()}>

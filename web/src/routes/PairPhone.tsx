@@ -9,7 +9,7 @@ import { Ticked } from "../ui/Calm";
 import { QrCode } from "../ui/QrCode";
 
 const NOT_ENCRYPTED =
-  "The connection is not encrypted: whoever can listen in on this network can read along and act as you. With TLS nobody can: `docs/guides/phone.md`.";
+  "The connection is not encrypted: whoever can listen in on this network can read along and act as you. Browsers sign their requests over https only, so a device that uses plain http never has an admin's rights. Use https: `docs/guides/phone.md`.";
 const NO_NETWORK =
   "The gateway's machine has no address in a private network. With a proxy that leads to it over TLS, open this page there: `docs/guides/phone.md`.";
 

@@ -3,9 +3,9 @@ import { Outlet, useLocation, useMatchRoute, useNavigate, useRouter, useSearch }
 import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
+import { onIdentityChange } from "../api/identity";
 import { Problem } from "../api/problem";
 import { randomName } from "../api/random";
-import { onTokenChange } from "../api/token";
 import { AnswerProvider } from "../interactions/transport";
 import { InboxFeed } from "../session/inbox";
 import { type Live, LiveProvider, SESSIONS } from "../session/live";
@@ -24,7 +24,8 @@ import { useKeys } from "./useKeys";
 export function Shell() {
   const queries = useQueryClient();
   useEffect(
-    () => onTokenChange((token) => (token ? queries.invalidateQueries({ queryKey: ["me"] }) : location.reload())),
+    () =>
+      onIdentityChange((news) => (news === "in" ? queries.invalidateQueries({ queryKey: ["me"] }) : location.reload())),
     [queries],
   );
   const me = useQuery({

@@ -1,7 +1,7 @@
-import { dropToken } from "../api/token";
+import { forget } from "../api/identity";
 
 /** Nothing of what was shown stays on the screen. */
-export function leave(): void {
-  dropToken();
+export async function leave(): Promise<void> {
+  await forget();
   location.reload();
 }

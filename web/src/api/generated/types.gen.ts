@@ -552,6 +552,7 @@ export type Device = {
     current: boolean;
     deviceId: DeviceId;
     expiresAt?: Timestamp | null;
+    identifiedBy: 'key' | 'bearer' | 'token';
     kind: DeviceKind;
     lastUsedAt?: Timestamp | null;
     name: string;
@@ -1349,7 +1350,7 @@ export type LoggedIn = {
     /**
      * Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
      */
-    token: string;
+    token?: string | null;
 };
 
 /**
