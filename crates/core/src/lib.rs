@@ -7,6 +7,7 @@ mod answers;
 mod approval;
 mod asking;
 mod attention;
+mod base64url;
 mod command;
 mod digest;
 mod fold;
@@ -23,6 +24,7 @@ mod schema;
 mod search;
 mod secret;
 pub mod shape;
+mod signature;
 mod spec;
 mod state;
 mod telling;
@@ -32,6 +34,7 @@ pub use asking::{asked, asking};
 pub use attention::{
     AfterHold, AfterLimit, after_hold, after_limit, concerns_host, due_at, is_idle, is_unfinished, waits_for,
 };
+pub use base64url::{base64url, from_base64url};
 pub use command::allow::Allow;
 pub use command::based::{Based, Basis};
 pub use command::begin::Start;
@@ -59,8 +62,7 @@ pub use next_step::{
     FailedTurn, Hosted, Hosting, MAX_FRUITLESS_STARTS, ProcessHere, StartAt, Step, Terminal, next_step,
 };
 pub use passkey::{
-    BadPasskey, MadePasskey, PasskeyAnswer, PasskeyChallengeBytes, PasskeyQuestion, check_new_passkey,
-    check_passkey, passkey_bytes, passkey_site, passkey_text,
+    BadPasskey, MadePasskey, PasskeyAnswer, PasskeyQuestion, check_new_passkey, check_passkey, passkey_site,
 };
 pub use person_name::{BadName, handle_of, hosted_handle, person_name};
 pub use policy::offered_scopes;
@@ -70,6 +72,7 @@ pub use schema::form_from_schema;
 pub use search::{Findable, SearchWords, findable, words_of};
 pub use secret::{Secrets, conceal, is_concealed, reveal};
 pub use shape::Quota;
+pub use signature::{BadSignature, PublicKeyBytes, check_signature};
 pub use spec::AskSpec;
 pub use state::{
     Action, Archived, Ask, Head, MayHaveRun, PendingTurn, ResponseRecord, RuleUse, STATE_VERSION, SaidLast,

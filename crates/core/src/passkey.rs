@@ -5,15 +5,12 @@
 
 use std::net::Ipv4Addr;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-/// What was asked: random, for one purpose, once.
-pub type PasskeyChallengeBytes = [u8; 32];
+use crate::base64url;
 
 /// Why a passkey confirmed nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +36,8 @@ pub enum BadPasskey {
 /// One question to a passkey.
 #[derive(Debug, Clone, Copy)]
 pub struct PasskeyQuestion<'a> {
-    pub challenge: &'a PasskeyChallengeBytes,
+    /// Random, for one purpose, once.
+    pub challenge: &'a [u8],
     /// The page that asked, as `https://holdstead.example`.
     pub origin: &'a str,
 }
@@ -72,16 +70,6 @@ pub fn passkey_site(origin: &str) -> Option<&str> {
     let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
     let is_address = name.starts_with('[') || name.parse::<Ipv4Addr>().is_ok();
     (!name.is_empty() && !is_address && (is_secure || name == "localhost")).then_some(name)
-}
-
-/// Base64url without padding, as WebAuthn writes bytes.
-pub fn passkey_text(bytes: &[u8]) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// `None` for what is not base64url.
-pub fn passkey_bytes(text: &str) -> Option<Vec<u8>> {
-    BASE64_URL_SAFE_NO_PAD.decode(text).ok()
 }
 
 /// Checks an answer with a known passkey. Returns how often the passkey says that it was used, which grows or stays 0.
@@ -138,7 +126,7 @@ struct ClientData {
 
 fn check_client(question: PasskeyQuestion<'_>, client_data: &[u8], kind: &str) -> Result<(), BadPasskey> {
     let said: ClientData = serde_json::from_slice(client_data).map_err(|_| BadPasskey::Unreadable)?;
-    if said.kind != kind || said.challenge != passkey_text(question.challenge) {
+    if said.kind != kind || said.challenge != base64url(question.challenge) {
         return Err(BadPasskey::OtherChallenge);
     }
     if said.origin != question.origin || said.cross_origin {
@@ -192,7 +180,8 @@ mod tests {
     const QUESTION: PasskeyQuestion<'_> = PasskeyQuestion { challenge: &CHALLENGE, origin: ORIGIN };
 
     fn client(kind: &str, challenge: &[u8], origin: &str) -> Vec<u8> {
-        let said = json!({"type": kind, "challenge": passkey_text(challenge), "origin": origin, "crossOrigin": false});
+        let said =
+            json!({"type": kind, "challenge": base64url(challenge), "origin": origin, "crossOrigin": false});
         said.to_string().into_bytes()
     }
 

@@ -172,7 +172,11 @@ pub(crate) async fn explain(common: &Common, mut refusal: Box<Refusal>) -> Box<R
         | Code::Unavailable
         | Code::InteractionOff
         | Code::PasskeyRequired
-        | Code::TooMany => return refusal,
+        | Code::TooMany
+        | Code::NonceRefused
+        | Code::BadSignature
+        | Code::SignatureNeeded
+        | Code::ExchangeNeeded => return refusal,
     };
     refusal.detail.push_str(&format!(
         " The token came from {VARIABLE} in your environment: {whose}. To act as yourself: unset {VARIABLE}"

@@ -68,7 +68,11 @@ impl Failure {
                 | Code::Unavailable
                 | Code::InteractionOff
                 | Code::PasskeyRequired
-                | Code::TooMany => 1,
+                | Code::TooMany
+                | Code::NonceRefused
+                | Code::BadSignature
+                | Code::SignatureNeeded
+                | Code::ExchangeNeeded => 1,
             },
             Self::Io { .. }
             | Self::NoGateway { .. }

@@ -27,6 +27,10 @@ pub enum Code {
     InteractionOff,
     PasskeyRequired,
     TooMany,
+    NonceRefused,
+    BadSignature,
+    SignatureNeeded,
+    ExchangeNeeded,
 }
 
 /// What a code means, as the reference prints it.
@@ -128,6 +132,25 @@ impl Code {
                 "This token sends too many requests, or has too many open at once.",
                 "Wait for `Retry-After` seconds, or close what is open. Wait for answers with `?wait=` or a stream in place of asking \
                  again and again.",
+            ),
+            Self::NonceRefused => (
+                "The nonce that the browser signed is missing, older than five minutes, or of a gateway process that runs no longer.",
+                "Sign the request again with the nonce in `Holdstead-Nonce`, and send it once more. Holdstead's own page does so by \
+                 itself.",
+            ),
+            Self::BadSignature => (
+                "The signature does not fit the request: another method, address, body or key was signed, or `Authorization` cannot \
+                 be read.",
+                "Reload the page. If that changes nothing, log this browser in again with `holdstead open`. A proxy must pass the \
+                 path, the body and the host on unchanged.",
+            ),
+            Self::SignatureNeeded => (
+                "At this address a browser can sign its requests, and this log-in was not signed.",
+                "Reload the page, or update the browser. A program needs a token: `holdstead token --role agent --name NAME`.",
+            ),
+            Self::ExchangeNeeded => (
+                "The token belongs to a browser, and browsers sign their requests. Such a token can only be exchanged.",
+                "Reload the page: it exchanges the token for a key by itself, once, with `POST /v1/login/exchange`.",
             ),
         };
         CodeWords { happened, to_do }

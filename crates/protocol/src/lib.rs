@@ -19,6 +19,7 @@ mod problem;
 mod response;
 pub mod runner;
 pub mod shape;
+pub mod signature;
 pub mod socket;
 mod state;
 mod time;
@@ -46,7 +47,7 @@ pub use ids::{
     OwnerTag, PasskeyId, PersonId, PromptId, RunnerId, Seq, SessionId, ToolCallId, TrustId, TurnId,
 };
 pub use meaning::{MayAllow, Meaning, Shell, Subject};
-pub use person::{Actor, DeviceKind};
+pub use person::{Actor, DeviceKind, IdentifiedBy};
 pub use policy::{
     CallDecision, CallMark, CallPart, CallVerdict, DecidedBy, Effect, Layer, Requirement, Risk, RuleText,
     Told,

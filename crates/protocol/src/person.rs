@@ -28,3 +28,16 @@ pub enum DeviceKind {
     /// A token that was made for a program, a screen or an agent.
     Token,
 }
+
+/// How a device shows with each request which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentifiedBy {
+    /// It signs with a key that never leaves the browser.
+    Key,
+    /// It sends a token that works under one address only, as a browser without encryption can do nothing else. A copy of the
+    /// token works there as well, so this device never has the rights of an admin.
+    Bearer,
+    /// It sends a token, as programs do.
+    Token,
+}

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{DeviceId, DeviceKind, PersonId, Timestamp};
+use crate::{DeviceId, DeviceKind, IdentifiedBy, PersonId, Timestamp};
 
 /// What one person may open from a terminal: a link that works once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -20,12 +20,21 @@ pub struct UseLoginLink {
     pub code: String,
 }
 
-/// What a browser is given for the code of a link.
+/// The token that a browser sent with each request before it signed them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExchangeToken {
+    pub token: String,
+}
+
+/// A browser is logged in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedIn {
-    /// Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
-    pub token: String,
+    /// Left out for a browser that signed this request: its key identifies it. Otherwise it is sent as `Authorization: Bearer …`
+    /// from then on, and works under this address only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// Opens one socket in place of a token: `/v1/ws?ticket=…`.
@@ -61,6 +70,7 @@ pub struct Device {
     pub device_id: DeviceId,
     pub kind: DeviceKind,
     pub name: String,
+    pub identified_by: IdentifiedBy,
     /// The one that asks.
     pub current: bool,
     pub created_at: Timestamp,
