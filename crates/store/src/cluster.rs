@@ -51,6 +51,24 @@ impl FromStr for NodeId {
     }
 }
 
+/// One run of a gateway process: a node that is restarted has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeStart(Uuid);
+
+impl NodeStart {
+    pub fn generate() -> Self {
+        Self(Uuid::new_v4())
+    }
+
+    pub const fn from_uuid(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    pub const fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
 /// A node, from when it joined until somebody declares it dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
@@ -64,6 +82,8 @@ pub struct Member {
 pub struct LiveNode {
     pub id: NodeId,
     pub epoch: i64,
+    /// `None`: an older version of Holdstead runs there.
+    pub start: Option<NodeStart>,
     pub name: String,
     /// How many hints it had made when it last renewed.
     pub hints: u64,
@@ -165,7 +185,7 @@ pub trait Cluster: Send + Sync + Debug {
     async fn deployment(&self) -> Result<Uuid, StoreError>;
 
     /// Begins as a node, or begins again.
-    async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError>;
+    async fn join(&self, node: NodeId, start: NodeStart, name: &str) -> Result<Member, StoreError>;
 
     /// How long a node serves that cannot renew. Where nothing else than its place is in the database that it cannot reach, it
     /// goes on for longer: what it writes is right without it.

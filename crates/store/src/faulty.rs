@@ -9,16 +9,16 @@ use async_trait::async_trait;
 use holdstead_core::Command;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{
-    DeviceId, Event, InteractionId, OwnerId, PasskeyId, PersonId, Seq, SessionId, Timestamp,
+    DeviceId, Event, IdentifiedBy, InteractionId, OwnerId, PasskeyId, PersonId, Seq, SessionId, Timestamp,
 };
 use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
-    DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard, Heads, Journal,
-    LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People, PersonRecord,
-    PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf, SessionQuery,
-    SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
+    ConfirmationRecord, DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard,
+    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People,
+    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
+    SessionQuery, SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
 };
 
 /// A call of the journal.
@@ -324,6 +324,16 @@ impl People for FaultyJournal {
         self.may("use_device")?.use_device(id, expires_at).await
     }
 
+    async fn exchange_device(
+        &self,
+        old: &[u8; 32],
+        new: &[u8; 32],
+        identified_by: IdentifiedBy,
+        expires_at: Timestamp,
+    ) -> Result<Option<DeviceId>, StoreError> {
+        self.may("exchange_device")?.exchange_device(old, new, identified_by, expires_at).await
+    }
+
     async fn revoke_device(&self, id: DeviceId) -> Result<bool, StoreError> {
         self.may("revoke_device")?.revoke_device(id).await
     }
@@ -362,6 +372,18 @@ impl People for FaultyJournal {
 
     async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError> {
         self.may("use_passkey")?.use_passkey(id, count).await
+    }
+
+    async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError> {
+        self.may("add_confirmation")?.add_confirmation(confirmation).await
+    }
+
+    async fn use_confirmation(
+        &self,
+        device: DeviceId,
+        purpose: &[u8; 32],
+    ) -> Result<Option<PasskeyId>, StoreError> {
+        self.may("use_confirmation")?.use_confirmation(device, purpose).await
     }
 
     async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {

@@ -4,8 +4,12 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::people_rows::kind_name;
-use crate::{DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, TicketRecord};
+use holdstead_protocol::IdentifiedBy;
+
+use crate::people_rows::{identified_by_name, kind_name};
+use crate::{
+    ConfirmationRecord, DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, TicketRecord,
+};
 
 /// The key that marks rows. It is never shown.
 #[derive(Clone)]
@@ -67,14 +71,34 @@ impl Guard {
     pub(crate) fn device(&self, device: &DeviceRecord) -> Mark {
         let session = device.session.map(|session| session.uuid().into_bytes());
         let expires = device.expires_at.map(|at| at.micros().to_be_bytes());
-        self.mark(&[
+        let (id, person) = (device.id.uuid(), device.person.uuid());
+        let mut parts: Vec<&[u8]> = vec![
             b"device",
-            device.id.uuid().as_bytes(),
-            device.person.uuid().as_bytes(),
+            id.as_bytes(),
+            person.as_bytes(),
             &device.hash,
             kind_name(device.kind).as_bytes(),
             session.as_ref().map_or(&[], <[u8; 16]>::as_slice),
             expires.as_ref().map_or(&[], <[u8; 8]>::as_slice),
+        ];
+        match device.identified_by {
+            // As rows were marked before browsers had keys.
+            IdentifiedBy::Token => {}
+            IdentifiedBy::Key | IdentifiedBy::Bearer => {
+                parts.push(identified_by_name(device.identified_by).as_bytes());
+            }
+        }
+        self.mark(&parts)
+    }
+
+    pub(crate) fn confirmation(&self, confirmation: &ConfirmationRecord) -> Mark {
+        self.mark(&[
+            b"confirmation",
+            &confirmation.challenge,
+            confirmation.device.uuid().as_bytes(),
+            &confirmation.purpose,
+            confirmation.passkey.uuid().as_bytes(),
+            &confirmation.expires_at.micros().to_be_bytes(),
         ])
     }
 

@@ -73,7 +73,8 @@ pub use claim::Claim;
 pub use clock::{Clock, SystemClock};
 pub use cluster::{
     Claimed, Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER,
-    NODE_SILENT_AFTER, NOTICE_LIMIT, NodeId, Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
+    NODE_SILENT_AFTER, NOTICE_LIMIT, NodeId, NodeStart, Notices, Roll, RunnerPlace, Speaking, Watcher,
+    WatchersSeen,
 };
 pub use erase::EraseError;
 pub use error::{AppendError, Source, StoreError};
@@ -82,13 +83,13 @@ pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};
 pub use guard::{Guard, Unmarked};
 pub use journal::{Journal, PendingAppend, is_there, open, open_existing};
 pub use notary::{Heads, Kept, Notary, read_log};
-pub use people::{People, Revision, token_hash};
+pub use people::{People, Revision, bearer_hash, key_hash, token_hash};
 pub use postgres::{PostgresJournal, without_secret};
 pub use private::owners_alone;
 pub use record::{
-    Appended, AskFilter, AskQuery, AskRecord, DecidedRecord, DeviceRecord, DueAsk, DueList, Erasure, LinkUse,
-    LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan, SealedSecret, SecretsOf,
-    SessionQuery, SessionRecord, SessionsOnly, TicketRecord, UnderWay,
+    Appended, AskFilter, AskQuery, AskRecord, ConfirmationRecord, DecidedRecord, DeviceRecord, DueAsk,
+    DueList, Erasure, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, QueryPlan,
+    SealedSecret, SecretsOf, SessionQuery, SessionRecord, SessionsOnly, TicketRecord, UnderWay,
 };
 pub use round::Round;
 pub use search::{FoundPlace, FoundRecord, SearchQuery};

@@ -4,16 +4,18 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, OwnerId, PasskeyId, PersonId, SessionId, Timestamp};
+use holdstead_protocol::{DeviceId, IdentifiedBy, OwnerId, PasskeyId, PersonId, SessionId, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use crate::db::{Db, Param, Row, Snapshot};
 use crate::guard::{Guard, Mark, Unmarked};
-use crate::people_rows::{kind_name, to_device, to_link, to_passkey, to_person, to_ticket};
+use crate::people_rows::{
+    identified_by_name, kind_name, to_confirmation, to_device, to_link, to_passkey, to_person, to_ticket,
+};
 use crate::store::Store;
 use crate::{
-    DeviceRecord, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, StoreError,
-    TicketRecord, decode, sql,
+    ConfirmationRecord, DeviceRecord, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord,
+    StoreError, TicketRecord, decode, sql,
 };
 
 /// Counts the changes that open connections must hear of.
@@ -53,6 +55,16 @@ pub trait People: Send + Sync + Debug {
     /// It was used now, and from now on expires then, if that is said.
     async fn use_device(&self, id: DeviceId, expires_at: Option<Timestamp>) -> Result<(), StoreError>;
 
+    /// A device with the first hash has the second one from now on, stays good until then, and keeps all else. `None`: no device
+    /// that is good has the first one.
+    async fn exchange_device(
+        &self,
+        old: &[u8; 32],
+        new: &[u8; 32],
+        identified_by: IdentifiedBy,
+        expires_at: Timestamp,
+    ) -> Result<Option<DeviceId>, StoreError>;
+
     /// `false`: there is no such device, or it was revoked before.
     async fn revoke_device(&self, id: DeviceId) -> Result<bool, StoreError>;
 
@@ -83,6 +95,17 @@ pub trait People: Send + Sync + Debug {
     /// It was used now, and says how often.
     async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError>;
 
+    /// Notes what a passkey confirmed. `false`: the challenge was answered before.
+    async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError>;
+
+    /// Uses up what was confirmed for this purpose on this device, and returns by which passkey. Of many who try at once, one
+    /// gets it.
+    async fn use_confirmation(
+        &self,
+        device: DeviceId,
+        purpose: &[u8; 32],
+    ) -> Result<Option<PasskeyId>, StoreError>;
+
     /// `false`: there is no such passkey.
     async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError>;
 
@@ -98,6 +121,17 @@ pub trait People: Send + Sync + Debug {
 /// What is stored of a token, a link or a ticket: never its secret.
 pub fn token_hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
+}
+
+/// What is stored of a browser's public key. No token has it: the bytes that are hashed begin with one that no token has.
+pub fn key_hash(public_key: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update(b"\0holdstead key 1").chain_update(public_key).finalize().into()
+}
+
+/// What is stored of a token that works under one address only, as `192.168.1.20:4780`.
+pub fn bearer_hash(host: &str, token: &str) -> [u8; 32] {
+    let hash = Sha256::new().chain_update(b"\x01holdstead bearer 1").chain_update(host.to_ascii_lowercase());
+    hash.chain_update(b"\0").chain_update(token).finalize().into()
 }
 
 #[async_trait]
@@ -171,6 +205,7 @@ impl<D: Db + 'static> People for Store<D> {
             moment(device.expires_at),
             moment(device.revoked_at),
             mark,
+            Param::Text(identified_by_name(device.identified_by).to_owned()),
         ];
         self.db.execute(sql::ADD_DEVICE, params).await.map(|_| ())
     }
@@ -198,17 +233,41 @@ impl<D: Db + 'static> People for Store<D> {
     }
 
     async fn use_device(&self, id: DeviceId, expires_at: Option<Timestamp>) -> Result<(), StoreError> {
-        let now = self.db.now().await?;
-        let mark = match expires_at {
-            Some(_) => {
-                let Some((device, _)) = self.device(id).await? else { return Ok(()) };
-                self.mark(|guard| guard.device(&DeviceRecord { expires_at, ..device }))
-            }
-            None => Param::MaybeBytes(None),
+        let mut params = vec![Param::Id(id.uuid()), Param::Int(self.db.now().await?.micros())];
+        let Some(until) = expires_at else {
+            return self.db.execute(sql::USE_DEVICE, params).await.map(|_| ());
         };
-        let expires_at = Param::MaybeInt(expires_at.map(|at| at.micros()));
-        let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), expires_at, mark];
-        self.db.execute(sql::USE_DEVICE, params).await.map(|_| ())
+        let Some((device, _)) = self.device(id).await? else { return Ok(()) };
+        let hash = Param::Bytes(device.hash.to_vec());
+        let mark = self.mark(|guard| guard.device(&DeviceRecord { expires_at, ..device }));
+        params.extend([Param::Int(until.micros()), mark, hash]);
+        self.db.execute(sql::PROLONG_DEVICE, params).await.map(|_| ())
+    }
+
+    async fn exchange_device(
+        &self,
+        old: &[u8; 32],
+        new: &[u8; 32],
+        identified_by: IdentifiedBy,
+        expires_at: Timestamp,
+    ) -> Result<Option<DeviceId>, StoreError> {
+        let Some((device, _)) = self.device_by_hash(old).await? else { return Ok(None) };
+        let id = device.id;
+        let exchanged = DeviceRecord { hash: *new, identified_by, expires_at: Some(expires_at), ..device };
+        let mark = self.mark(|guard| guard.device(&exchanged));
+        let mut change = Change::begin(&*self.db).await?;
+        let params = vec![
+            Param::Bytes(old.to_vec()),
+            Param::Bytes(new.to_vec()),
+            Param::Text(identified_by_name(identified_by).to_owned()),
+            Param::Int(expires_at.micros()),
+            mark,
+            Param::Int(change.revision),
+        ];
+        if change.run(sql::EXCHANGE_DEVICE, params).await? == 0 {
+            return Ok(None);
+        }
+        change.commit().await.map(|()| Some(id))
     }
 
     async fn revoke_device(&self, id: DeviceId) -> Result<bool, StoreError> {
@@ -326,6 +385,40 @@ impl<D: Db + 'static> People for Store<D> {
         let now = self.db.now().await?;
         let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), Param::Int(count.into())];
         self.db.execute(sql::USE_PASSKEY, params).await.map(|_| ())
+    }
+
+    async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError> {
+        let now = self.db.now().await?;
+        self.db.execute(sql::DROP_OLD_CONFIRMATIONS, vec![Param::Int(now.micros())]).await?;
+        let params = vec![
+            Param::Bytes(confirmation.challenge.to_vec()),
+            Param::Id(confirmation.device.uuid()),
+            Param::Bytes(confirmation.purpose.to_vec()),
+            Param::Id(confirmation.passkey.uuid()),
+            Param::Int(confirmation.expires_at.micros()),
+            self.mark(|guard| guard.confirmation(&confirmation)),
+        ];
+        Ok(!self.db.execute(sql::ADD_CONFIRMATION, params).await?.is_empty())
+    }
+
+    async fn use_confirmation(
+        &self,
+        device: DeviceId,
+        purpose: &[u8; 32],
+    ) -> Result<Option<PasskeyId>, StoreError> {
+        let now = self.db.now().await?;
+        let params = vec![Param::Id(device.uuid()), Param::Bytes(purpose.to_vec()), Param::Int(now.micros())];
+        for row in self.db.query(sql::CONFIRMATIONS, params).await? {
+            let found = to_confirmation(&row)?;
+            if !self.is_marked(&row, "mac", |guard| guard.confirmation(&found))? {
+                continue;
+            }
+            let challenge = vec![Param::Bytes(found.challenge.to_vec())];
+            if !self.db.execute(sql::USE_CONFIRMATION, challenge).await?.is_empty() {
+                return Ok(Some(found.passkey));
+            }
+        }
+        Ok(None)
     }
 
     async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {

@@ -1,11 +1,12 @@
 //! Rows of people, devices, links and tickets, read.
 
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, PasskeyId, PersonId, SessionId};
+use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, PasskeyId, PersonId, SessionId};
 
 use crate::db::Row;
 use crate::{
-    DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, StoreError, TicketRecord, decode,
+    ConfirmationRecord, DeviceRecord, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord, StoreError,
+    TicketRecord, decode,
 };
 
 pub(crate) fn to_link(row: &Row) -> Result<LoginLinkRecord, StoreError> {
@@ -46,6 +47,7 @@ pub(crate) fn to_device(row: &Row) -> Result<DeviceRecord, StoreError> {
         person: PersonId::from_uuid(row.id("person_id")?),
         hash: decode::hash(row, "hash")?,
         kind: named(&row.text("kind")?, &KINDS, kind_name)?,
+        identified_by: named(&row.text("identified_by")?, &WAYS, identified_by_name)?,
         name: row.text("name")?,
         session: row.maybe_id("session_id")?.map(SessionId::from_uuid),
         created_at: decode::moment(row, "created_at")?,
@@ -76,7 +78,27 @@ fn named<T: Copy>(name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Resu
     found.ok_or_else(|| StoreError::corrupt(format!("`{name}` is neither a role nor a kind of device")))
 }
 
+pub(crate) fn to_confirmation(row: &Row) -> Result<ConfirmationRecord, StoreError> {
+    Ok(ConfirmationRecord {
+        challenge: decode::hash(row, "challenge")?,
+        device: DeviceId::from_uuid(row.id("device_id")?),
+        purpose: decode::hash(row, "purpose")?,
+        passkey: PasskeyId::from_uuid(row.id("passkey_id")?),
+        expires_at: decode::moment(row, "expires_at")?,
+    })
+}
+
 const KINDS: [DeviceKind; 3] = [DeviceKind::Browser, DeviceKind::Terminal, DeviceKind::Token];
+
+const WAYS: [IdentifiedBy; 3] = [IdentifiedBy::Key, IdentifiedBy::Bearer, IdentifiedBy::Token];
+
+pub(crate) const fn identified_by_name(way: IdentifiedBy) -> &'static str {
+    match way {
+        IdentifiedBy::Key => "key",
+        IdentifiedBy::Bearer => "bearer",
+        IdentifiedBy::Token => "token",
+    }
+}
 
 pub(crate) const fn kind_name(kind: DeviceKind) -> &'static str {
     match kind {

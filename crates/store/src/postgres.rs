@@ -145,7 +145,7 @@ pub fn without_secret(url: &str) -> String {
 }
 
 /// Version, name, statements. What is here never changes: databases have its checksum.
-const MIGRATIONS: [(i64, &str, &str); 18] = [
+const MIGRATIONS: [(i64, &str, &str); 19] = [
     (1, "journal", include_str!("../migrations/postgres/0001_journal.sql")),
     (2, "audit", include_str!("../migrations/postgres/0002_audit.sql")),
     (3, "secrets", include_str!("../migrations/postgres/0003_secrets.sql")),
@@ -164,6 +164,7 @@ const MIGRATIONS: [(i64, &str, &str); 18] = [
     (18, "claims", include_str!("../migrations/postgres/0018_claims.sql")),
     (19, "shards", include_str!("../migrations/postgres/0019_shards.sql")),
     (20, "aged out", include_str!("../migrations/postgres/0020_aged_out.sql")),
+    (21, "browser keys", include_str!("../migrations/postgres/0021_browser_keys.sql")),
 ];
 
 fn migrations() -> Migrator {

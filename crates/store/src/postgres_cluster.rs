@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::StoreError;
 use crate::cluster::{
     Claimed, Cluster, ConnectedRunner, KeyMatch, KnownRunner, LiveNode, Member, NODE_DEAD_AFTER, NodeId,
-    Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
+    NodeStart, Notices, Roll, RunnerPlace, Speaking, Watcher, WatchersSeen,
 };
 use crate::error::is_away;
 use crate::postgres::{Postgres, pool_of};
@@ -31,9 +31,9 @@ const FORGET_NODES: &str = concat!(
     " - $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE node = nodes.id AND node_epoch = nodes.epoch)"
 );
 const JOIN: &str = concat!(
-    "INSERT INTO nodes (id, name, epoch, seen_at, hints) VALUES ($1, $2, 1, ",
+    "INSERT INTO nodes (id, name, start, epoch, seen_at, hints) VALUES ($1, $2, $3, 1, ",
     now!(),
-    ", 0) ON CONFLICT (id) DO UPDATE SET epoch = nodes.epoch + 1, name = excluded.name, seen_at = excluded.seen_at \
+    ", 0) ON CONFLICT (id) DO UPDATE SET epoch = nodes.epoch + 1, name = excluded.name, start = excluded.start, seen_at = excluded.seen_at \
      RETURNING epoch"
 );
 const RENEW: &str = concat!(
@@ -42,7 +42,7 @@ const RENEW: &str = concat!(
     " WHERE id = $1 AND epoch = $2 RETURNING epoch"
 );
 const LIVE: &str =
-    concat!("SELECT id, epoch, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
+    concat!("SELECT id, epoch, start, name, hints FROM nodes WHERE seen_at > ", now!(), " - $1 ORDER BY id");
 const SPOKEN_FOR: &str = concat!(
     "SELECT r.id, r.node FROM nodes n JOIN runners r ON r.node = n.id AND r.node_epoch = n.epoch WHERE n.seen_at > ",
     now!(),
@@ -138,11 +138,16 @@ impl Cluster for Postgres {
         Uuid::from_slice(&known).map_err(|_| StoreError::corrupt("the deployment's name"))
     }
 
-    async fn join(&self, node: NodeId, name: &str) -> Result<Member, StoreError> {
+    async fn join(&self, node: NodeId, start: NodeStart, name: &str) -> Result<Member, StoreError> {
         let mut taken = self.members.take().await?;
         let connection = &mut taken.connection;
         sqlx::query(FORGET_NODES).bind(FORGOTTEN_AFTER_MICROS).execute(&mut *connection).await?;
-        let epoch = sqlx::query_scalar(JOIN).bind(node.uuid()).bind(name).fetch_one(connection).await?;
+        let epoch = sqlx::query_scalar(JOIN)
+            .bind(node.uuid())
+            .bind(name)
+            .bind(start.uuid())
+            .fetch_one(connection)
+            .await?;
         self.members.give_back(taken);
         Ok(Member { id: node, epoch })
     }
@@ -349,9 +354,11 @@ fn to_runner(row: &PgRow) -> Result<KnownRunner, StoreError> {
 
 fn to_node(row: &PgRow) -> Result<LiveNode, StoreError> {
     let hints: i64 = row.try_get("hints")?;
+    let start: Option<Uuid> = row.try_get("start")?;
     Ok(LiveNode {
         id: NodeId::from_uuid(row.try_get("id")?),
         epoch: row.try_get("epoch")?,
+        start: start.map(NodeStart::from_uuid),
         name: row.try_get("name")?,
         hints: u64::try_from(hints).unwrap_or_default(),
     })

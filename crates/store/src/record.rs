@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use holdstead_core::{Archived, Ask, Head, Session};
 use holdstead_protocol::{
-    AgentState, DeviceId, DeviceKind, Event, InteractionId, InteractionRequest, InteractionResponse, OwnerId,
-    PasskeyId, PermissionMode, PersonId, PromptId, Seq, SessionId, SessionOpened, Timestamp, api::Role,
+    AgentState, DeviceId, DeviceKind, Event, IdentifiedBy, InteractionId, InteractionRequest,
+    InteractionResponse, OwnerId, PasskeyId, PermissionMode, PersonId, PromptId, Seq, SessionId,
+    SessionOpened, Timestamp, api::Role,
 };
 
 /// What an append led to.
@@ -219,6 +220,7 @@ pub struct DeviceRecord {
     pub person: PersonId,
     pub hash: [u8; 32],
     pub kind: DeviceKind,
+    pub identified_by: IdentifiedBy,
     pub name: String,
     /// The one session that an agent's token is good for.
     pub session: Option<SessionId>,
@@ -252,6 +254,18 @@ pub struct TicketRecord {
     pub hash: [u8; 32],
     /// The hash of the token.
     pub token: [u8; 32],
+    pub expires_at: Timestamp,
+}
+
+/// What a passkey confirmed: one device may do it once, until then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfirmationRecord {
+    /// Of the challenge that was answered. Each is answered once.
+    pub challenge: [u8; 32],
+    pub device: DeviceId,
+    /// The SHA-256 of what it is for.
+    pub purpose: [u8; 32],
+    pub passkey: PasskeyId,
     pub expires_at: Timestamp,
 }
 

@@ -286,7 +286,7 @@ pub(crate) const REMOVE_PERSON: &str =
 macro_rules! devices {
     ($rest:literal) => {
         concat!(
-            "SELECT d.id, d.person_id, d.hash, d.kind, d.name, d.session_id, d.created_at, d.last_used_at, \
+            "SELECT d.id, d.person_id, d.hash, d.kind, d.identified_by, d.name, d.session_id, d.created_at, d.last_used_at, \
              d.expires_at, d.revoked_at, p.owner, p.name AS person_name, p.handle, p.role, \
              p.created_at AS person_created_at, p.removed_at, p.passkey_required, p.mac AS person_mac, d.mac \
              FROM devices d JOIN people p ON p.id = d.person_id ",
@@ -295,12 +295,18 @@ macro_rules! devices {
     };
 }
 pub(crate) const ADD_DEVICE: &str = "INSERT INTO devices (id, person_id, hash, kind, name, session_id, created_at, \
-    last_used_at, expires_at, revoked_at, mac, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)";
+    last_used_at, expires_at, revoked_at, mac, identified_by, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)";
 pub(crate) const DEVICE_BY_HASH: &str = devices!("WHERE d.hash = $1");
 pub(crate) const DEVICE: &str = devices!("WHERE d.id = $1");
 pub(crate) const DEVICES: &str = devices!("WHERE d.person_id = $1 AND d.revoked_at IS NULL");
-pub(crate) const USE_DEVICE: &str = "UPDATE devices SET last_used_at = $2, expires_at = coalesce($3, expires_at), \
-    mac = coalesce($4, mac) WHERE id = $1 AND revoked_at IS NULL";
+pub(crate) const USE_DEVICE: &str =
+    "UPDATE devices SET last_used_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+/// The mark is for a device with this hash: one that was exchanged in between has another.
+pub(crate) const PROLONG_DEVICE: &str = "UPDATE devices SET last_used_at = $2, expires_at = $3, mac = $4 \
+    WHERE id = $1 AND hash = $5 AND revoked_at IS NULL";
+/// Everything that the mark covers and that ever changes is set here, so no other change can come between the two.
+pub(crate) const EXCHANGE_DEVICE: &str = "UPDATE devices SET hash = $2, identified_by = $3, expires_at = $4, mac = $5, \
+    changed = $6 WHERE hash = $1 AND revoked_at IS NULL RETURNING id";
 pub(crate) const REVOKE_DEVICE: &str = "UPDATE devices SET revoked_at = $2, changed = $3, mac = NULL WHERE id = $1 AND revoked_at IS NULL RETURNING id";
 pub(crate) const REVOKE_DEVICES: &str = "UPDATE devices SET revoked_at = $2, changed = $3, mac = NULL WHERE person_id = $1 AND revoked_at IS NULL RETURNING id";
 /// Its open connections begin anew.
@@ -315,6 +321,16 @@ pub(crate) const ADD_PASSKEY: &str = "INSERT INTO passkeys (id, person_id, crede
     created_at, last_used_at, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9)";
 pub(crate) const PASSKEYS: &str = "SELECT id, person_id, credential, public_key, site, name, count, created_at, \
     last_used_at, mac FROM passkeys WHERE person_id = $1";
+pub(crate) const DROP_OLD_CONFIRMATIONS: &str = "DELETE FROM passkey_confirmations WHERE expires_at <= $1";
+/// One statement, so that of two answers to one challenge one counts.
+pub(crate) const ADD_CONFIRMATION: &str = "INSERT INTO passkey_confirmations (challenge, device_id, purpose, \
+    passkey_id, expires_at, mac, used) VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (challenge) DO NOTHING \
+    RETURNING challenge";
+pub(crate) const CONFIRMATIONS: &str = "SELECT challenge, device_id, purpose, passkey_id, expires_at, mac \
+    FROM passkey_confirmations WHERE device_id = $1 AND purpose = $2 AND used = 0 AND expires_at > $3";
+/// One statement, so that of many who try one gets it. The row stays until it expires: its challenge was answered.
+pub(crate) const USE_CONFIRMATION: &str =
+    "UPDATE passkey_confirmations SET used = 1 WHERE challenge = $1 AND used = 0 RETURNING challenge";
 pub(crate) const USE_PASSKEY: &str = "UPDATE passkeys SET last_used_at = $2, count = $3 WHERE id = $1";
 pub(crate) const REMOVE_PASSKEY: &str = "DELETE FROM passkeys WHERE id = $1 RETURNING id";
 pub(crate) const SET_PASSKEY_RULE: &str =
@@ -393,6 +409,7 @@ pub(crate) fn explained() -> Vec<(&'static str, &'static str, Vec<Param>)> {
         ("device", DEVICE, vec![id()]),
         ("devices", DEVICES, vec![id()]),
         ("passkeys", PASSKEYS, vec![id()]),
+        ("confirmations", CONFIRMATIONS, vec![id(), Param::Bytes(vec![0; 32]), Param::Int(0)]),
         ("changed devices", CHANGED_DEVICES, vec![Param::Int(0)]),
         ("login link", LINK, vec![Param::Bytes(vec![0; 32])]),
         ("ticket", TICKET, vec![Param::Bytes(vec![0; 32]), Param::Int(0)]),

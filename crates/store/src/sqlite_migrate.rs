@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha384};
 use crate::StoreError;
 
 /// Version, name, statements. What is here never changes: files have its checksum.
-const MIGRATIONS: [(i64, &str, &str); 14] = [
+const MIGRATIONS: [(i64, &str, &str); 15] = [
     (1, "journal", include_str!("../migrations/sqlite/0001_journal.sql")),
     (2, "audit", include_str!("../migrations/sqlite/0002_audit.sql")),
     (3, "secrets", include_str!("../migrations/sqlite/0003_secrets.sql")),
@@ -23,6 +23,7 @@ const MIGRATIONS: [(i64, &str, &str); 14] = [
     (13, "under way", include_str!("../migrations/sqlite/0013_under_way.sql")),
     (14, "search words", include_str!("../migrations/sqlite/0014_search_words.sql")),
     (20, "aged out", include_str!("../migrations/sqlite/0020_aged_out.sql")),
+    (21, "browser keys", include_str!("../migrations/sqlite/0021_browser_keys.sql")),
 ];
 
 /// As sqlx makes it: files that were made with it open, and it opens those that are made here.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    Claimed, Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, Notices, RunnerPlace,
-    Speaking, Watcher,
+    Claimed, Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, NodeStart, Notices,
+    RunnerPlace, Speaking, Watcher,
 };
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ fn of(journal: &Arc<dyn Journal>) -> &dyn Cluster {
 }
 
 async fn joined(journal: &Arc<dyn Journal>, name: &str) -> Member {
-    of(journal).join(NodeId::generate(), name).await.expect("it joins")
+    of(journal).join(NodeId::generate(), NodeStart::generate(), name).await.expect("it joins")
 }
 
 async fn speaks_for(journal: &Arc<dyn Journal>, member: Member) -> Vec<RunnerId> {
@@ -125,7 +125,7 @@ async fn the_place_of_a_node_that_fell_silent_is_taken_and_it_learns_so() {
     assert_eq!(of(first).speak_for(one, &runner).await.unwrap(), Speaking::DeclaredDead);
     of(first).stop_speaking_for(one, runner.id, 1).await.expect("it is too late for that");
     assert_eq!(speaks_for(&second, two).await, [runner.id]);
-    let one = of(first).join(one.id, "one").await.expect("it joins again");
+    let one = of(first).join(one.id, NodeStart::generate(), "one").await.expect("it joins again");
     assert_eq!(speaks_for(first, one).await, []);
     assert_eq!(
         of(first).speak_for(one, &runner).await.unwrap(),
@@ -209,7 +209,7 @@ async fn a_runner_inside_a_node_waits_for_it() {
     let (two, _) = (of(journal).join(two.id, "two").await.unwrap(), joined(journal, "three").await);
     assert_eq!(speak(two).await, Speaking::Elsewhere { node: "one".to_owned() });
     // Started again, it goes on at once.
-    let one = of(journal).join(one.id, "one").await.unwrap();
+    let one = of(journal).join(one.id, NodeStart::generate(), "one").await.unwrap();
     assert_eq!(speak(one).await, Speaking::Here { epoch: 2 });
     of(journal).leave(one).await.unwrap();
     assert_eq!(speak(two).await, Speaking::Here { epoch: 3 });
@@ -245,8 +245,8 @@ async fn who_watches_is_known_on_other_nodes_while_theirs_lives() {
     let fixture = Fixture::postgres().await;
     let second = fixture.second().await;
     let (here, there) = (of(fixture.journal()), of(&second));
-    let mine = here.join(NodeId::generate(), "first").await.unwrap();
-    let theirs = there.join(NodeId::generate(), "second").await.unwrap();
+    let mine = here.join(NodeId::generate(), NodeStart::generate(), "first").await.unwrap();
+    let theirs = there.join(NodeId::generate(), NodeStart::generate(), "second").await.unwrap();
     let owner = OwnerId::new("local").expect("a name");
     let watcher = |client: &str, session, is_on| Watcher {
         owner: owner.clone(),
@@ -266,7 +266,7 @@ async fn who_watches_is_known_on_other_nodes_while_theirs_lives() {
     let (seen, heard) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
     assert_eq!(heard, both[..1]);
     // Another life of the node has said nothing yet, and the earlier one says nothing any more.
-    let again = there.join(theirs.id, "second").await.unwrap();
+    let again = there.join(theirs.id, NodeStart::generate(), "second").await.unwrap();
     there.share_watchers(theirs, &both).await.unwrap();
     let (seen, heard) = here.watchers_elsewhere(mine.id, &seen).await.unwrap().expect("it changed");
     assert_eq!(heard, []);
@@ -283,8 +283,8 @@ async fn one_at_a_time_does_what_is_claimed_until_it_is_released_or_its_node_is_
     let fixture = Fixture::postgres().await;
     let second = fixture.second().await;
     let (here, there) = (of(fixture.journal()), of(&second));
-    let mine = here.join(NodeId::generate(), "first").await.unwrap();
-    let theirs = there.join(NodeId::generate(), "second").await.unwrap();
+    let mine = here.join(NodeId::generate(), NodeStart::generate(), "first").await.unwrap();
+    let theirs = there.join(NodeId::generate(), NodeStart::generate(), "second").await.unwrap();
     let [what, one, other] = [Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4()];
     assert_eq!(here.claim(mine, what, one).await.unwrap(), Claimed::Here);
     assert_eq!(here.claim(mine, what, one).await.unwrap(), Claimed::Here, "tried again");

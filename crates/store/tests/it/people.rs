@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PasskeyId, PersonId, Seq, SessionId};
+use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, OwnerId, PasskeyId, PersonId, Seq, SessionId};
 use holdstead_store::{
     DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord,
     TicketRecord, Unmarked,
@@ -32,6 +32,7 @@ async fn device(journal: &dyn Journal, person: PersonId, number: u8) -> DeviceRe
         person,
         hash: [number; 32],
         kind: DeviceKind::Token,
+        identified_by: IdentifiedBy::Token,
         name: "Token".to_owned(),
         session: None,
         created_at: from_now(journal, 0).await,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use holdstead_core::Command;
 use holdstead_protocol::{Seq, SessionId};
-use holdstead_store::{AppendError, Journal, NodeId, StoreError, WentBack};
+use holdstead_store::{AppendError, Journal, NodeId, NodeStart, StoreError, WentBack};
 use sqlx::{AssertSqlSafe, PgPool};
 use uuid::Uuid;
 
@@ -104,7 +104,7 @@ async fn a_database_that_went_back_is_refused_and_says_which_sessions() {
     assert_eq!(went_back(journal.ready().await), refused);
     assert_eq!(went_back(journal.verify(same).await), refused);
     let cluster = journal.cluster().expect("several nodes");
-    assert_eq!(went_back(cluster.join(NodeId::generate(), "one").await), refused);
+    assert_eq!(went_back(cluster.join(NodeId::generate(), NodeStart::generate(), "one").await), refused);
     assert_eq!(went_back(cluster.heads(&[same]).await), refused);
     assert_eq!(went_back(cluster.notify("hint").await), refused);
     assert_eq!(went_back(cluster.listen().await), refused);
