@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use holdstead_protocol::{DeviceId, DeviceKind, PersonId};
+use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, PersonId};
 use holdstead_store::{DeviceRecord, PersonRecord, Revision};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -242,6 +242,25 @@ impl Gateway {
         let believed = Believed { device, person, read, expires: left.map(|left| read + left) };
         self.inner.access.believe(*hash, believed.clone(), times);
         Ok(Some(believed))
+    }
+
+    /// A browser that has the token with the first hash is identified by the second hash from now on, and by the token no more.
+    /// `false`: no browser that is good has that token.
+    pub async fn exchange_browser(
+        &self,
+        old: &[u8; 32],
+        new: &[u8; 32],
+        identified_by: IdentifiedBy,
+    ) -> Result<bool, GatewayError> {
+        let Some(Admitted { device, .. }) = self.admit(old).await? else { return Ok(false) };
+        if (device.kind, device.identified_by) != (DeviceKind::Browser, IdentifiedBy::Token) {
+            return Ok(false);
+        }
+        let journal = &self.inner.journal;
+        let expires_at = journal.now().await?.after(BROWSER_LIFETIME);
+        let exchanged = journal.exchange_device(old, new, identified_by, expires_at).await?;
+        self.put_out_revoked().await?;
+        Ok(exchanged.is_some())
     }
 
     /// Revokes a device and puts it out. `false`: it was before.

@@ -6,7 +6,7 @@
 use holdstead_agents::ToolServer;
 use holdstead_core::hosted_handle;
 use holdstead_protocol::api::Role;
-use holdstead_protocol::{DeviceId, DeviceKind, Incarnation, PersonId, SessionId};
+use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, Incarnation, PersonId, SessionId};
 use holdstead_runner::life;
 use holdstead_store::{DeviceRecord, PasskeyRule, PersonRecord, SessionRecord, token_hash};
 
@@ -41,6 +41,7 @@ impl Gateway {
                 person: self.inner.journal.add_person(hosted).await?.id,
                 hash,
                 kind: DeviceKind::Token,
+                identified_by: IdentifiedBy::Token,
                 name: "Hosted here".to_owned(),
                 session: Some(record.id),
                 created_at: now,

@@ -15,7 +15,7 @@ use holdstead_protocol::{
 };
 use holdstead_runner::{FolderIs, Runner};
 use holdstead_store::{
-    AskFilter, AskQuery, AskRecord, Journal, NodeId, SessionQuery, SessionRecord, StoreError,
+    AskFilter, AskQuery, AskRecord, Journal, NodeId, NodeStart, SessionQuery, SessionRecord, StoreError,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ use crate::hub::Hub;
 use crate::later::{self, Later};
 use crate::metrics::{Counted, LastLook};
 use crate::node::{self, Node};
-use crate::passkeys::Challenges;
+use crate::nonce::Run;
 use crate::policy::{OrganisationRules, PolicyConfig};
 use crate::presence::{Answering, Presence, Watch, Watching};
 use crate::quiet::LastWritten;
@@ -122,7 +122,8 @@ pub(crate) struct Inner {
     pub(crate) drivers: Vec<Arc<dyn Driver>>,
     pub(crate) runners: Runners,
     pub(crate) access: Arc<Access>,
-    pub(crate) challenges: Challenges,
+    /// Which run of which node this process is.
+    pub(crate) run: Run,
     pub(crate) hub: Hub,
     /// Among others on the same database, where it can have others.
     pub(crate) node: Option<Node>,
@@ -174,7 +175,8 @@ impl Gateway {
         config.tools.extend(own);
         let shutdown = CancellationToken::new();
         let id = config.node.unwrap_or_else(NodeId::generate);
-        let node = Node::join(&journal, id, &config.hints_by, &shutdown).await?;
+        let run = Run { node: id, start: NodeStart::generate() };
+        let node = Node::join(&journal, run, &config.hints_by, &shutdown).await?;
         let silent = CancellationToken::new();
         let inner = Inner {
             organisation: OrganisationRules::new(&config.policy),
@@ -183,7 +185,7 @@ impl Gateway {
             drivers: runner.drivers().to_vec(),
             runners: Runners::new(runner, silent.child_token()),
             access: Arc::default(),
-            challenges: Challenges::default(),
+            run,
             hub: Hub::default(),
             node,
             later: Later::default(),

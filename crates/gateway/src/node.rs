@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId};
 use holdstead_store::{
-    ConnectedRunner, Journal, LiveNode, Member, NODE_SILENT_AFTER, NodeId, Roll, RunnerPlace, Speaking,
-    StoreError,
+    ConnectedRunner, Journal, LiveNode, Member, NODE_SILENT_AFTER, NodeId, NodeStart, Roll, RunnerPlace,
+    Speaking, StoreError,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::carrier::{Carrier, HintsBy, Listening};
 use crate::hints::{Arrived, Heard, Hint, Notice, Outbox};
+use crate::nonce::Run;
 use crate::session::SessionHandle;
 use crate::{Gateway, GatewayError};
 
@@ -41,6 +42,7 @@ const DEAF: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: NodeId,
+    start: NodeStart,
     name: String,
     carrier: Arc<Carrier>,
     pub(crate) outbox: Outbox,
@@ -107,18 +109,20 @@ impl Node {
     /// `None` where the database has one gateway only.
     pub(crate) async fn join(
         journal: &Arc<dyn Journal>,
-        id: NodeId,
+        run: Run,
         hints_by: &HintsBy,
         shutdown: &CancellationToken,
     ) -> Result<Option<Self>, StoreError> {
         let Some(cluster) = journal.cluster() else { return Ok(None) };
         let carrier = Carrier::new(hints_by, journal, cluster).await?;
         let (renewed, name) = (Moment::now(), own_name());
-        let member = cluster.join(id, &name).await?;
+        let Run { node: id, start } = run;
+        let member = cluster.join(id, start, &name).await?;
         let (serves, elsewhere) = (shutdown.child_token(), HashSet::new());
         let standing = Standing { member, renewed, serves, speaks: cancelled(), elsewhere };
         Ok(Some(Self {
             id,
+            start,
             name,
             carrier: Arc::new(carrier),
             outbox: Outbox::default(),
@@ -178,6 +182,14 @@ impl Node {
         !standing.speaks.is_cancelled()
     }
 
+    /// Whether that process is a node that runs now. It was said with the last renewal, so it is two seconds old at most where a
+    /// node left or was started again, and as long as a node counts as alive where it was killed. A node that cannot renew knows
+    /// nobody.
+    pub(crate) fn knows(&self, run: Run) -> bool {
+        let is_it = |node: &LiveNode| node.id == run.node && node.start == Some(run.start);
+        !self.serves().is_cancelled() && self.roll.borrow().iter().any(is_it)
+    }
+
     /// Whether this node is the one to see to what any node could. All agree as soon as they have seen each other.
     pub(crate) fn is_its_turn(&self, session: SessionId) -> bool {
         let roll = self.roll.borrow();
@@ -232,7 +244,7 @@ impl Gateway {
         let (sent, member) = (Moment::now(), node.standing().member);
         let Some(roll) = cluster.renew(member, node.outbox.made()).await? else {
             self.fall_silent(node);
-            let member = cluster.join(node.id, &node.name).await?;
+            let member = cluster.join(node.id, node.start, &node.name).await?;
             tracing::warn!(
                 "this node was taken for dead by another one, and begins again. If that goes on, two gateways have a copy of one `node.id`"
             );

@@ -1,31 +1,30 @@
 //! A person confirms what is risky with a passkey, where they asked for that.
 //!
 //! A challenge is for one purpose: this answer to this prompt about this input, this session, this change. Answered well, it
-//! lets the same device do that once. Challenges are kept in memory: after a restart the page just asks again.
+//! lets the same device do that once, on any node. Nobody keeps challenges: they are sealed with the secrets key. The database
+//! has what was confirmed until that expires, so nothing counts twice.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdstead_core::{
-    PasskeyAnswer, PasskeyChallengeBytes, PasskeyQuestion, check_new_passkey, check_passkey, digest,
-    passkey_bytes, passkey_site, passkey_text, person_name,
+    PasskeyAnswer, PasskeyQuestion, base64url, check_new_passkey, check_passkey, digest, from_base64url,
+    passkey_site, person_name,
 };
 use holdstead_protocol::api::{
     NewPasskey, OpenSession, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage, PasskeyPurpose,
     Respond,
 };
-use holdstead_protocol::{Actor, Digest, PasskeyId, PermissionMode, ResponseDraft};
-use holdstead_store::{AskRecord, PasskeyRecord, PasskeyRule};
+use holdstead_protocol::{Actor, Digest, PasskeyId, PermissionMode, ResponseDraft, Timestamp};
+use holdstead_store::{AskRecord, ConfirmationRecord, PasskeyRecord, PasskeyRule};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::Instant;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
-use crate::{Gateway, GatewayError, Person};
+use crate::{Gateway, GatewayError, Person, SecretsKey};
 
 /// How long a challenge, and then what it confirmed, is good.
 const LIFETIME: Duration = Duration::from_secs(120);
-/// One device has so many at a time; one more, and its oldest goes.
-const MOST_PER_DEVICE: usize = 8;
 /// A person has so many passkeys.
 const MOST_PASSKEYS: usize = 20;
 
@@ -51,74 +50,39 @@ impl NeedsPasskey {
     }
 }
 
-/// The challenges that are good now.
-#[derive(Debug, Default)]
-pub(crate) struct Challenges(Mutex<HashMap<PasskeyChallengeBytes, Pending>>);
-
-#[derive(Debug, Clone)]
-struct Pending {
-    /// Who asked, and from where: nobody else may answer or use it.
-    actor: Actor,
+/// What a passkey is asked: sealed, so that any node can read it back and nobody has to remember it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    random: Uuid,
     origin: String,
     purpose: Digest,
-    until: Instant,
-    state: State,
+    until: Timestamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Asked,
-    Confirmed(PasskeyId),
-}
-
-impl Challenges {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PasskeyChallengeBytes, Pending>> {
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        pending.retain(|_, one| one.until > now);
-        pending
-    }
-
-    fn ask(&self, actor: Actor, origin: &str, purpose: Digest) -> PasskeyChallengeBytes {
-        let challenge = rand::random();
-        let mut pending = self.lock();
-        let own = |one: &Pending| one.actor.device_id == actor.device_id;
-        if pending.values().filter(|one| own(one)).count() >= MOST_PER_DEVICE {
-            let oldest = pending.iter().filter(|(_, one)| own(one)).min_by_key(|(_, one)| one.until);
-            if let Some(oldest) = oldest.map(|(challenge, _)| *challenge) {
-                pending.remove(&oldest);
-            }
-        }
-        let until = Instant::now() + LIFETIME;
-        let one = Pending { actor, origin: origin.to_owned(), purpose, until, state: State::Asked };
-        pending.insert(challenge, one);
+impl Question {
+    /// The question, and a mark of the secrets key over it and over who was asked: nobody else may answer.
+    fn seal(&self, key: &SecretsKey, actor: Actor) -> Vec<u8> {
+        let mut challenge = serde_json::to_vec(self).unwrap_or_default();
+        let mark = key.challenge_mark(&actor_bytes(actor), &challenge);
+        challenge.extend_from_slice(&mark);
         challenge
     }
 
-    /// The question behind this text, which is used up by that: an answer is tried once.
-    fn answer(&self, actor: Actor, text: &str) -> Option<(PasskeyChallengeBytes, Pending)> {
-        let challenge: PasskeyChallengeBytes = passkey_bytes(text)?.try_into().ok()?;
-        let mut pending = self.lock();
-        let is_its =
-            pending.get(&challenge).is_some_and(|one| one.actor == actor && one.state == State::Asked);
-        is_its.then(|| pending.remove(&challenge)).flatten().map(|one| (challenge, one))
+    fn open(key: &SecretsKey, actor: Actor, challenge: &[u8]) -> Option<Self> {
+        let (question, mark) = challenge.split_last_chunk::<32>()?;
+        if !key.is_challenge_mark(&actor_bytes(actor), question, mark) {
+            return None;
+        }
+        serde_json::from_slice(question).ok()
     }
+}
 
-    fn confirmed(&self, challenge: PasskeyChallengeBytes, one: Pending, by: PasskeyId) {
-        self.lock().insert(challenge, Pending { state: State::Confirmed(by), ..one });
-    }
-
-    /// The passkey that confirmed this purpose on this device. It is used up by that.
-    fn take(&self, actor: Actor, purpose: &Digest) -> Option<PasskeyId> {
-        let mut pending = self.lock();
-        let found = pending.iter().find_map(|(challenge, one)| match one.state {
-            State::Confirmed(by) if one.actor == actor && one.purpose == *purpose => Some((*challenge, by)),
-            State::Confirmed(_) | State::Asked => None,
-        });
-        let (challenge, by) = found?;
-        pending.remove(&challenge);
-        Some(by)
-    }
+/// Of a fixed length, so what follows it begins in one place.
+fn actor_bytes(actor: Actor) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(actor.person_id.uuid().as_bytes());
+    bytes[16..].copy_from_slice(actor.device_id.uuid().as_bytes());
+    bytes
 }
 
 impl Gateway {
@@ -150,7 +114,7 @@ impl Gateway {
         if here.is_empty() && !is_new {
             return Err(GatewayError::NoPasskeyFor { site: site.to_owned() });
         }
-        let credentials = here.into_iter().map(|one| passkey_text(&one.credential)).collect();
+        let credentials = here.into_iter().map(|one| base64url(&one.credential)).collect();
         let purpose = match purpose {
             PasskeyPurpose::Approve { interaction_id, prompt_id, response } => {
                 let ask = self.ask_of(&person.owner, interaction_id).await?;
@@ -162,9 +126,11 @@ impl Gateway {
             | PasskeyPurpose::RemovePasskey { .. }
             | PasskeyPurpose::SwitchOff => change(&purpose),
         };
-        let challenge = self.inner.challenges.ask(actor, origin, purpose);
+        let until = self.inner.journal.now().await?.after(LIFETIME);
+        let question = Question { random: Uuid::new_v4(), origin: origin.to_owned(), purpose, until };
+        let challenge = question.seal(&self.inner.config.secrets_key, actor);
         Ok(PasskeyChallenge {
-            challenge: passkey_text(&challenge),
+            challenge: base64url(&challenge),
             site: site.to_owned(),
             credentials,
             person_id: actor.person_id,
@@ -179,18 +145,17 @@ impl Gateway {
         given: PasskeyConfirmation,
     ) -> Result<(), GatewayError> {
         let actor = actor(person)?;
-        let (challenge, pending) =
-            self.inner.challenges.answer(actor, &given.challenge).ok_or(GatewayError::ChallengeGone)?;
-        let bytes = |text: &str| passkey_bytes(text).ok_or(holdstead_core::BadPasskey::Unreadable);
+        let (challenge, asked) = self.asked(actor, &given.challenge).await?;
+        let bytes = |text: &str| from_base64url(text).ok_or(holdstead_core::BadPasskey::Unreadable);
         let credential = bytes(&given.credential_id)?;
         let known = self.inner.journal.passkeys(actor.person_id).await?;
         let passkey = known.into_iter().find(|one| {
-            one.credential == credential && passkey_site(&pending.origin) == Some(one.site.as_str())
+            one.credential == credential && passkey_site(&asked.origin) == Some(one.site.as_str())
         });
         let passkey = passkey.ok_or(GatewayError::NoPasskey)?;
         let (client_data, authenticator_data, signature) =
             (bytes(&given.client_data)?, bytes(&given.authenticator_data)?, bytes(&given.signature)?);
-        let question = PasskeyQuestion { challenge: &challenge, origin: &pending.origin };
+        let question = PasskeyQuestion { challenge: &challenge, origin: &asked.origin };
         let answer = PasskeyAnswer {
             client_data: &client_data,
             authenticator_data: &authenticator_data,
@@ -198,8 +163,37 @@ impl Gateway {
         };
         let count = check_passkey(question, &passkey.public_key, passkey.count, answer)?;
         self.inner.journal.use_passkey(passkey.id, count).await?;
-        self.inner.challenges.confirmed(challenge, pending, passkey.id);
-        Ok(())
+        self.confirm(actor, &challenge, &asked, passkey.id).await
+    }
+
+    /// The question behind this text, if it was put to this device and is not too old.
+    async fn asked(&self, actor: Actor, text: &str) -> Result<(Vec<u8>, Question), GatewayError> {
+        let challenge = from_base64url(text).ok_or(GatewayError::ChallengeGone)?;
+        let asked = Question::open(&self.inner.config.secrets_key, actor, &challenge);
+        let asked = asked.ok_or(GatewayError::ChallengeGone)?;
+        if self.inner.journal.now().await? >= asked.until {
+            return Err(GatewayError::ChallengeGone);
+        }
+        Ok((challenge, asked))
+    }
+
+    /// Notes that the question was answered, which counts once on all nodes.
+    async fn confirm(
+        &self,
+        actor: Actor,
+        challenge: &[u8],
+        asked: &Question,
+        by: PasskeyId,
+    ) -> Result<(), GatewayError> {
+        let confirmation = ConfirmationRecord {
+            challenge: Sha256::digest(challenge).into(),
+            device: actor.device_id,
+            purpose: hash(&asked.purpose),
+            passkey: by,
+            expires_at: asked.until,
+        };
+        let is_first = self.inner.journal.add_confirmation(confirmation).await?;
+        if is_first { Ok(()) } else { Err(GatewayError::ChallengeGone) }
     }
 
     /// Where passkeys are required, one of them has to say yes to another.
@@ -211,15 +205,14 @@ impl Gateway {
         }
         // Before the new one's challenge is used up: what is refused here is sent again.
         self.confirmed_change(person, &PasskeyPurpose::AddPasskey).await?;
-        let (challenge, pending) =
-            self.inner.challenges.answer(actor, &new.challenge).ok_or(GatewayError::ChallengeGone)?;
-        if pending.purpose != change(&PasskeyPurpose::Register) {
+        let (challenge, asked) = self.asked(actor, &new.challenge).await?;
+        if asked.purpose != change(&PasskeyPurpose::Register) {
             return Err(GatewayError::ChallengeGone);
         }
-        let bytes = |text: &str| passkey_bytes(text).ok_or(holdstead_core::BadPasskey::Unreadable);
-        let question = PasskeyQuestion { challenge: &challenge, origin: &pending.origin };
+        let bytes = |text: &str| from_base64url(text).ok_or(holdstead_core::BadPasskey::Unreadable);
+        let question = PasskeyQuestion { challenge: &challenge, origin: &asked.origin };
         let made = check_new_passkey(question, &bytes(&new.client_data)?, &bytes(&new.authenticator_data)?)?;
-        let site = passkey_site(&pending.origin).ok_or(GatewayError::NoPasskeysHere)?;
+        let site = passkey_site(&asked.origin).ok_or(GatewayError::NoPasskeysHere)?;
         let record = PasskeyRecord {
             id: PasskeyId::generate(),
             person: actor.person_id,
@@ -231,6 +224,7 @@ impl Gateway {
             created_at: self.inner.journal.now().await?,
             last_used_at: None,
         };
+        self.confirm(actor, &challenge, &asked, record.id).await?;
         self.inner.journal.add_passkey(record).await?;
         self.passkeys(person).await
     }
@@ -313,7 +307,8 @@ impl Gateway {
         if !self.requires_passkey(person).await? {
             return Ok(None);
         }
-        self.inner.challenges.take(actor, purpose).map(Some).ok_or(GatewayError::PasskeyRequired { what })
+        let by = self.inner.journal.use_confirmation(actor.device_id, &hash(purpose)).await?;
+        by.map(Some).ok_or(GatewayError::PasskeyRequired { what })
     }
 
     async fn requires_passkey(&self, person: &Person) -> Result<bool, GatewayError> {
@@ -333,6 +328,10 @@ fn approval(ask: &AskRecord, prompt: holdstead_protocol::PromptId, response: &Re
 
 fn opening(open: &OpenSession) -> Digest {
     digest(&json!(["open_session", open]))
+}
+
+fn hash(purpose: &Digest) -> [u8; 32] {
+    Sha256::digest(purpose.as_str()).into()
 }
 
 fn change(purpose: &PasskeyPurpose) -> Digest {

@@ -79,6 +79,24 @@ impl SecretsKey {
         self.derive(b"fingerprint", &[])
     }
 
+    /// Shows that a node of this deployment issued a nonce.
+    pub(crate) fn nonce_mark(&self, named: &[u8]) -> [u8; 32] {
+        self.derive(b"nonce", &[named])
+    }
+
+    pub(crate) fn is_nonce_mark(&self, named: &[u8], mark: &[u8]) -> bool {
+        self.mac_of(b"nonce", &[named]).is_some_and(|mac| mac.verify_slice(mark).is_ok())
+    }
+
+    /// Shows that a node of this deployment asked a passkey this.
+    pub(crate) fn challenge_mark(&self, actor: &[u8; 32], question: &[u8]) -> [u8; 32] {
+        self.derive(b"challenge", &[actor, question])
+    }
+
+    pub(crate) fn is_challenge_mark(&self, actor: &[u8; 32], question: &[u8], mark: &[u8]) -> bool {
+        self.mac_of(b"challenge", &[actor, question]).is_some_and(|mac| mac.verify_slice(mark).is_ok())
+    }
+
     /// What rows that let somebody in are marked with.
     pub fn guard(&self) -> Guard {
         Guard::new(self.derive(b"rows", &[]))
@@ -90,13 +108,17 @@ impl SecretsKey {
 
     /// A key or a mark for one purpose. No purpose is the beginning of another, and ids have a fixed length.
     fn derive(&self, purpose: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-        // HMAC takes keys of any length.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return [0; 32] };
+        self.mac_of(purpose, parts).map_or([0; 32], |mac| mac.finalize().into_bytes().into())
+    }
+
+    /// HMAC takes keys of any length, so there always is one.
+    fn mac_of(&self, purpose: &[u8], parts: &[&[u8]]) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
         mac.update(purpose);
         for part in parts {
             mac.update(part);
         }
-        mac.finalize().into_bytes().into()
+        Some(mac)
     }
 }
 
