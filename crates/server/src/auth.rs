@@ -12,8 +12,8 @@ use axum::http::request::Parts;
 use holdstead_gateway::{Admitted, Answering, Lease, Manages, Person};
 use holdstead_protocol::api::Role;
 use holdstead_protocol::transport::InteractionMode;
-use holdstead_protocol::{Actor, DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Surface};
-use holdstead_store::token_hash;
+use holdstead_protocol::{Actor, DeviceId, DeviceKind, IdentifiedBy, OwnerId, PersonId, SessionId, Surface};
+use holdstead_store::{bearer_hash, token_hash};
 use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::IntoParams;
@@ -21,7 +21,10 @@ use utoipa::IntoParams;
 use crate::App;
 use crate::body::Asked;
 use crate::connections::RequestSeat;
+use crate::guard;
 use crate::problem::ApiError;
+use crate::signed::Signed;
+use crate::tokens::{BROWSER_BEARER, browser_bearer};
 
 /// Where a program says that a person sits at a terminal.
 const SURFACE_HEADER: &str = "holdstead-surface";
@@ -83,6 +86,14 @@ impl Caller {
             biased;
             () = self.lease.ended() => Err(ApiError::NoToken),
             done = waiting => Ok(done),
+        }
+    }
+
+    fn scrapes(&self) -> Result<Scraper, ApiError> {
+        match (self.role, self.session) {
+            (Role::Metrics | Role::Admin, None) => Ok(Scraper),
+            (Role::Person | Role::Viewer | Role::Agent | Role::Runner, _)
+            | (Role::Metrics | Role::Admin, Some(_)) => Err(ApiError::Forbidden(MAY_NOT_SCRAPE)),
         }
     }
 
@@ -218,9 +229,13 @@ impl FromRequestParts<App> for SocketCaller {
         let Some(ticket) = ticket.filter(|_| !parts.headers.contains_key(AUTHORIZATION)) else {
             return Caller::from_request_parts(parts, app).await.map(Self);
         };
-        let token = app.gateway.journal().use_ticket(&token_hash(&ticket)).await?;
-        let token = token.ok_or(ApiError::BadTicket)?;
-        Caller::with_token(token, parts, app).await.map(Self)
+        // A ticket of a process that is gone opens nothing: whoever took its place may have seen it.
+        let runs = ticket.rsplit_once('.').and_then(|(_, nonce)| app.gateway.check_nonce(nonce));
+        runs.ok_or(ApiError::BadTicket)?;
+        let hash =
+            app.gateway.journal().use_ticket(&token_hash(&ticket)).await?.ok_or(ApiError::BadTicket)?;
+        take(hash, parts, app)?;
+        Ok(Self(Caller::new(admitted(&hash, app).await?, hash, parts)))
     }
 }
 
@@ -228,37 +243,119 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let secret = presented(&parts.headers).ok_or(ApiError::NoToken)?;
-        Self::with_token(token_hash(secret), parts, app).await
+        let Some(signed) = parts.extensions.get::<Signed>() else {
+            let secret = presented(&parts.headers).ok_or(ApiError::NoToken)?;
+            return Self::with_token(stored_hash(secret, parts), parts, app).await;
+        };
+        let admitted = admitted(&signed.hash, app).await?;
+        signed.check()?;
+        // Keys are no secret: only who has one takes from what it may send.
+        take(signed.hash, parts, app)?;
+        Ok(Self::new(admitted, signed.hash, parts))
     }
 }
 
 impl Caller {
     async fn with_token(hash: [u8; 32], parts: &Parts, app: &App) -> Result<Self, ApiError> {
-        app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
-        if parts.extensions.get::<RequestSeat>().is_some_and(|seat| !seat.count(hash)) {
-            return Err(ApiError::TooManyAtOnce);
+        take(hash, parts, app)?;
+        let admitted = admitted(&hash, app).await?;
+        match (admitted.device.kind, admitted.device.identified_by) {
+            // Of the time before browsers signed. Whoever had its port for a moment may have it.
+            (DeviceKind::Browser, IdentifiedBy::Token) => Err(ApiError::ExchangeNeeded),
+            (DeviceKind::Browser, IdentifiedBy::Key | IdentifiedBy::Bearer)
+            | (DeviceKind::Terminal | DeviceKind::Token, _) => Ok(Self::new(admitted, hash, parts)),
         }
-        let Admitted { device, person, lease } = app.gateway.admit(&hash).await?.ok_or(ApiError::NoToken)?;
+    }
+
+    fn new(Admitted { device, person, lease }: Admitted, token: [u8; 32], parts: &Parts) -> Self {
         let surface = match device.kind {
             DeviceKind::Browser => Surface::Web,
             DeviceKind::Terminal | DeviceKind::Token => said_surface(parts),
         };
-        let manages = match person.role {
+        let role = match (device.identified_by, person.role) {
+            // Its token went over the network for everybody to read.
+            (IdentifiedBy::Bearer, Role::Admin) => Role::Person,
+            (IdentifiedBy::Key | IdentifiedBy::Bearer | IdentifiedBy::Token, role) => role,
+        };
+        let manages = match role {
             Role::Admin => Manages::All,
             Role::Person | Role::Viewer | Role::Agent | Role::Runner | Role::Metrics => Manages::Own,
         };
         let actor = Some(Actor { person_id: person.id, device_id: device.id, passkey_id: None });
         let caller = Person { owner: person.owner, name: person.name, surface, actor, manages };
-        Ok(Self {
+        Self {
             person_id: person.id,
             device_id: device.id,
             person: caller,
-            role: person.role,
-            token: hash,
+            role,
+            token,
             session: device.session,
             lease,
-        })
+        }
+    }
+}
+
+/// Counts a request for whoever it is of.
+fn take(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
+    app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
+    match parts.extensions.get::<RequestSeat>() {
+        Some(seat) if !seat.count(hash) => Err(ApiError::TooManyAtOnce),
+        Some(_) | None => Ok(()),
+    }
+}
+
+async fn admitted(hash: &[u8; 32], app: &App) -> Result<Admitted, ApiError> {
+    app.gateway.admit(hash).await?.ok_or(ApiError::NoToken)
+}
+
+/// What is stored of a token that came with this request.
+fn stored_hash(secret: &str, parts: &Parts) -> [u8; 32] {
+    if secret.starts_with(BROWSER_BEARER) {
+        return bearer_hash(guard::host(&parts.headers, &parts.uri).unwrap_or_default(), secret);
+    }
+    token_hash(secret)
+}
+
+/// A browser that logs in.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    /// What identifies it from then on, as it is stored.
+    pub(crate) hash: [u8; 32],
+    pub(crate) identified_by: IdentifiedBy,
+    /// Where it cannot sign.
+    pub(crate) token: Option<String>,
+}
+
+impl Newcomer {
+    /// Whether this browser is logged in already.
+    pub(crate) async fn is_known(&self, app: &App) -> Result<bool, ApiError> {
+        if app.gateway.admit(&self.hash).await?.is_some() {
+            return Ok(true);
+        }
+        // A key that was logged out stays out.
+        match app.gateway.journal().device_by_hash(&self.hash).await? {
+            Some(_) => Err(ApiError::NoToken),
+            None => Ok(false),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Newcomer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        if let Some(signed) = parts.extensions.get::<Signed>() {
+            signed.check()?;
+            take(signed.hash, parts, app)?;
+            return Ok(Self { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None });
+        }
+        let host = guard::host(&parts.headers, &parts.uri).unwrap_or_default();
+        if guard::is_this_machine(host) {
+            return Err(ApiError::SignatureNeeded);
+        }
+        let token = browser_bearer();
+        let hash = bearer_hash(host, &token);
+        Ok(Self { hash, identified_by: IdentifiedBy::Bearer, token: Some(token) })
     }
 }
 
@@ -358,7 +455,10 @@ impl FromRequestParts<App> for Scraper {
     /// Metrics are needed most while the store does not answer: a token that was good a while ago is good enough then, for
     /// numbers.
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let hash = token_hash(presented(&parts.headers).ok_or(ApiError::NoToken)?);
+        let Some(secret) = presented(&parts.headers) else {
+            return Caller::from_request_parts(parts, app).await.and_then(|caller| caller.scrapes());
+        };
+        let hash = stored_hash(secret, parts);
         let caller = Caller::with_token(hash, parts, app);
         let caller = if app.scrapers.was_let_in(&hash, Instant::now()) {
             match timeout(STORE_PATIENCE, caller).await {
@@ -369,11 +469,7 @@ impl FromRequestParts<App> for Scraper {
             caller.await
         };
         let may = match caller {
-            Ok(caller) => match (caller.role, caller.session) {
-                (Role::Metrics | Role::Admin, None) => Ok(Self),
-                (Role::Person | Role::Viewer | Role::Agent | Role::Runner, _)
-                | (Role::Metrics | Role::Admin, Some(_)) => Err(ApiError::Forbidden(MAY_NOT_SCRAPE)),
-            },
+            Ok(caller) => caller.scrapes(),
             Err(error) => Err(error),
         };
         match &may {

@@ -18,6 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::connections::SlowBody;
 use crate::problem::ApiError;
+use crate::signed::OtherBody;
 
 /// The schemas of everything that is sent, as the OpenAPI document has them.
 static SCHEMAS: LazyLock<Schemas> =
@@ -120,6 +121,9 @@ impl From<BytesRejection> for ApiError {
             return Self::TooLarge;
         }
         let mut causes = std::iter::successors(rejection.source(), |&cause| cause.source());
+        if causes.clone().any(|cause| cause.is::<OtherBody>()) {
+            return Self::BadSignature;
+        }
         Self::BadRequest(match causes.find_map(|cause| cause.downcast_ref::<SlowBody>()) {
             Some(slow) => plain(&slow.to_string()),
             None => "The body did not arrive whole. Send it again.".to_owned(),

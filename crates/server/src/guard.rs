@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderName, Method};
+use axum::http::{HeaderMap, HeaderName, Method, Uri};
 
 use crate::App;
 use crate::connections::Reached;
@@ -69,10 +69,24 @@ fn without_port(address: SocketAddr) -> String {
     }
 }
 
-pub(crate) fn check(app: &App, request: &Request) -> Result<(), ApiError> {
+/// The host that a request was sent to, by its own word.
+pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     // HTTP/2 puts the host into the request line.
-    let host =
-        header(request.headers(), &HOST).or_else(|| request.uri().authority().map(|host| host.as_str()));
+    header(headers, &HOST).or_else(|| uri.authority().map(|host| host.as_str()))
+}
+
+/// Whether browsers have cryptography on a page of this host, also without https.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let (name, _) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or((rest, "")),
+        None => host.split_once(':').unwrap_or((host, "")),
+    };
+    let (address, name) = (name.parse::<IpAddr>(), name.to_ascii_lowercase());
+    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+pub(crate) fn check(app: &App, request: &Request) -> Result<(), ApiError> {
+    let host = host(request.headers(), request.uri());
     let reached = request.extensions().get::<Reached>().copied();
     let ours = |host: &str| app.hosts.has(host) || reached.is_some_and(|reached| reached.is(host));
     if !host.is_some_and(ours) {
@@ -119,6 +133,20 @@ mod tests {
         ] {
             assert!(Reached::OwnSocket.is(host));
             assert_eq!(Reached::Address(reached.parse().unwrap()).is(host), ours, "{reached} {host}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_this_machine_has_cryptography() {
+        for host in
+            ["localhost:4780", "LOCALHOST", "shop.localhost:1", "127.0.0.1:4780", "127.0.0.1", "[::1]:4780"]
+        {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in
+            ["192.168.1.20:4780", "[fd00::2]:4780", "localhost.example", "127.0.0.1.example", "", "[", ":"]
+        {
+            assert!(!is_this_machine(host), "{host}");
         }
     }
 

@@ -20,6 +20,7 @@ mod problem;
 mod qr;
 mod refused;
 mod routes;
+mod signed;
 mod sse;
 mod tokens;
 
@@ -28,9 +29,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::HeaderValue;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use holdstead_gateway::Gateway;
+use holdstead_gateway::{Gateway, NonceAge};
+use holdstead_protocol::signature::NONCE_HEADER;
+
+use problem::ApiError;
 
 pub use addresses::private_addresses;
 pub use connections::ConnectionBounds;
@@ -103,13 +108,24 @@ fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
 async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
     let in_short = routes::short::is_short(request.uri());
     let as_page = refused::wants_page(request.headers());
-    let response = match guard::check(&app, &request) {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
+    let (response, nonce) = match guard::check(&app, &request) {
+        Ok(()) if page::wants_service_worker(&request) => (page::service_worker(request.headers()), None),
+        Ok(()) => match signed::read(&app.gateway, request) {
+            Ok((request, age)) => (next.run(request).await, age),
+            Err(error @ ApiError::NonceRefused) => (error.into_response(), Some(NonceAge::Old)),
+            Err(error) => (error.into_response(), None),
+        },
+        Err(error) => (error.into_response(), None),
     };
     app.answered.count(response.status());
     let response = if in_short { routes::short::with_short_error(response) } else { response };
-    if as_page { refused::as_page(response) } else { response }
+    let mut response = if as_page { refused::as_page(response) } else { response };
+    if nonce == Some(NonceAge::Old)
+        && let Ok(next) = HeaderValue::from_str(&app.gateway.nonce())
+    {
+        response.headers_mut().insert(NONCE_HEADER, next);
+    }
+    response
 }
 
 /// Serves until the gateway goes away. Open streams end then; work under way does not.

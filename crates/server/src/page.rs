@@ -1,12 +1,12 @@
 //! What a browser is given: the web UI if it was built when this crate was, else a page that says how to get it.
 
 use axum::Router;
-use axum::extract::Path;
-use axum::http::HeaderMap;
+use axum::extract::{Path, Request};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -22,23 +22,39 @@ include!(concat!(env!("OUT_DIR"), "/web_ui.rs"));
 /// What stands in for the web UI where it was not built: how to get it, and how to answer meanwhile.
 const NO_WEB_UI: &str = include_str!("no-web-ui.html");
 
+/// Where there is no web UI: what another program registered is no more.
+const NO_SERVICE_WORKER: &str = "addEventListener('install', () => skipWaiting());\n\
+    addEventListener('activate', (event) => event.waitUntil(registration.unregister()));\n";
+
+/// What the browser is told to forget: see the standard of this header.
+const CLEAR_SITE_DATA: &str = "clear-site-data";
+const CACHED: &str = "\"cache\"";
+
 /// Whether people get a screen, or only words that say how to get one.
 pub const fn has_web_ui() -> bool {
     !WEB_UI.is_empty()
 }
 
 /// Where the page stands, whatever it then shows.
-const SCREENS: [&str; 7] = ["/", "/login", "/sessions", "/sessions/{id}", "/decided", "/rules", "/you"];
+const SCREENS: [&str; 6] = ["/", "/sessions", "/sessions/{id}", "/decided", "/rules", "/you"];
 /// Files beside the page whose names stay the same.
 const BESIDE: [&str; 6] =
     ["icon.svg", "icon-waiting.svg", "icon-512.png", "manifest.webmanifest", "service-worker.js", "theme.js"];
 
 pub(crate) fn routes() -> Router<App> {
     let screens = SCREENS.into_iter().fold(Router::new(), |router, path| router.route(path, get(index)));
+    let screens = screens.route("/login", get(login));
     let beside = BESIDE.into_iter().fold(screens, |router, name| {
         router.route(&format!("/{name}"), get(async move |headers| serve(name, Cache::Ask, &headers)))
     });
     beside.route("/assets/{name}", get(asset))
+}
+
+/// What another program left in the cache, while it had this port, is not what somebody logs in with.
+async fn login(headers: HeaderMap) -> Result<Response, ApiError> {
+    let mut response = index(headers).await?;
+    response.headers_mut().insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHED));
+    Ok(response)
 }
 
 async fn index(headers: HeaderMap) -> Result<Response, ApiError> {
@@ -55,6 +71,25 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Result<Response,
 enum Cache {
     Ask,
     Forever,
+}
+
+/// Browsers say of such a request what it is for.
+pub(crate) fn wants_service_worker(request: &Request) -> bool {
+    *request.method() == Method::GET
+        && request.headers().get("service-worker").is_some_and(|value| value == "script")
+}
+
+/// Our service worker, at whatever path a browser looks for one: where another program had this port for a while, its own may
+/// be registered anywhere, and is replaced by this. What that program put into the browser's cache goes, too.
+pub(crate) fn service_worker(headers: &HeaderMap) -> Response {
+    let mut response = serve("service-worker.js", Cache::Ask, headers).unwrap_or_else(|_| {
+        ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], NO_SERVICE_WORKER).into_response()
+    });
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("service-worker-allowed", HeaderValue::from_static("/"));
+    headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHED));
+    response
 }
 
 fn serve(name: &str, cache: Cache, headers: &HeaderMap) -> Result<Response, ApiError> {

@@ -39,6 +39,13 @@ pub(crate) enum ApiError {
     LinkExpired,
     LinkUnknown,
     BadTicket,
+    /// A browser is to sign again, with the nonce that goes with this answer.
+    NonceRefused,
+    BadSignature,
+    /// A browser could sign here, and did not.
+    SignatureNeeded,
+    /// A browser sent a token in place of a signature.
+    ExchangeNeeded,
     Gateway(GatewayError),
     Refused(Box<Refusal>),
 }
@@ -140,6 +147,23 @@ impl ApiError {
                 Code::Unauthenticated,
                 "This ticket was used, or is too old. Get another one with POST /v1/tickets.",
             ),
+            Self::NonceRefused => refusal(
+                Code::NonceRefused,
+                "The nonce of this signature counts no longer. Sign again with the one in the header Holdstead-Nonce.",
+            ),
+            Self::BadSignature => refusal(
+                Code::BadSignature,
+                "The signature does not fit this request. Reload the page. If that does not help, `holdstead open` logs this \
+                 browser in again.",
+            ),
+            Self::SignatureNeeded => refusal(
+                Code::SignatureNeeded,
+                "This log-in was not signed, so nobody was logged in. Reload the page. If that does not help, update the browser.",
+            ),
+            Self::ExchangeNeeded => refusal(
+                Code::ExchangeNeeded,
+                "This browser still sends a token. Reload the page: it exchanges the token for a key.",
+            ),
             Self::Gateway(error) => Refusal::from(error),
             Self::Refused(refusal) => (**refusal).clone(),
         }
@@ -155,7 +179,11 @@ fn clock(at: Timestamp) -> String {
 pub(crate) const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::Unauthenticated
+        | Code::NonceRefused
+        | Code::BadSignature
+        | Code::SignatureNeeded
+        | Code::ExchangeNeeded => StatusCode::UNAUTHORIZED,
         Code::Forbidden | Code::ForeignOrigin | Code::InteractionOff | Code::PasskeyRequired => {
             StatusCode::FORBIDDEN
         }

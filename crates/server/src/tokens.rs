@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use holdstead_core::{BadName, handle_of, person_name};
-use holdstead_gateway::BROWSER_LIFETIME;
+use holdstead_gateway::{BROWSER_LIFETIME, Gateway};
 use holdstead_protocol::api::{LoginLink, Role, Ticket};
-use holdstead_protocol::{DeviceId, DeviceKind, OwnerId, PersonId, SessionId, Timestamp};
+use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, OwnerId, PersonId, SessionId, Timestamp};
 use holdstead_store::{
     DeviceRecord, Journal, LoginLinkRecord, PasskeyRule, PersonRecord, StoreError, TicketRecord, token_hash,
 };
@@ -116,6 +116,7 @@ pub async fn register(
         person,
         hash: token_hash(secret),
         kind: device.kind,
+        identified_by: IdentifiedBy::Token,
         name: device.name.to_owned(),
         session: device.session,
         created_at: journal.now().await?,
@@ -127,23 +128,43 @@ pub async fn register(
     Ok(id)
 }
 
-/// Makes the token of the browser that a link logs in.
-pub(crate) async fn issue_browser_token(
+/// Makes a browser that a link logged in one of this person's devices. The hash is of its key or of its token.
+pub(crate) async fn add_browser(
     journal: &dyn Journal,
-    code: &str,
     person: PersonId,
     name: &str,
-) -> Result<String, StoreError> {
-    let secret = secret_of_link(code);
-    let expires_at = Some(journal.now().await?.after(BROWSER_LIFETIME));
-    let device = NewDevice { kind: DeviceKind::Browser, name, session: None, expires_at };
-    register(journal, &secret, person, device).await?;
-    Ok(secret)
+    hash: [u8; 32],
+    identified_by: IdentifiedBy,
+) -> Result<(), StoreError> {
+    let created_at = journal.now().await?;
+    let record = DeviceRecord {
+        id: DeviceId::generate(),
+        person,
+        hash,
+        kind: DeviceKind::Browser,
+        identified_by,
+        name: name.to_owned(),
+        session: None,
+        created_at,
+        last_used_at: None,
+        expires_at: Some(created_at.after(BROWSER_LIFETIME)),
+        revoked_at: None,
+    };
+    journal.add_device(record).await
 }
 
-/// Makes a ticket that opens one socket for the token with this hash.
-pub(crate) async fn issue_ticket(journal: &dyn Journal, token: [u8; 32]) -> Result<Ticket, StoreError> {
-    let ticket = secret("");
+/// A token for a browser that cannot sign. It works under one address: see `holdstead_store::bearer_hash`.
+pub(crate) fn browser_bearer() -> String {
+    secret(BROWSER_BEARER)
+}
+
+/// What such a token begins with.
+pub(crate) const BROWSER_BEARER: &str = "hsb_";
+
+/// Makes a ticket that opens one socket for the device with this hash. The nonce in it counts while this process runs.
+pub(crate) async fn issue_ticket(gateway: &Gateway, token: [u8; 32]) -> Result<Ticket, StoreError> {
+    let journal = gateway.journal();
+    let ticket = format!("{}.{}", secret(""), gateway.nonce());
     let expires_at = journal.now().await?.after(TICKET_LIFETIME);
     journal.add_ticket(TicketRecord { hash: token_hash(&ticket), token, expires_at }).await?;
     Ok(Ticket { ticket, expires_at })
@@ -163,37 +184,6 @@ fn secret(prefix: &str) -> String {
     format!("{prefix}{}", hex(&bytes))
 }
 
-/// The secret for the browser that a link logs in: random, and bound to the link. The link does not tell it, and it tells
-/// whether it came of the link.
-fn secret_of_link(code: &str) -> String {
-    let random: [u8; 32] = rand::random();
-    bound(&hex(&random), code)
-}
-
-/// Whether this secret was made for the browser that this link logged in.
-pub(crate) fn comes_of(secret: &str, code: &str) -> bool {
-    let random = secret.strip_prefix("hs_").and_then(|rest| rest.get(..64));
-    random.is_some_and(|random| bound(random, code) == secret)
-}
-
-fn bound(random: &str, code: &str) -> String {
-    format!("hs_{random}{}", hex(&token_hash(&format!("browser {random} {code}"))[..8]))
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_browsers_secret_is_random_and_tells_the_link_it_came_of() {
-        let one = secret_of_link("code");
-        assert_ne!(one, secret_of_link("code"));
-        assert!(comes_of(&one, "code"));
-        assert!(!comes_of(&one, "other") && !comes_of("hs_é", "code") && !comes_of("", "code"));
-        assert!(!comes_of(&secret("hs_"), "code"));
-    }
 }

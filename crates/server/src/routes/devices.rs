@@ -29,6 +29,7 @@ pub(super) async fn list(
         device_id: device.id,
         kind: device.kind,
         name: device.name,
+        identified_by: device.identified_by,
         current: device.id == caller.device_id,
         created_at: device.created_at,
         last_used_at: device.last_used_at,

@@ -1,19 +1,22 @@
-//! From a terminal to a browser: a link that works once becomes a token that the page keeps for its own origin.
+//! From a terminal to a browser: a link that works once makes a browser one of a person's devices.
+//!
+//! A browser that can sign is known by its key from then on. One that cannot, over plain http at a network address, is given a
+//! token that works under that address only.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use holdstead_protocol::Problem;
-use holdstead_protocol::api::{LoggedIn, LoginLink, UseLoginLink};
+use holdstead_protocol::api::{ExchangeToken, LoggedIn, LoginLink, UseLoginLink};
 use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
-use crate::auth::{Caller, presented};
+use crate::auth::{Caller, Newcomer};
 use crate::body::{Nothing, Sent};
 use crate::browser_name::browser_name;
 use crate::problem::ApiError;
-use crate::tokens::{comes_of, issue_browser_token, issue_link};
+use crate::tokens::{add_browser, issue_link};
 
 /// Make a link that logs a browser of yours in once.
 #[utoipa::path(post, operation_id = "make_login_link", path = "/v1/login-links", tag = "login",
@@ -31,12 +34,12 @@ pub(super) async fn make_link(
     Ok((StatusCode::CREATED, Json(link)))
 }
 
-/// Log a browser in with the code of a link. The browser that a link logged in may use it again, and keeps its token.
-#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security((), ("bearer" = [])),
+/// Log a browser in with the code of a link. The browser signs this request with the key that identifies it from then on.
+#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security(()),
     responses((status = 200, body = LoggedIn), (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
-    caller: Result<Caller, ApiError>,
+    newcomer: Newcomer,
     headers: HeaderMap,
     body: Result<Sent<UseLoginLink>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -48,18 +51,44 @@ pub(super) async fn login(
         }
         Err(error) => return Err(error),
     };
-    let journal = app.gateway.journal();
-    let own = presented(&headers).filter(|its| caller.is_ok() && comes_of(its, &link.code));
-    let token = match (journal.use_login_link(&token_hash(&link.code)).await?, own) {
-        (LinkUse::Ok(person), _) => {
-            let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-            let name = browser_name(said.unwrap_or_default());
-            issue_browser_token(journal.as_ref(), &link.code, person, &name).await?
+    // Its first answer may have been lost.
+    if !newcomer.is_known(&app).await? {
+        let journal = app.gateway.journal();
+        match journal.use_login_link(&token_hash(&link.code)).await? {
+            LinkUse::Ok(person) => {
+                let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+                let name = browser_name(said.unwrap_or_default());
+                add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
+            }
+            LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
+            LinkUse::Expired(_) => return Err(ApiError::LinkExpired),
+            LinkUse::Unknown => return Err(ApiError::LinkUnknown),
         }
-        (LinkUse::UsedAt(_), Some(its)) => its.to_owned(),
-        (LinkUse::UsedAt(at), None) => return Err(ApiError::LinkUsed(at)),
-        (LinkUse::Expired(_), _) => return Err(ApiError::LinkExpired),
-        (LinkUse::Unknown, _) => return Err(ApiError::LinkUnknown),
-    };
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(LoggedIn { token })))
+    }
+    Ok(logged_in(newcomer))
+}
+
+/// Exchange the token that a browser had before browsers signed for the key that signs this request. The token is good no longer.
+#[utoipa::path(post, operation_id = "exchange_token", path = "/v1/login/exchange", tag = "login",
+    request_body = ExchangeToken, security(()),
+    responses((status = 200, body = LoggedIn), (status = "default", body = Problem)))]
+pub(super) async fn exchange(
+    State(app): State<App>,
+    newcomer: Newcomer,
+    Sent(ExchangeToken { token }): Sent<ExchangeToken>,
+) -> Result<impl IntoResponse, ApiError> {
+    // Another tab of this browser may have been first.
+    if !newcomer.is_known(&app).await? {
+        // JSON can hold what no header can, such as the bytes that the hash of a key is made of.
+        let is_one = token.starts_with("hs_") && token.bytes().all(|byte| byte.is_ascii_graphic());
+        let (old, new) = (token_hash(&token), newcomer.hash);
+        if !is_one || !app.gateway.exchange_browser(&old, &new, newcomer.identified_by).await? {
+            return Err(ApiError::NoToken);
+        }
+    }
+    Ok(logged_in(newcomer))
+}
+
+fn logged_in(newcomer: Newcomer) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "no-store")], Json(LoggedIn { token: newcomer.token }))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest as _, Request, State};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
@@ -51,7 +51,8 @@ pub(super) async fn serve(
 ) -> Result<Response, ApiError> {
     let Asked(patience) = query?;
     let (parts, body) = request.into_parts();
-    let bytes = to_bytes(body, BODY_LIMIT).await.map_err(|_| ApiError::TooLarge)?;
+    let body = Request::from_parts(parts.clone(), body);
+    let bytes = Bytes::from_request(body, &app).await?;
     let (message, flaw) = json::read_flawed(&bytes).map_err(not_json)?;
     if let Some(flaw) = flaw {
         let refused = || not_json(BadJson::Flaw(flaw.clone()));

@@ -140,6 +140,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(devices::log_out))
         .routes(routes!(login::make_link))
         .routes(routes!(login::login))
+        .routes(routes!(login::exchange))
         .routes(routes!(pairing::network, pairing::open))
         .routes(routes!(pairing::pair))
         .routes(routes!(passkeys::list, passkeys::add))

@@ -23,6 +23,6 @@ pub(super) async fn make(
     _: Nothing,
 ) -> Result<impl IntoResponse, ApiError> {
     caller.rights()?;
-    let ticket = issue_ticket(app.gateway.journal().as_ref(), caller.token).await?;
+    let ticket = issue_ticket(&app.gateway, caller.token).await?;
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(ticket)))
 }
