@@ -362,7 +362,7 @@ export type Closing = 'expired' | 'cancelled' | 'answered_late';
 /**
  * Why something was refused. [`Code::words`] says what each means.
  */
-export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'passkey_required' | 'too_many';
+export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'passkey_required' | 'too_many' | 'nonce_refused' | 'bad_signature' | 'signature_needed' | 'exchange_needed';
 
 /**
  * What the transcript shows of an ask that was answered.
@@ -552,7 +552,7 @@ export type Device = {
     current: boolean;
     deviceId: DeviceId;
     expiresAt?: Timestamp | null;
-    identifiedBy: 'key' | 'bearer' | 'token';
+    identifiedBy: IdentifiedBy;
     kind: DeviceKind;
     lastUsedAt?: Timestamp | null;
     name: string;
@@ -804,6 +804,13 @@ export type EventPage = {
 };
 
 /**
+ * The token that a browser sent with each request before it signed them.
+ */
+export type ExchangeToken = {
+    token: string;
+};
+
+/**
  * What rules would make of a call, part by part.
  */
 export type ExplainedCall = {
@@ -975,6 +982,11 @@ export type HostedAgent = {
      */
     name: string;
 };
+
+/**
+ * How a device shows with each request which one it is.
+ */
+export type IdentifiedBy = 'key' | 'bearer' | 'token';
 
 /**
  * What was answered in an agent's own terminal, as far as its program lets us know.
@@ -1344,11 +1356,12 @@ export type ListedRunner = {
 };
 
 /**
- * What a browser is given for the code of a link.
+ * A browser is logged in.
  */
 export type LoggedIn = {
     /**
-     * Sent as `Authorization: Bearer …` from then on, and kept where no other site and no other port can read it.
+     * Left out for a browser that signed this request: its key identifies it. Otherwise it is sent as `Authorization: Bearer …`
+     * from then on, and works under this address only.
      */
     token?: string | null;
 };
@@ -3162,6 +3175,25 @@ export type MakeLoginLinkResponses = {
 };
 
 export type MakeLoginLinkResponse = MakeLoginLinkResponses[keyof MakeLoginLinkResponses];
+
+export type ExchangeTokenData = {
+    body: ExchangeToken;
+    path?: never;
+    query?: never;
+    url: '/v1/login/exchange';
+};
+
+export type ExchangeTokenErrors = {
+    default: Problem;
+};
+
+export type ExchangeTokenError = ExchangeTokenErrors[keyof ExchangeTokenErrors];
+
+export type ExchangeTokenResponses = {
+    200: LoggedIn;
+};
+
+export type ExchangeTokenResponse = ExchangeTokenResponses[keyof ExchangeTokenResponses];
 
 export type MeData = {
     body?: never;
