@@ -162,7 +162,9 @@ impl Gateway {
             signature: &signature,
         };
         let count = check_passkey(question, &passkey.public_key, passkey.count, answer)?;
-        self.inner.journal.use_passkey(passkey.id, count).await?;
+        if !self.inner.journal.use_passkey(passkey.id, count).await? {
+            return Err(holdstead_core::BadPasskey::Copied.into());
+        }
         self.confirm(actor, &challenge, &asked, passkey.id).await
     }
 
@@ -229,7 +231,6 @@ impl Gateway {
         self.passkeys(person).await
     }
 
-    /// With the last one, passkeys are required no longer: nobody could confirm anything.
     pub async fn remove_passkey(&self, person: &Person, id: PasskeyId) -> Result<(), GatewayError> {
         let actor = actor(person)?;
         let known = self.inner.journal.passkeys(actor.person_id).await?;
@@ -237,25 +238,23 @@ impl Gateway {
             return Err(GatewayError::NoPasskey);
         }
         self.confirmed_change(person, &PasskeyPurpose::RemovePasskey { passkey_id: id }).await?;
-        if known.len() == 1 {
-            self.inner.journal.set_passkey_rule(actor.person_id, PasskeyRule::NotRequired).await?;
+        if self.inner.journal.remove_passkey(actor.person_id, id).await? {
+            Ok(())
+        } else {
+            Err(GatewayError::NoPasskey)
         }
-        self.inner.journal.remove_passkey(id).await?;
-        Ok(())
     }
 
     pub async fn require_passkey(&self, person: &Person, rule: PasskeyRule) -> Result<(), GatewayError> {
         let actor = actor(person)?;
         match rule {
-            PasskeyRule::Required => {
-                if self.inner.journal.passkeys(actor.person_id).await?.is_empty() {
-                    return Err(GatewayError::NoPasskeyYet);
-                }
-            }
+            PasskeyRule::Required => {}
             PasskeyRule::NotRequired => self.confirmed_change(person, &PasskeyPurpose::SwitchOff).await?,
         }
-        self.inner.journal.set_passkey_rule(actor.person_id, rule).await?;
-        Ok(())
+        match self.inner.journal.set_passkey_rule(actor.person_id, rule).await? {
+            true => Ok(()),
+            false => Err(GatewayError::NoPasskeyYet),
+        }
     }
 
     /// The passkey that confirmed this answer, where one has to: whoever approves what is marked. To deny never takes one.

@@ -370,7 +370,7 @@ impl People for FaultyJournal {
         self.may("passkeys")?.passkeys(person).await
     }
 
-    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError> {
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<bool, StoreError> {
         self.may("use_passkey")?.use_passkey(id, count).await
     }
 
@@ -386,11 +386,11 @@ impl People for FaultyJournal {
         self.may("use_confirmation")?.use_confirmation(device, purpose).await
     }
 
-    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {
-        self.may("remove_passkey")?.remove_passkey(id).await
+    async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError> {
+        self.may("remove_passkey")?.remove_passkey(person, id).await
     }
 
-    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError> {
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<bool, StoreError> {
         self.may("set_passkey_rule")?.set_passkey_rule(person, rule).await
     }
 

@@ -92,8 +92,8 @@ pub trait People: Send + Sync + Debug {
     /// The oldest first.
     async fn passkeys(&self, person: PersonId) -> Result<Vec<PasskeyRecord>, StoreError>;
 
-    /// It was used now, and says how often.
-    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError>;
+    /// It was used now, and says how often. `false`: another answer said as much before, so this one may be from a copy.
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<bool, StoreError>;
 
     /// Notes what a passkey confirmed. `false`: the challenge was answered before.
     async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError>;
@@ -106,10 +106,11 @@ pub trait People: Send + Sync + Debug {
         purpose: &[u8; 32],
     ) -> Result<Option<PasskeyId>, StoreError>;
 
-    /// `false`: there is no such passkey.
-    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError>;
+    /// With the last one, none is required any longer: nothing could be confirmed. `false`: the person has no such passkey.
+    async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError>;
 
-    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError>;
+    /// `false`: there is no such person, or a passkey is to be required of a person who has none.
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<bool, StoreError>;
 
     /// From now on rows are written with this guard's mark, and rows without it let nobody in. The first one stays.
     async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError>;
@@ -169,9 +170,9 @@ impl<D: Db + 'static> People for Store<D> {
     }
 
     async fn change_role(&self, id: PersonId, role: Role) -> Result<bool, StoreError> {
-        let Some(person) = self.person(id).await? else { return Ok(false) };
-        let mark = self.mark(|guard| guard.person(&PersonRecord { role, ..person }));
         let mut change = Change::begin(&*self.db).await?;
+        let Some(person) = self.person_in(&mut change, id).await? else { return Ok(false) };
+        let mark = self.mark(|guard| guard.person(&PersonRecord { role, ..person }));
         let params = vec![Param::Id(id.uuid()), Param::Text(role.as_str().to_owned()), mark];
         if change.run(sql::CHANGE_ROLE, params).await? == 0 {
             return Ok(false);
@@ -381,10 +382,10 @@ impl<D: Db + 'static> People for Store<D> {
         Ok(passkeys)
     }
 
-    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<(), StoreError> {
+    async fn use_passkey(&self, id: PasskeyId, count: u32) -> Result<bool, StoreError> {
         let now = self.db.now().await?;
         let params = vec![Param::Id(id.uuid()), Param::Int(now.micros()), Param::Int(count.into())];
-        self.db.execute(sql::USE_PASSKEY, params).await.map(|_| ())
+        Ok(!self.db.execute(sql::USE_PASSKEY, params).await?.is_empty())
     }
 
     async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError> {
@@ -421,19 +422,27 @@ impl<D: Db + 'static> People for Store<D> {
         Ok(None)
     }
 
-    async fn remove_passkey(&self, id: PasskeyId) -> Result<bool, StoreError> {
-        Ok(!self.db.execute(sql::REMOVE_PASSKEY, vec![Param::Id(id.uuid())]).await?.is_empty())
+    async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError> {
+        let mut change = Change::begin(&*self.db).await?;
+        let which = vec![Param::Id(id.uuid()), Param::Id(person.uuid())];
+        if change.run(sql::REMOVE_PASSKEY, which).await? == 0 {
+            return Ok(false);
+        }
+        if !self.has_passkey(&mut change, person).await? {
+            self.write_passkey_rule(&mut change, person, PasskeyRule::NotRequired).await?;
+        }
+        change.commit().await.map(|()| true)
     }
 
-    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<(), StoreError> {
-        let Some(known) = self.person(person).await? else { return Ok(()) };
-        let mark = self.mark(|guard| guard.person(&PersonRecord { passkey_rule: rule, ..known }));
-        let required = match rule {
-            PasskeyRule::NotRequired => 0,
-            PasskeyRule::Required => 1,
-        };
-        let params = vec![Param::Id(person.uuid()), Param::Int(required), mark];
-        self.db.execute(sql::SET_PASSKEY_RULE, params).await.map(|_| ())
+    async fn set_passkey_rule(&self, person: PersonId, rule: PasskeyRule) -> Result<bool, StoreError> {
+        let mut change = Change::begin(&*self.db).await?;
+        if rule == PasskeyRule::Required && !self.has_passkey(&mut change, person).await? {
+            return Ok(false);
+        }
+        if !self.write_passkey_rule(&mut change, person, rule).await? {
+            return Ok(false);
+        }
+        change.commit().await.map(|()| true)
     }
 
     async fn guard_with(&self, guard: Guard, unmarked: Unmarked) -> Result<(), StoreError> {
@@ -497,6 +506,38 @@ impl<D> Store<D> {
         }
         tracing::error!(device = %device.id, "a device's row was written without the key: run `holdstead audit verify`");
         Ok(None)
+    }
+
+    /// A person as they are while no other change is made: their mark covers all of their row.
+    async fn person_in(&self, change: &mut Change, id: PersonId) -> Result<Option<PersonRecord>, StoreError> {
+        let rows = change.transaction.query(sql::PERSON, vec![Param::Id(id.uuid())]).await?;
+        rows.first().map_or(Ok(None), |row| self.known_person(row))
+    }
+
+    async fn has_passkey(&self, change: &mut Change, person: PersonId) -> Result<bool, StoreError> {
+        for row in change.transaction.query(sql::PASSKEYS, vec![Param::Id(person.uuid())]).await? {
+            let passkey = to_passkey(&row)?;
+            if self.is_marked(&row, "mac", |guard| guard.passkey(&passkey))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn write_passkey_rule(
+        &self,
+        change: &mut Change,
+        id: PersonId,
+        rule: PasskeyRule,
+    ) -> Result<bool, StoreError> {
+        let Some(person) = self.person_in(change, id).await? else { return Ok(false) };
+        let mark = self.mark(|guard| guard.person(&PersonRecord { passkey_rule: rule, ..person }));
+        let required = match rule {
+            PasskeyRule::NotRequired => 0,
+            PasskeyRule::Required => 1,
+        };
+        let params = vec![Param::Id(id.uuid()), Param::Int(required), mark];
+        Ok(change.run(sql::SET_PASSKEY_RULE, params).await? > 0)
     }
 }
 

@@ -331,10 +331,12 @@ pub(crate) const CONFIRMATIONS: &str = "SELECT challenge, device_id, purpose, pa
 /// One statement, so that of many who try one gets it. The row stays until it expires: its challenge was answered.
 pub(crate) const USE_CONFIRMATION: &str =
     "UPDATE passkey_confirmations SET used = 1 WHERE challenge = $1 AND used = 0 RETURNING challenge";
-pub(crate) const USE_PASSKEY: &str = "UPDATE passkeys SET last_used_at = $2, count = $3 WHERE id = $1";
-pub(crate) const REMOVE_PASSKEY: &str = "DELETE FROM passkeys WHERE id = $1 RETURNING id";
+/// Authenticators that do not count say 0 each time.
+pub(crate) const USE_PASSKEY: &str = "UPDATE passkeys SET last_used_at = $2, count = $3 WHERE id = $1 \
+    AND (count < $3 OR (count = 0 AND $3 = 0)) RETURNING id";
+pub(crate) const REMOVE_PASSKEY: &str = "DELETE FROM passkeys WHERE id = $1 AND person_id = $2 RETURNING id";
 pub(crate) const SET_PASSKEY_RULE: &str =
-    "UPDATE people SET passkey_required = $2, mac = $3 WHERE id = $1 AND removed_at IS NULL";
+    "UPDATE people SET passkey_required = $2, mac = $3 WHERE id = $1 AND removed_at IS NULL RETURNING id";
 
 /// Rows of the time before there were marks, and their marks.
 pub(crate) const UNMARKED_PEOPLE: &str = people!("WHERE mac IS NULL AND removed_at IS NULL");

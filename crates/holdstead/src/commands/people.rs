@@ -42,7 +42,7 @@ pub(super) async fn run(common: &Common, command: People) -> Result<(), Failure>
             let person = find(&people, &name)?;
             journal.set_passkey_rule(person.id, PasskeyRule::NotRequired).await?;
             for passkey in journal.passkeys(person.id).await? {
-                journal.remove_passkey(passkey.id).await?;
+                journal.remove_passkey(person.id, passkey.id).await?;
             }
             told(
                 common,

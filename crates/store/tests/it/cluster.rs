@@ -206,7 +206,10 @@ async fn a_runner_inside_a_node_waits_for_it() {
     fall_silent(&fixture, "one").await;
     // It may only be cut off, and its agents live: for more than a day, whatever nodes join meanwhile.
     fixture.run("", "UPDATE nodes SET seen_at = seen_at - 100000000000 WHERE name = 'one'").await;
-    let (two, _) = (of(journal).join(two.id, "two").await.unwrap(), joined(journal, "three").await);
+    let (two, _) = (
+        of(journal).join(two.id, NodeStart::generate(), "two").await.unwrap(),
+        joined(journal, "three").await,
+    );
     assert_eq!(speak(two).await, Speaking::Elsewhere { node: "one".to_owned() });
     // Started again, it goes on at once.
     let one = of(journal).join(one.id, NodeStart::generate(), "one").await.unwrap();

@@ -60,7 +60,8 @@ pub(crate) async fn a_passkey_without_the_key_confirms_nothing(fixture: &Fixture
     };
     journal.add_passkey(passkey.clone()).await.expect("added");
     assert_eq!(journal.passkeys(ada.id).await.expect("a look"), std::slice::from_ref(&passkey));
-    journal.use_passkey(passkey.id, 7).await.expect("used");
+    assert!(journal.use_passkey(passkey.id, 7).await.expect("used"));
+    assert!(!journal.use_passkey(passkey.id, 7).await.expect("a look"), "a copy counts from there, too");
     let used = journal.passkeys(ada.id).await.expect("a look").remove(0);
     assert_eq!((used.count, used.last_used_at.is_some()), (7, true));
     journal.set_passkey_rule(ada.id, PasskeyRule::Required).await.expect("set");
@@ -77,10 +78,53 @@ pub(crate) async fn a_passkey_without_the_key_confirms_nothing(fixture: &Fixture
     let sql = "UPDATE passkeys SET site = 'evil.example'";
     fixture.run(sql, sql).await;
     assert_eq!(journal.passkeys(ada.id).await.expect("a look"), []);
-    assert!(journal.remove_passkey(passkey.id).await.expect("removed"));
-    assert!(!journal.remove_passkey(passkey.id).await.expect("a look"));
+    assert!(journal.remove_passkey(ada.id, passkey.id).await.expect("removed"));
+    assert!(!journal.remove_passkey(ada.id, passkey.id).await.expect("a look"));
     journal.set_passkey_rule(ada.id, PasskeyRule::NotRequired).await.expect("set");
     assert_eq!(rule().await, Some(PasskeyRule::NotRequired));
+}
+
+/// A person's mark covers their role and whether a passkey is required. Changes of both at once leave a row that counts.
+pub(crate) async fn changes_of_one_person_at_once_are_all_written(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    journal.guard_with(Guard::new([7; 32]), Unmarked::TakenOver).await.expect("guarded");
+    let ada = journal.add_person(person(journal, "Ada", Role::Person).await).await.expect("added").id;
+    for round in 0..20_u8 {
+        let mut passkeys = Vec::new();
+        for number in 0..2 {
+            let passkey = PasskeyRecord {
+                id: PasskeyId::generate(),
+                person: ada,
+                credential: vec![round, number],
+                public_key: vec![4; 65],
+                site: "localhost".to_owned(),
+                name: "Phone".to_owned(),
+                count: 0,
+                created_at: from_now(journal, 0).await,
+                last_used_at: None,
+            };
+            journal.add_passkey(passkey.clone()).await.expect("added");
+            passkeys.push(passkey.id);
+        }
+        let role = if round % 2 == 0 { Role::Admin } else { Role::Person };
+        let (changed, set) = tokio::join!(
+            journal.change_role(ada, role),
+            journal.set_passkey_rule(ada, PasskeyRule::Required)
+        );
+        assert!(changed.expect("changed") && set.expect("set"));
+        let known = journal.person(ada).await.expect("a look").expect("the row counts");
+        assert_eq!((known.role, known.passkey_rule), (role, PasskeyRule::Required));
+        let (one, two, required) = tokio::join!(
+            journal.remove_passkey(ada, passkeys[0]),
+            journal.remove_passkey(ada, passkeys[1]),
+            journal.set_passkey_rule(ada, PasskeyRule::Required)
+        );
+        assert!(one.expect("removed") && two.expect("removed"));
+        required.expect("set, or refused because none was left");
+        let known = journal.person(ada).await.expect("a look").expect("the row counts");
+        assert_eq!(known.passkey_rule, PasskeyRule::NotRequired, "none is left that could confirm anything");
+        assert!(!journal.set_passkey_rule(ada, PasskeyRule::Required).await.expect("a look"));
+    }
 }
 
 /// Whoever can write the database and has no key lets nobody in, and makes nobody more than they are.
@@ -306,7 +350,7 @@ fn before_people(bytes: &str, id: &str, hex: impl Fn(u8) -> String, uuid: &str, 
         format!("INSERT INTO login_links VALUES ({}, 'ada', 'Ada', {used_at} + 1, {used_at});", hex(number))
     };
     [
-        "DROP TABLE devices; DROP TABLE passkeys; DROP TABLE people; DROP TABLE access; DROP TABLE login_links; \
+        "DROP TABLE passkey_confirmations; DROP TABLE devices; DROP TABLE passkeys; DROP TABLE people; DROP TABLE access; DROP TABLE login_links; \
          DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS runners; DROP TABLE IF EXISTS keys; \
          DROP TABLE IF EXISTS watchers; DROP TABLE IF EXISTS claims; DROP TABLE IF EXISTS shard_databases; \
          DROP TABLE IF EXISTS shards; DROP TABLE IF EXISTS shard_map;".to_owned(),
