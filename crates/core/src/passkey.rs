@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    const CHALLENGE: PasskeyChallengeBytes = [9; 32];
+    const CHALLENGE: [u8; 32] = [9; 32];
     const ORIGIN: &str = "http://localhost:4780";
     const QUESTION: PasskeyQuestion<'_> = PasskeyQuestion { challenge: &CHALLENGE, origin: ORIGIN };
 

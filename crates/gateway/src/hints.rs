@@ -349,7 +349,7 @@ mod tests {
     fn missing_hints_are_noticed_in_the_middle_at_the_end_and_of_a_node_that_is_gone() {
         let (own, node) = (NodeId::generate(), NodeId::generate());
         let live = |hints| {
-            let of = |id, hints| LiveNode { id, epoch: 1, name: String::new(), hints };
+            let of = |id, hints| LiveNode { id, epoch: 1, start: None, name: String::new(), hints };
             vec![of(own, 900), of(node, hints)]
         };
         let notice =

@@ -30,6 +30,7 @@ mod mask;
 mod metrics;
 mod nats;
 mod needles;
+mod new_terminals;
 mod node;
 mod nonce;
 mod owner_journal;

@@ -37,7 +37,7 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::UnknownRunner { .. }
             | GatewayError::RunnerElsewhere { .. }
             | GatewayError::Runner(Unable::NotStarted(_)) => Self::new(Code::Invalid, words),
-            GatewayError::Runner(Unable::Away) => Self::new(Code::Unavailable, words),
+            GatewayError::Runner(Unable::Away | Unable::Silent { .. }) => Self::new(Code::Unavailable, words),
             GatewayError::FilesChanged { .. }
             | GatewayError::TrustEnded { .. }
             | GatewayError::TerminalAway

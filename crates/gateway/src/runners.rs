@@ -13,6 +13,7 @@ use holdstead_store::{ConnectedRunner, RunnerPlace, SessionRecord, Speaking, Sto
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::new_terminals::NewTerminals;
 use crate::{Gateway, GatewayError};
 
 /// What the gateway's own machine is called where somebody has to choose.
@@ -22,6 +23,8 @@ pub(crate) const OWN: &str = "gateway";
 pub(crate) struct Runners {
     own: Arc<Attached>,
     others: Mutex<HashMap<RunnerId, Arc<Attached>>>,
+    /// A machine that dials in again has no more left than before.
+    new_terminals: Mutex<HashMap<Option<RunnerId>, Arc<NewTerminals>>>,
 }
 
 /// A runner that this gateway speaks for now.
@@ -70,7 +73,13 @@ impl Drop for OnlyNow {
 
 impl Runners {
     pub(crate) fn new(own: Arc<Runner>, silent: CancellationToken) -> Self {
-        Self { own: Arc::new(Attached { whose: None, runner: own, silent }), others: Mutex::default() }
+        let own = Arc::new(Attached { whose: None, runner: own, silent });
+        Self { own, others: Mutex::default(), new_terminals: Mutex::default() }
+    }
+
+    pub(crate) fn new_terminals_of(&self, machine: Option<RunnerId>) -> Arc<NewTerminals> {
+        let mut all = self.new_terminals.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(machine).or_insert_with(|| Arc::new(NewTerminals::new())))
     }
 
     pub(crate) fn own(&self) -> Arc<Attached> {

@@ -46,6 +46,9 @@ impl Gateway {
             terminal: Some(appeared.agent_ref.clone()),
             ..SessionOpened::new(owner.clone(), &appeared.agent)
         };
+        if self.patiently(|| self.inner.journal.session(session)).await?.is_none() {
+            self.inner.runners.new_terminals_of(attached.id()).take().await;
+        }
         let open = || async {
             match self.append(session, Command::Open(Box::new(opened.clone()))).await {
                 // It comes back.

@@ -42,20 +42,39 @@ impl Waiting {
     }
 }
 
+/// A question that waits for its answer, until this is dropped.
+struct Asking<'w> {
+    id: u64,
+    waiting: &'w Waiting,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(answers) = &mut *self.waiting.answers() {
+            answers.remove(&self.id);
+        }
+    }
+}
+
 impl Afar {
     pub(crate) fn agents(&self) -> &[HostedAgent] {
         &self.agents
     }
 
     pub(crate) async fn ask(&self, question: Question) -> Result<Answer, Unable> {
+        let waited = question.patience();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
+        let _no_longer = Asking { id, waiting: &self.waiting };
         match &mut *self.waiting.answers() {
             Some(answers) => drop(answers.insert(id, answer)),
             None => return Err(Unable::Away),
         }
         self.frames.send(ToRunner::Ask { id, question: Box::new(question) }).map_err(|_| Unable::Away)?;
-        answered.await.map_err(|_| Unable::Away)
+        match timeout(waited, answered).await {
+            Ok(answer) => answer.map_err(|_| Unable::Away),
+            Err(_) => Err(Unable::Silent { waited }),
+        }
     }
 
     pub(crate) fn forget(&self, session: SessionId, incarnation: Incarnation) {
@@ -322,6 +341,36 @@ fn send(wire: &Wire, frame: &ToRunner) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_machine_that_lives_and_never_answers_is_waited_for_so_long_and_no_longer() {
+        let (send, _sent) = mpsc::unbounded_channel();
+        let (says, receive) = mpsc::channel(8);
+        let hello = FromRunner::Hello { version: VERSION, instance: Uuid::nil(), agents: Vec::new() };
+        for frame in [hello, FromRunner::Ready] {
+            says.send(serde_json::to_string(&frame).expect("a frame")).await.expect("it is read");
+        }
+        let arrived = arrive(Wire { send, receive }).await.expect("it said hello");
+        let runner = Arc::clone(&arrived.runner);
+        tokio::spawn(arrived.attend("laptop", CancellationToken::new()));
+        let lives = async {
+            loop {
+                says.send(serde_json::to_string(&FromRunner::Alive).expect("a frame"))
+                    .await
+                    .expect("it is read");
+                tokio::time::sleep(HEARTBEAT).await;
+            }
+        };
+        let begin = Instant::now();
+        let told = tokio::select! {
+            told = runner.folder("claude", "/src") => told,
+            () = lives => unreachable!("it lives on"),
+        };
+        assert_eq!(told, Err(Unable::Silent { waited: begin.elapsed() }));
+        assert!(
+            runner.link().is_some_and(|afar| afar.waiting.answers().as_ref().is_some_and(HashMap::is_empty))
+        );
+    }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_asks_a_runner_that_nobody_attends_any_more_is_told() {

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use holdstead_agents::{Agent, Appeared, Driver, DriverCapabilities, FoundFiles, Launch, StartedBy, host};
 use holdstead_core::Terminal;
@@ -18,7 +19,7 @@ use crate::afar::Afar;
 use crate::facts::{self, FolderIs, Ground, TrustedFolder};
 use crate::places;
 use crate::running::{Running, Snapshot, Started, Tell};
-use crate::terminals::Terminals;
+use crate::terminals::{self, Terminals};
 use crate::wire::{Answer, Question, ToStart, life};
 
 /// Every agent of a machine: this one, or another that is connected.
@@ -28,7 +29,7 @@ pub struct Runner {
     lives: Mutex<HashMap<SessionId, Life>>,
     terminals: Terminals,
     /// Told of each terminal that shows itself.
-    appears: tokio::sync::Mutex<mpsc::UnboundedReceiver<Appeared>>,
+    appears: tokio::sync::Mutex<mpsc::Receiver<Appeared>>,
     /// Sessions whose terminal showed itself, and which nobody has begun to listen to.
     shown: Mutex<HashSet<SessionId>>,
 }
@@ -51,6 +52,8 @@ pub enum Life {
 pub enum Unable {
     #[error("the machine that runs this agent is not connected now: it goes on when that is back")]
     Away,
+    #[error("the machine that runs this agent is connected and did not answer within {} s", waited.as_secs())]
+    Silent { waited: Duration },
     #[error("{0}")]
     NotStarted(String),
     #[error("process {pid} of an earlier life of the agent would not end: end it, then send a message")]
@@ -68,7 +71,7 @@ impl Runner {
     }
 
     fn on(machine: Machine) -> Self {
-        let (appeared, appears) = mpsc::unbounded_channel();
+        let (appeared, appears) = mpsc::channel(terminals::MOST);
         Self {
             machine,
             lives: Mutex::default(),

@@ -133,6 +133,20 @@ pub(crate) enum Question {
     },
 }
 
+/// How long a machine may take to answer: it looks at some files.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where it starts a process, ends one, or copies a conversation.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
+
+impl Question {
+    pub(crate) const fn patience(&self) -> Duration {
+        match self {
+            Self::Folder { .. } | Self::Files { .. } | Self::Ground { .. } | Self::Places { .. } => PATIENCE,
+            Self::Start(_) | Self::End { .. } | Self::Copies | Self::Discard { .. } => LONG_PATIENCE,
+        }
+    }
+}
+
 /// A process to be started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

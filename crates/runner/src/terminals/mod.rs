@@ -24,12 +24,12 @@ pub use door::{Door, Envelope, ReplyLine};
 use task::Input;
 
 /// So many conversations at a time are listened to.
-const MOST: usize = 1_000;
+pub(crate) const MOST: usize = 1_000;
 
 #[derive(Debug)]
 pub(crate) struct Terminals {
     open: Mutex<HashMap<Name, mpsc::UnboundedSender<Input>>>,
-    appeared: mpsc::UnboundedSender<Appeared>,
+    appeared: mpsc::Sender<Appeared>,
 }
 
 /// Whose program, and its own name for the conversation.
@@ -56,7 +56,7 @@ enum Reply {
 }
 
 impl Terminals {
-    pub(crate) fn new(appeared: mpsc::UnboundedSender<Appeared>) -> Self {
+    pub(crate) fn new(appeared: mpsc::Sender<Appeared>) -> Self {
         Self { open: Mutex::default(), appeared }
     }
 
@@ -66,8 +66,8 @@ impl Terminals {
 
     /// One on the machine that this stands for.
     pub(crate) fn pass_on(&self, appeared: Appeared) {
-        // Without anybody who wants to know, nobody listens.
-        drop(self.appeared.send(appeared));
+        // A gateway that is slow to take them, or takes none, is shown them again when the machine dials in again.
+        drop(self.appeared.try_send(appeared));
     }
 
     /// All that nobody listens to show themselves again.

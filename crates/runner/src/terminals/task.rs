@@ -51,10 +51,7 @@ pub(super) fn number() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-pub(super) fn begin(
-    shows: Appeared,
-    appeared: mpsc::UnboundedSender<Appeared>,
-) -> mpsc::UnboundedSender<Input> {
+pub(super) fn begin(shows: Appeared, appeared: mpsc::Sender<Appeared>) -> mpsc::UnboundedSender<Input> {
     let (inputs, said) = mpsc::unbounded_channel();
     let task = Task {
         shows,
@@ -104,7 +101,7 @@ impl Records {
 #[derive(Debug)]
 struct Task {
     shows: Appeared,
-    appeared: mpsc::UnboundedSender<Appeared>,
+    appeared: mpsc::Sender<Appeared>,
     said: mpsc::UnboundedReceiver<Input>,
     records: Records,
     pid: Option<u32>,
@@ -142,7 +139,7 @@ impl Task {
     fn show(&mut self) {
         self.last_shown = Some(Instant::now());
         // Without anybody to show it to, the runner is going.
-        drop(self.appeared.send(self.shows.clone()));
+        drop(self.appeared.try_send(self.shows.clone()));
     }
 
     /// Does what may look at the program's files. Nothing but this terminal waits for them.
