@@ -71,7 +71,7 @@ pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
 pub use holdstead_core::{Manages, Quota};
-pub use holdstead_runner::{Door, Ended, Envelope, ReplyLine, Runner, Wire};
+pub use holdstead_runner::{Door, Ended, Envelope, ReplyLine, Runner, Wire, secret_file};
 pub use inbox::{InboxFrame, InboxStream};
 pub use mask::Masks;
 pub use metrics::{Metric, Observed, Value, Values};

@@ -20,5 +20,5 @@ pub use facts::{
 pub use runner::{Life, Reserved, Runner, Unable};
 pub use running::{Loss, Running, Started, Tell};
 pub use said::Said;
-pub use terminals::{Door, Envelope, ReplyLine};
+pub use terminals::{Door, Envelope, ReplyLine, secret_file};
 pub use wire::{VERSION, Wire, life};

@@ -204,9 +204,6 @@ impl SessionTask {
         message_id: MessageId,
         text: &str,
     ) -> Result<(), GatewayError> {
-        if self.end_untrusted().await? {
-            return Ok(());
-        }
         let start = self.start_step().await?;
         let text = if text.trim().is_empty() { NO_WORDS } else { text }.to_owned();
         let message = UserMessage { turn_id, message_id, text, from: TYPED_BY.to_owned(), actor: None };
@@ -243,6 +240,10 @@ impl SessionTask {
 
     /// Gives the agent the next message that waits.
     pub(super) async fn begin(&mut self, next: PendingTurn) -> Result<(), GatewayError> {
+        // Its end wakes us again, and another process begins the turn.
+        if self.end_untrusted().await? {
+            return Ok(());
+        }
         let before = Seq(next.seq.0.saturating_sub(1));
         let events = self.gateway.inner.journal.read(self.session, before, 1).await?;
         let text = match events.into_iter().next().map(|event| event.body) {

@@ -14,7 +14,8 @@ use holdstead_core::policy::MayAllow;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_gateway::{Gateway, GatewayConfig, PolicyConfig};
 use holdstead_protocol::{
-    AskBody, Capabilities, Hold, Question, QuestionOption, StopReason, Timestamp, ToolCallId,
+    AskBody, Capabilities, Hold, Meaning, Question, QuestionOption, Shell, StopReason, Subject, Timestamp,
+    ToolCallId,
 };
 use holdstead_store::{Clock, SqliteJournal};
 use serde_json::{Value, json};
@@ -133,6 +134,11 @@ impl Driver for ActorDriver {
     fn capabilities(&self) -> DriverCapabilities {
         let ask = Capabilities { reason: true, edit_input: true, scopes: true };
         DriverCapabilities { ask, parks: true, reasks: self.reasks, ends: TurnEnds::Asked }
+    }
+
+    fn meaning(&self, tool: &str) -> Meaning<'static> {
+        let shell = Subject::Shell { field: "command", shell: Shell::Bash };
+        Meaning { subject: if tool == "Bash" { shell } else { Subject::Whole }, harmless: &[] }
     }
 
     /// The folder's one file that this agent would run.

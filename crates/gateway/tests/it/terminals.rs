@@ -61,7 +61,8 @@ impl Machine {
     async fn comes(&self, said: String, waits: bool) -> BufReader<UnixStream> {
         let envelope = Envelope { agent: "claude".to_owned(), pid: None, waits, said };
         let mut stream = UnixStream::connect(self.folder.path().join("hooks.sock")).await.unwrap();
-        let line = format!("{}\n", serde_json::to_string(&envelope).unwrap());
+        let secret = std::fs::read_to_string(self.folder.path().join("hooks.secret")).unwrap();
+        let line = format!("{secret}{}\n", serde_json::to_string(&envelope).unwrap());
         stream.write_all(line.as_bytes()).await.unwrap();
         BufReader::new(stream)
     }

@@ -1,11 +1,11 @@
 //! Nothing of a folder's own files until a person trusts them, exactly as they are.
 
-use holdstead_agents::ProjectFiles;
+use holdstead_agents::{AgentEvent, ProjectFiles, Resolution};
 use holdstead_gateway::{GatewayConfig, GatewayError};
 use holdstead_protocol::api::{OpenSession, TrustFolder};
 use holdstead_protocol::{AgentState, LeftOut};
 
-use crate::actor::Stage;
+use crate::actor::{Stage, approval};
 use crate::world::{Talk, ada, opening, owner};
 
 /// Starts the actor in this folder: what it gets of the folder, and what it was started without.
@@ -54,4 +54,73 @@ async fn files_are_trusted_as_they_were_shown_and_no_longer_when_they_change() {
     assert_eq!(started(&mut stage, folder.path()).await.0, ProjectFiles::Closed, "taken back");
     let again = stage.gateway.distrust(&ada(), trust.trust_id).await;
     assert!(again.is_err(), "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_ends_the_agent_before_its_next_call_is_decided() {
+    let mut stage = Stage::ruled("allow Bash(ls)").await;
+    let folder = tempfile::tempdir().unwrap();
+    let hooks = folder.path().join("hooks");
+    std::fs::write(&hooks, "one").unwrap();
+    let cwd = folder.path().display().to_string();
+    let shown = stage.gateway.folder_files(&owner("ada"), "actor", &cwd, None).await.unwrap();
+    let wanted = TrustFolder {
+        agent: "actor".to_owned(),
+        folder: shown.folder,
+        digest: shown.digest.expect("it can be trusted"),
+        runner: None,
+    };
+    stage.gateway.trust(&ada(), wanted).await.unwrap();
+    let mut talk =
+        Talk::open(&stage.gateway, OpenSession { cwd: Some(cwd.clone()), ..opening("actor") }).await;
+    talk.say("go").await;
+    let mut actor = stage.life().await;
+    actor.hears().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }), "trusted, as it was");
+
+    std::fs::write(&hooks, "other").unwrap();
+    actor.says(AgentEvent::Ask(Box::new(approval("call_2", "ls")))).await;
+    actor.side.kill.notified().await;
+    assert!(actor.hears_nothing(), "the call was neither allowed nor denied");
+    actor.exits(false).await;
+    talk.status(AgentState::Idle).await;
+    talk.say("again").await;
+    let actor = stage.life().await;
+    assert_eq!(actor.launch.project_files, ProjectFiles::Closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_runs_in_a_trusted_folder_is_written_by_no_rule() {
+    let mut stage = Stage::ruled("allow Bash(touch:*)").await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hooks"), "one").unwrap();
+    let cwd = folder.path().display().to_string();
+    let shown = stage.gateway.folder_files(&owner("ada"), "actor", &cwd, None).await.unwrap();
+    let wanted = TrustFolder {
+        agent: "actor".to_owned(),
+        folder: shown.folder,
+        digest: shown.digest.expect("it can be trusted"),
+        runner: None,
+    };
+    for trusted in [false, true] {
+        if trusted {
+            stage.gateway.trust(&ada(), wanted.clone()).await.unwrap();
+        }
+        let mut talk =
+            Talk::open(&stage.gateway, OpenSession { cwd: Some(cwd.clone()), ..opening("actor") }).await;
+        talk.say("go").await;
+        let mut actor = stage.life().await;
+        actor.hears().await;
+        actor.says(AgentEvent::Ask(Box::new(approval("call_1", "touch other")))).await;
+        assert!(matches!(actor.is_told("call_1").await, Resolution::Settled { .. }));
+        actor.says(AgentEvent::Ask(Box::new(approval("call_2", "touch hooks")))).await;
+        if trusted {
+            let ask = talk.ask().await;
+            let verdict = serde_json::to_string(&ask.verdict).unwrap();
+            assert!(verdict.contains("if it changes, the trust ends"), "{verdict}");
+        } else {
+            assert!(matches!(actor.is_told("call_2").await, Resolution::Settled { .. }));
+        }
+    }
 }

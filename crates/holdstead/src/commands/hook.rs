@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use holdstead_agents::claude_code::HOSTED;
-use holdstead_gateway::{Envelope, ReplyLine};
+use holdstead_gateway::{Envelope, ReplyLine, secret_file};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
 
@@ -80,7 +80,8 @@ fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
     line.push(b'\n');
     let mut gone_since = None;
     loop {
-        if let Some(stream) = reach(socket, &line) {
+        // A gateway that was started meanwhile has another one.
+        if let Some(stream) = secret(socket).and_then(|secret| reach(socket, &secret, &line)) {
             if !waits {
                 return None;
             }
@@ -111,8 +112,13 @@ fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
     }
 }
 
+/// What the runner wants to see first. Without it nobody would listen.
+fn secret(socket: &Path) -> Option<Vec<u8>> {
+    std::fs::read(secret_file(socket)).ok()
+}
+
 /// Not kept by a runner that does not take it.
-fn reach(socket: &Path, line: &[u8]) -> Option<UnixStream> {
+fn reach(socket: &Path, secret: &[u8], line: &[u8]) -> Option<UnixStream> {
     let address = SocketAddrUnix::new(socket).ok()?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -120,6 +126,7 @@ fn reach(socket: &Path, line: &[u8]) -> Option<UnixStream> {
     let mut stream = UnixStream::from(fd);
     stream.set_nonblocking(false).ok()?;
     stream.set_write_timeout(Some(TAKING)).ok()?;
+    stream.write_all(secret).ok()?;
     stream.write_all(line).ok()?;
     Some(stream)
 }

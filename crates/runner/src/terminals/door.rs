@@ -1,5 +1,11 @@
-//! The socket that hooks and plugins of this account come to: one line in, and one out for those who wait.
+//! The socket that hooks and plugins of this account come to: the secret and one line in, and one line out for those that
+//! wait.
 
+mod newcomers;
+mod places;
+mod secret;
+
+use std::future::poll_fn;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,24 +13,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Take};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
+use self::newcomers::Newcomers;
+use self::places::{Place, Places};
+use self::secret::Secret;
+pub use self::secret::secret_file;
 use super::task::Input;
 use super::{Reply, Said};
 use crate::Runner;
 
-/// The longest line. A hook is told whole files.
-const LONGEST: u64 = 16 * 1024 * 1024;
-/// So long others wait for one who came before them.
-const IN_TURN: Duration = Duration::from_millis(100);
-/// So many may be there at once.
-const MOST: usize = 4_096;
-
-/// What a hook or plugin sends.
+/// What a hook or plugin sends, in a line after the one with the secret.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope {
     /// Whose program.
@@ -60,6 +64,7 @@ impl Drop for Door {
     fn drop(&mut self) {
         self.listens.abort();
         drop(std::fs::remove_file(&self.path));
+        drop(std::fs::remove_file(secret_file(&self.path)));
     }
 }
 
@@ -68,83 +73,65 @@ pub(super) fn open(runner: &Arc<Runner>, path: &Path) -> std::io::Result<Door> {
     if path.exists() {
         std::fs::remove_file(path)?;
     }
+    let secret = Secret::write(path)?;
     let listener = UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    let listens = tokio::spawn(listen(Arc::clone(runner), listener));
+    let listens = tokio::spawn(listen(Arc::clone(runner), listener, secret));
     Ok(Door { path: path.to_owned(), listens })
 }
 
-async fn listen(runner: Arc<Runner>, listener: UnixListener) {
-    let places = Arc::new(Semaphore::new(MOST));
-    let (turns, come) = mpsc::unbounded_channel();
-    tokio::spawn(in_order(runner, come));
+async fn listen(runner: Arc<Runner>, listener: UnixListener, secret: Secret) {
+    let places = Places::default();
+    let mut newcomers = Newcomers::default();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let ours =
-                    stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw());
-                let (comes, turn) = oneshot::channel();
-                if ours && turns.send(turn).is_ok() {
-                    tokio::spawn(read(stream, place, comes));
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let Some(place) = place_for(&stream, &places) else { continue };
+                    newcomers.add(stream, place);
                 }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a terminal could not come in");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
+                Err(error) => {
+                    tracing::warn!(%error, "a terminal could not come in");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            () = poll_fn(|context| newcomers.poll_more(context)) => {}
+            () = sleep_until(newcomers.due()) => {}
+        }
+        // With each that comes, those before it are read first.
+        for said in newcomers.read(&secret) {
+            take(&runner, said);
         }
     }
 }
 
-/// Somebody who has said what they came for.
-struct Come {
-    envelope: Envelope,
-    read: BufReader<Take<OwnedReadHalf>>,
-    write: OwnedWriteHalf,
-    /// Until it goes.
-    place: OwnedSemaphorePermit,
+/// Only this account comes in, and each of its processes so often at once.
+fn place_for(stream: &UnixStream, places: &Places) -> Option<Place> {
+    let peer = stream.peer_cred().ok()?;
+    let ours = peer.uid() == rustix::process::geteuid().as_raw();
+    let process = peer.pid().unwrap_or_default();
+    let place = places.take(process).filter(|_| ours);
+    if ours && place.is_none() {
+        tracing::debug!(process, "too many connections of terminals");
+    }
+    place
 }
 
-async fn read(stream: UnixStream, place: OwnedSemaphorePermit, comes: oneshot::Sender<Come>) {
-    let (read, write) = stream.into_split();
-    let mut read = BufReader::new(read.take(LONGEST));
-    let mut line = String::new();
-    if read.read_line(&mut line).await.is_err() || !line.ends_with('\n') {
-        return;
-    }
-    if let Ok(envelope) = serde_json::from_str(&line) {
-        // If nobody takes it, the door is closed.
-        drop(comes.send(Come { envelope, read, write, place }));
+/// Never, if there is nothing to wait for.
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 
-/// A program goes on when its hook has written, so whoever came first is heard first. One that takes long waits for nobody.
-async fn in_order(runner: Arc<Runner>, mut come: mpsc::UnboundedReceiver<oneshot::Receiver<Come>>) {
-    while let Some(mut turn) = come.recv().await {
-        match tokio::time::timeout(IN_TURN, &mut turn).await {
-            Ok(Ok(come)) => take(&runner, come),
-            // It had nothing to say.
-            Ok(Err(_)) => {}
-            Err(_) => {
-                let runner = Arc::clone(&runner);
-                tokio::spawn(async move {
-                    if let Ok(come) = turn.await {
-                        take(&runner, come);
-                    }
-                });
-            }
-        }
-    }
-}
-
-fn take(runner: &Arc<Runner>, come: Come) {
+fn take(runner: &Arc<Runner>, said: newcomers::Said) {
+    let Ok(Envelope { agent, pid, waits, said: text }) = serde_json::from_slice(&said.line) else { return };
     let (reply, replied) = oneshot::channel();
-    let Envelope { agent, pid, waits, said } = come.envelope;
-    let said = Said { agent, pid, text: said, waits: waits.then_some(reply) };
-    let told = runner.said_in_terminal(said);
+    let told = runner.said_in_terminal(Said { agent, pid, text, waits: waits.then_some(reply) });
     if let Some((terminal, number)) = told.filter(|_| waits) {
-        let (mut read, mut write, place) = (come.read, come.write, come.place);
+        let place = said.place;
+        let (mut read, mut write) = said.stream.into_split();
         tokio::spawn(async move {
             let mut rest = [0_u8; 64];
             tokio::select! {

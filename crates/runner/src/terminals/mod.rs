@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use crate::Runner;
 
-pub use door::{Door, Envelope, ReplyLine};
+pub use door::{Door, Envelope, ReplyLine, secret_file};
 use task::Input;
 
 /// So many conversations at a time are listened to.

@@ -24,13 +24,15 @@ const INTERPRETERS: [&str; 13] = [
     "tsx",
 ];
 /// Their words are no files that run.
-const SPEAKERS: [&str; 20] = [
-    "[", "[[", "case", "chmod", "done", "echo", "esac", "exit", "export", "false", "fi", "for", "mkdir",
-    "printf", "read", "rm", "tee", "test", "touch", "true",
+const SPEAKERS: [&str; 18] = [
+    "[", "[[", "case", "chmod", "done", "esac", "exit", "export", "false", "fi", "for", "mkdir", "read",
+    "rm", "tee", "test", "touch", "true",
 ];
-/// Their files are data, unless another program runs what they print.
-const READERS: [&str; 12] =
-    ["awk", "cat", "cut", "envsubst", "grep", "head", "jq", "sed", "sort", "tail", "tr", "wc"];
+/// Their words and files are data, unless another program runs what they print.
+const READERS: [&str; 14] = [
+    "awk", "cat", "cut", "echo", "envsubst", "grep", "head", "jq", "printf", "sed", "sort", "tail", "tr",
+    "wc",
+];
 /// They run what a file says that nobody names.
 const BY_MANIFEST: [(&str, &[&str]); 6] = [
     ("bun", &["package.json"]),
@@ -148,7 +150,7 @@ impl Named {
                 // What one of them prints, another one may run.
                 if commands.iter().any(runs_its_input) {
                     for word in std::mem::take(&mut self.read) {
-                        self.path(&word, Role::Given);
+                        self.foreign_code(Some(&word));
                     }
                 }
                 self.read = read;
@@ -234,8 +236,8 @@ impl Named {
             }
             _ if SHELLS.contains(&name) => self.shell(rest),
             _ if INTERPRETERS.contains(&name) => self.interpreter(rest),
-            _ if SPEAKERS.contains(&name) => {}
             _ if READERS.contains(&name) => self.read.extend(rest.iter().cloned()),
+            _ if SPEAKERS.contains(&name) => {}
             _ => rest
                 .iter()
                 .for_each(|word| self.path(option_value(word).as_ref().unwrap_or(word), Role::Given)),
@@ -397,8 +399,11 @@ fn is_run(word: &Word) -> bool {
 
 /// A shell or another program that is given no file runs what it reads.
 fn runs_its_input(command: &Command) -> bool {
-    let names = command.words.iter().map(|word| word.text.rsplit('/').next().unwrap_or_default());
-    names.into_iter().any(|name| SHELLS.contains(&name) || INTERPRETERS.contains(&name) || name == "eval")
+    let names: Vec<&str> =
+        command.words.iter().map(|word| word.text.rsplit('/').next().unwrap_or_default()).collect();
+    let at = names.iter().position(|name| SHELLS.contains(name) || INTERPRETERS.contains(name));
+    // `xargs` gives it what it reads.
+    at.is_some_and(|at| names[at + 1..].iter().all(|given| given.starts_with('-') && !is_code_option(given)))
 }
 
 fn is_file_name(text: &str) -> bool {

@@ -55,6 +55,7 @@ fn a_script_is_found_in_every_notation() {
         "true || { scripts/x.sh; }",
         "echo $(scripts/x.sh)",
         "cat scripts/x.sh | sh",
+        "echo 'exec ./scripts/x.sh' | bash -s",
         "bash < scripts/x.sh",
         "unheard-of --config=scripts/x.sh",
         "node --import ./scripts/x.sh --eval 1",
@@ -100,11 +101,9 @@ fn a_script_that_nobody_can_find_is_named_and_not_trusted() {
         ("sh -c 'sh -c \"./y.sh\"'", "./y.sh"),
         ("echo 'never closed", "echo 'never closed"),
         ("\u{e000}/scripts/x.sh", "scripts/x.sh"),
-        ("scripts", "scripts"),
+        ("cat scripts/* | sh", "scripts/*…"),
+        ("cat \"$X\" | sudo bash", "…"),
     ] {
-        if command == "scripts" {
-            continue;
-        }
         let found = found_with(command, &["scripts/x.sh"]);
         assert_eq!(found.digest, None, "{command}");
         let told = found.unresolved.join(" ");
@@ -134,6 +133,7 @@ fn hooks_as_people_write_them_can_be_trusted() {
         "curl -s https://example.org/a/b | jq .x",
         "sed -i 's/a/b/' notes.txt",
         "perl -pe 's/a/b/' notes.txt",
+        "cat \"$F\" | python3 -c 'import sys; print(sys.stdin.read())'",
         "cd \"$CLAUDE_PROJECT_DIR\" && npm test",
         "npm run lint --silent 2>&1 | tail -5",
         "make -s check",

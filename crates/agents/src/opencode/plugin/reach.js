@@ -1,13 +1,17 @@
 // Shows what opencode asks on every screen of Holdstead. The dialog stays in the terminal; the first answer counts.
 // Written by Holdstead, and written again when it changes: to be without it, delete this file.
 //
-// It tells Holdstead on this machine what happens here, over a socket that only this account can open. Whatever goes wrong,
+// It tells Holdstead on this machine what happens here, over a socket that only this account can open and with a secret
+// that only its own programs can read. Whatever goes wrong,
 // opencode goes on as if it were not there, and nothing is printed.
 
+import fs from "node:fs"
 import net from "node:net"
 
 const SOCKET = "@SOCKET@"
 const AGENT = "@AGENT@"
+// What Holdstead wants to see first. It is another one each time that Holdstead is started.
+const SECRET = SOCKET.replace(/sock$/, "secret")
 
 // How often Holdstead is looked for after it went away; for how long an ask is held for it; and how often after that.
 const AGAIN = 1_000
@@ -53,6 +57,7 @@ const reach = (said, { waits = false, taken, gone } = {}) =>
     }
     try {
       const line = JSON.stringify({ agent: AGENT, pid: process.pid, waits, said: JSON.stringify(said) }) + "\n"
+      const secret = fs.readFileSync(SECRET)
       socket = net.createConnection({ path: SOCKET })
       socket.setEncoding("utf8")
       socket.on("error", () => end())
@@ -68,6 +73,7 @@ const reach = (said, { waits = false, taken, gone } = {}) =>
         }
       })
       socket.on("connect", () => {
+        socket.write(secret)
         socket.write(line, () => {
           if (over) return
           reached = true

@@ -146,11 +146,23 @@ fn plots() -> Vec<Plot> {
         runs("an allowed cp of a folder", &["Bash(cp:*)"], &["cp -r evil/. scripts"]),
         runs("an allowed mv over it", &["Bash(mv:*)"], &["mv evil/x.sh scripts/x.sh"]),
         runs("an allowed mv of its folder", &["Bash(mv:*)"], &["mv scripts old", "mv evil scripts"]),
-        runs("a symbolic link in its place", &["Bash(ln:*)"], &["ln -sf ../evil/x.sh scripts/x.sh"]),
-        runs("a hard link in its place", &["Bash(ln:*)"], &["ln -f evil/x.sh scripts/x.sh"]),
+        runs(
+            "a symbolic link in its place",
+            &["Bash(ln -sf ../evil/x.sh scripts/x.sh)"],
+            &["ln -sf ../evil/x.sh scripts/x.sh"],
+        ),
+        runs(
+            "a hard link in its place",
+            &["Bash(ln -f evil/x.sh scripts/x.sh)"],
+            &["ln -f evil/x.sh scripts/x.sh"],
+        ),
         Plot {
             edits: Some("alias.sh"),
-            ..runs("an edit of its second name", &["Bash(ln:*)"], &["ln scripts/x.sh alias.sh"])
+            ..runs(
+                "an edit of its second name",
+                &["Bash(ln scripts/x.sh alias.sh)"],
+                &["ln scripts/x.sh alias.sh"],
+            )
         },
     ]
 }

@@ -61,10 +61,12 @@ pub(super) async fn as_unconnected(desk: &mut Desk) -> Result<String> {
     costs.push(pairs(desk, unconnected.path(), "down").await?);
     // It accepts and never answers.
     let socket = desk.gateway.folder().join("hooks.sock");
+    std::fs::write(socket.with_extension("secret"), format!("{:064}\n", 0))?;
     let hung = UnixListener::bind(&socket)?;
     costs.push(pairs(desk, unconnected.path(), "hung").await?);
     drop(hung);
-    std::fs::remove_file(socket)?;
+    std::fs::remove_file(&socket)?;
+    std::fs::remove_file(socket.with_extension("secret"))?;
     desk.gateway.serve_again().await?;
     desk.person.ready().await?;
     desk.begin_again().await?;
