@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, getppid, pidfd_open};
 
 use crate::boxes::Scoped;
 use crate::descendants;
-use crate::host::{end_like, fail};
+use crate::host::{agent_words, end_like, fail};
 
 /// The variable in which a host names itself to its guard.
 pub(crate) const HOST: &str = "HOLDSTEAD_HOST_PID";
@@ -53,18 +53,18 @@ impl HostOfGuard {
 /// Runs an agent that has no sandbox. `args` are `-- PROGRAM ARGS…`.
 pub(crate) fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     match HostOfGuard::find() {
-        Ok(host) => guard(host, None, args.into_iter().skip(1)),
+        Ok(host) => guard(host, None, args.into_iter()),
         Err(why) => fail(&format!("the agent was not started: {why}")),
     }
 }
 
-/// Runs the agent `PROGRAM ARGS…`, and ends when nothing of it is left.
+/// Runs the agent of `-- PROGRAM ARGS…`, and ends when nothing of it is left.
 pub(crate) fn guard(
     host: HostOfGuard,
     scoped: Option<Scoped>,
-    mut words: impl Iterator<Item = String>,
+    args: impl Iterator<Item = String>,
 ) -> ExitCode {
-    let Some(program) = words.next() else { return fail("no program was given") };
+    let Some((program, words)) = agent_words(args) else { return fail("no program was given") };
     descendants::adopt_orphans();
     let mut command = Command::new(&program);
     // With its host, so that both have a signal to the group before either runs on.

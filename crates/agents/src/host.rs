@@ -32,8 +32,10 @@ pub(crate) const GOODBYE: u8 = 0;
 /// The word before the agent's own, where a guard runs it without a sandbox.
 #[cfg(target_os = "linux")]
 pub(crate) const GUARD: &str = "--guard";
-/// What a host is told whose agent has a guard.
+/// What a host is told about its agent. It is never left out, and nothing is looked for behind it: a word that a parser
+/// swallowed must not take the sandbox with it.
 const GUARDED: &str = "--guarded";
+const UNGUARDED: &str = "--unguarded";
 
 /// The way every agent is started: under this process, in its box.
 #[derive(Debug, Clone)]
@@ -84,8 +86,8 @@ impl Host {
     ) -> Result<Hosted, StartError> {
         let (agent, boxed) = self.boxes.enclose(&self.command, agent, cwd, needs)?;
         let mut command = self.command.clone();
-        command.extend(is_guarded(&boxed).then(|| GUARDED.to_owned()));
-        command.push("--".to_owned());
+        let guarded = if is_guarded(&boxed) { GUARDED } else { UNGUARDED };
+        command.extend([guarded.to_owned(), "--".to_owned()]);
         command.extend(agent);
         let marks = Marks { life: life.to_owned(), hosted_by: self.hosted_by.clone() };
         Ok(Hosted { command, boxed, marks })
@@ -100,7 +102,8 @@ const fn is_guarded(boxed: &AgentBox) -> bool {
     }
 }
 
-/// Runs an agent until it ends or the gateway is gone. `args` are `[--guarded] -- PROGRAM ARGS…`.
+/// Runs an agent until it ends or the gateway is gone. `args` are `--guarded -- PROGRAM ARGS…` or
+/// `--unguarded -- PROGRAM ARGS…`.
 ///
 /// Or is the guard of an agent: `--landlock … -- PROGRAM ARGS…` in a sandbox, `--guard -- PROGRAM ARGS…` in none.
 pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
@@ -112,9 +115,13 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     if args.next_if(|word| word == GUARD).is_some() {
         return guard::run(args);
     }
-    let guarded = args.next_if(|word| word == GUARDED).is_some();
-    let mut words = args.skip_while(|word| word != "--").skip(1);
-    let Some(program) = words.next() else { return fail("no program was given") };
+    let guarded = args.next();
+    let guarded = match guarded.as_deref() {
+        Some(GUARDED) => true,
+        Some(UNGUARDED) => false,
+        Some(_) | None => return fail("whether the agent has a guard was not said"),
+    };
+    let Some((program, words)) = agent_words(args) else { return fail("no program was given") };
     descendants::adopt_orphans();
     let mut command = Command::new(&program);
     // The agent's output goes straight to the gateway; only its input is ours.
@@ -133,6 +140,14 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     let status = descendants::wait_for(pid);
     descendants::end(None);
     end_like(status)
+}
+
+/// `-- PROGRAM ARGS…`.
+pub(crate) fn agent_words(
+    mut args: impl Iterator<Item = String>,
+) -> Option<(String, impl Iterator<Item = String>)> {
+    args.next().filter(|word| word == "--")?;
+    Some((args.next()?, args))
 }
 
 /// Copies what the gateway says to the agent, on a thread of its own.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Needs, is_root};
+use super::{Needs, is_root, kernel_files};
 use crate::find_program;
 
 const PROGRAM: &str = "bwrap";
@@ -18,6 +18,9 @@ const ROOT_KEEPS: [&str; 7] = [
     "CAP_SETGID",
     "CAP_SETUID",
 ];
+
+/// What root could change of the kernel below `/proc`.
+const KERNEL_IN_PROC: [&str; 8] = ["acpi", "bus", "driver", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 /// Whether it works here, tried with what it will have to do.
 pub(super) fn probe(hidden: &[PathBuf]) -> Result<(), String> {
@@ -39,7 +42,8 @@ pub(super) fn command(hidden: &[PathBuf], cwd: &Path, needs: &Needs) -> Vec<Stri
     let mut words = vec![PROGRAM.to_owned()];
     let mut say = |said: &[&str]| words.extend(said.iter().map(|word| (*word).to_owned()));
     say(&["--die-with-parent", "--unshare-pid", "--cap-drop", "ALL"]);
-    if is_root() {
+    let root = is_root();
+    if root {
         // Root can read raw disks, where the gateway's files are, too.
         say(&["--bind", "/", "/", "--dev", "/dev"]);
         ROOT_KEEPS.iter().for_each(|capability| say(&["--cap-add", capability]));
@@ -47,6 +51,16 @@ pub(super) fn command(hidden: &[PathBuf], cwd: &Path, needs: &Needs) -> Vec<Stri
         say(&["--unshare-user", "--dev-bind", "/", "/"]);
     }
     say(&["--proc", "/proc"]);
+    if root {
+        for place in kernel_files().iter().filter(|place| *place != Path::new("/proc")) {
+            say(&["--ro-bind", &place.to_string_lossy(), &place.to_string_lossy()]);
+        }
+        // The rest of it is about the processes of the namespace, and theirs.
+        for name in KERNEL_IN_PROC {
+            let place = format!("/proc/{name}");
+            say(&["--ro-bind-try", &place, &place]);
+        }
+    }
     let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
     for folder in &folders {
         say(&["--tmpfs", &folder.to_string_lossy()]);

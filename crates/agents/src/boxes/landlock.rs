@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-use super::{LANDLOCK, Needs, is_root};
+use super::{LANDLOCK, Needs, is_root, kernel_files};
 use crate::guard::{HostOfGuard, guard};
 use crate::host::fail;
 
@@ -63,8 +63,8 @@ const WRITE: &str = "--write";
 /// Shuts this process in and guards the agent. `args` are `--hide PATH… --read PATH… --write PATH… -- PROGRAM ARGS…`.
 pub(crate) fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
     let (mut hidden, mut needs) = (Vec::new(), Needs::default());
-    let mut words = args.into_iter();
-    while let Some(option) = words.next().filter(|word| word != "--") {
+    let mut words = args.into_iter().peekable();
+    while let Some(option) = words.next_if(|word| word != "--") {
         let paths = match option.as_str() {
             HIDE => &mut hidden,
             READ => &mut needs.read,
@@ -106,8 +106,10 @@ fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs, host: &HostOfGuard) -> Resul
         hidden.extend(raw_disks());
     }
     let whole = refused() & !(AccessFs::MakeBlock | AccessFs::MakeChar);
+    // What is read there is the kernel's, and so is what is written.
+    let kernel = kernel_files();
     let mut open = Vec::new();
-    beside(Path::new("/"), &hidden, &mut open);
+    beside(Path::new("/"), &[hidden, kernel.clone()].concat(), &mut open);
     let apply = || {
         rules()?
             // Of Linux 6.12. Without it the agent can end the gateway, which harms nobody's secrets.
@@ -115,6 +117,7 @@ fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs, host: &HostOfGuard) -> Resul
             .scope(Scope::Signal)?
             .create()?
             .add_rules(path_beneath_rules(open, whole))?
+            .add_rules(path_beneath_rules(kernel, AccessFs::ReadFile))?
             .add_rules(path_beneath_rules(&needs.write, whole))?
             .add_rules(path_beneath_rules(&needs.read, AccessFs::ReadFile))?
             .restrict_self()

@@ -152,6 +152,12 @@ fn paths_to_hide(private: &[PathBuf]) -> Vec<PathBuf> {
     hidden
 }
 
+/// Where the kernel shows itself as files: who writes there as root has a say in what the kernel does to everybody.
+fn kernel_files() -> Vec<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts::of_the_kernel(&mounts)
+}
+
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -18,18 +18,47 @@ pub(super) fn other_names(path: &Path, mountinfo: &str) -> Vec<PathBuf> {
     names.filter(|name| name != path).collect()
 }
 
+/// File systems that are the kernel's own settings and state.
+const KERNELS: [&str; 12] = [
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "efivarfs",
+    "proc",
+    "pstore",
+    "securityfs",
+    "sysfs",
+    "tracefs",
+];
+
+/// Where these are mounted. What is mounted in another one of them is left out.
+pub(super) fn of_the_kernel(mountinfo: &str) -> Vec<PathBuf> {
+    let mounts = mountinfo.lines().filter_map(Mount::read).filter(|mount| KERNELS.contains(&mount.kind));
+    let mut places: Vec<_> =
+        mounts.map(|mount| mount.at).chain(["/proc", "/sys"].map(PathBuf::from)).collect();
+    places.sort();
+    places.dedup_by(|inner, outer| inner.starts_with(outer));
+    places
+}
+
 struct Mount<'a> {
     device: &'a str,
     /// What of the device is mounted.
     root: PathBuf,
     at: PathBuf,
+    /// Of which file system it is.
+    kind: &'a str,
 }
 
 impl<'a> Mount<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let mut words = line.split(' ').skip(2);
         let (device, root, at) = (words.next()?, words.next()?, words.next()?);
-        Some(Self { device, root: unescape(root), at: unescape(at) })
+        let kind = words.skip_while(|word| *word != "-").nth(1)?;
+        Some(Self { device, root: unescape(root), at: unescape(at), kind })
     }
 }
 
@@ -69,5 +98,14 @@ mod tests {
         assert_eq!(names("/people/bob/x"), at(&["/mnt/bob/x"]));
         assert_eq!(names("/etc/holdstead"), at(&[]));
         assert_eq!(other_names(Path::new("/x"), ""), at(&[]));
+    }
+
+    #[test]
+    fn the_kernels_own_files_wherever_they_are_mounted() {
+        let more = "\n27 21 0:21 / /sys rw - sysfs sysfs rw\n28 27 0:22 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n\
+                    29 21 0:20 / /srv/chroot/proc rw - proc proc rw";
+        let places = of_the_kernel(&format!("{MOUNTS}{more}"));
+        assert_eq!(places, ["/proc", "/srv/chroot/proc", "/sys"].map(PathBuf::from));
+        assert_eq!(of_the_kernel(""), ["/proc", "/sys"].map(PathBuf::from));
     }
 }

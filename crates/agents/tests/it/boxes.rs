@@ -137,6 +137,25 @@ async fn the_gateways_files_and_memory_are_out_of_reach() {
     }
 }
 
+/// Each writes back what it read, and no other value.
+#[tokio::test]
+async fn the_kernels_settings_cannot_be_written() {
+    let files = [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/vm/swappiness",
+        "/proc/self/../sys/kernel/core_pattern",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/module/kernel/parameters/panic",
+    ];
+    for (setting, _) in &BOXES {
+        for file in files.iter().filter(|file| std::path::Path::new(file).exists()) {
+            let write_back = format!("cp {file} now && (cat now > {file}) 2> /dev/null && echo written >&2");
+            let (said, _) = Home::new().run(*setting, &write_back).await;
+            assert!(!said.contains("written"), "{setting:?}: {file}: {said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_agent_has_all_that_it_needs() {
     // The settings it was started with, its project, its home, other programs' data, its own children.

@@ -11,7 +11,7 @@ const TELLTALE: &str = "echo ready; cat > /dev/null; echo refused > told; sleep 
 fn hosted(folder: &Path, life: &str, script: &str) -> Child {
     use std::os::unix::process::CommandExt as _;
     Command::new(env!("CARGO_BIN_EXE_holdstead-scripted-agent"))
-        .args(["agent-host", "--", "sh", "-c", script])
+        .args(["agent-host", "--unguarded", "--", "sh", "-c", script])
         .env("HOLDSTEAD_LIFE", life)
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -85,4 +85,18 @@ fn a_process_that_names_a_life_in_its_arguments_is_left_alone() {
     named.kill().expect("it is there");
     named.wait().expect("it ends");
     assert_eq!(ended, None);
+}
+
+/// Without a word it would run what comes behind the sandbox's own words.
+#[test]
+fn nothing_is_started_when_a_word_is_missing() {
+    let program = env!("CARGO_BIN_EXE_holdstead-scripted-agent");
+    for words in [
+        &["bwrap", "--", "echo", "ran"][..],
+        &["--", "echo", "ran"],
+        &["--unguarded", "bwrap", "--", "echo", "ran"],
+    ] {
+        let output = Command::new(program).arg("agent-host").args(words).output().expect("it runs");
+        assert_eq!((output.status.success(), output.stdout.as_slice()), (false, &b""[..]), "{words:?}");
+    }
 }

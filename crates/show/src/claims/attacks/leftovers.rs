@@ -73,8 +73,8 @@ const ATTEMPTS: [Attempt; 7] = [
     ),
     attempt("under another name", "(setsid bash -c 'exec -a sshd SQUAT' &)", "sshd", End::Kill),
     attempt(
-        "it kills all above it first",
-        "(setsid SQUAT &); sleep .2; p=$$; while p=$(cut -d' ' -f4 /proc/$p/stat) && [ $p -gt 1 ]; do up=\"$up $p\"; done; \
+        "it kills what is between it and the gateway first",
+        "(setsid SQUAT &); sleep .2; p=$$; while p=$(cut -d' ' -f4 /proc/$p/stat) && [ $p -gt 1 ] && [ $p != GATEWAY ]; do up=\"$up $p\"; done; \
          kill -9 $up; for p in $up; do kill -9 $p; done",
         "",
         End::Kill,
@@ -106,7 +106,8 @@ async fn squat(setting: &'static str, attempt: &Attempt) -> Result<Outcome> {
         Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().await?.stdout,
     )?;
     let words = format!("{} squat.py {port} {}", python.trim(), attempt.more);
-    let command = attempt.command.replace("SQUAT", words.trim());
+    let gateway = stage.gateway.pid().ok_or("the gateway is gone")?;
+    let command = attempt.command.replace("SQUAT", words.trim()).replace("GATEWAY", &gateway.to_string());
     std::fs::write(folder.join("go.sh"), format!("{command} > /dev/null 2>&1 < /dev/null\n"))?;
     let script = Script::new().reply([call("Bash", json!({ "command": "bash go.sh" }))]);
     let scene = stage.play_in("squat", "default", script, &folder).await?;
@@ -118,7 +119,6 @@ async fn squat(setting: &'static str, attempt: &Attempt) -> Result<Outcome> {
         End::Stop => stage.gateway.stop_for_now().await?,
         End::Kill => stage.gateway.kill_now().await?,
         End::KillWithHost => {
-            let gateway = stage.gateway.pid().ok_or("the gateway is gone")?;
             let mut both = processes::children(gateway)?;
             ensure!(!both.is_empty(), "its host was not found");
             both.push(gateway);
