@@ -14,6 +14,7 @@ pub mod schema;
 pub mod scripted_lines;
 pub mod scripts;
 pub mod shell_lines;
+pub mod signatures;
 pub mod verdicts;
 
 /// The text at the beginning of these bytes.

@@ -2,6 +2,8 @@
 //!
 //! Both do what [`holdstead_protocol::transport::Transport`] says, and nothing of the gateway is needed to use them.
 
+#[cfg(feature = "browser")]
+mod browser;
 mod http;
 mod mcp;
 mod runner;
@@ -9,6 +11,8 @@ mod socket;
 mod sse;
 mod way;
 
+#[cfg(feature = "browser")]
+pub use browser::Browser;
 pub use http::{FrameStream, Http};
 pub use mcp::{McpAnswer, McpClient, McpError};
 pub use runner::dial_runner;

@@ -35,7 +35,7 @@ pub(super) async fn make_link(
 }
 
 /// Log a browser in with the code of a link. The browser signs this request with the key that identifies it from then on.
-#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security(()),
+#[utoipa::path(post, path = "/v1/login", tag = "login", request_body = UseLoginLink, security((), ("bearer" = [])),
     responses((status = 200, body = LoggedIn), (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
@@ -70,7 +70,7 @@ pub(super) async fn login(
 
 /// Exchange the token that a browser had before browsers signed for the key that signs this request. The token is good no longer.
 #[utoipa::path(post, operation_id = "exchange_token", path = "/v1/login/exchange", tag = "login",
-    request_body = ExchangeToken, security(()),
+    request_body = ExchangeToken, security((), ("bearer" = [])),
     responses((status = 200, body = LoggedIn), (status = "default", body = Problem)))]
 pub(super) async fn exchange(
     State(app): State<App>,

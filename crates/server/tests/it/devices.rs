@@ -1,6 +1,8 @@
 //! A person's devices, and logging them out.
 
+use holdstead_client::Browser;
 use holdstead_protocol::api::Role;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::running::Running;
@@ -16,8 +18,13 @@ async fn a_person_sees_their_own_devices_and_when_each_was_used() {
     let ana = running.client(Role::Person, "ana").await;
     running.client(Role::Person, "ben").await;
     let (_, link) = ana.post("/v1/login-links", &json!({})).await;
-    let login = running.plain(reqwest::Method::POST, "/v1/login").json(&json!({"code": link["code"]}));
+    let browser = Browser::new(&running.url);
+    let code = json!({"code": link["code"]});
     let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1";
+    // Nobody knows it yet, and it has a nonce.
+    assert_eq!(browser.send(Method::GET, "/v1/me", None).await.expect("an answer").status(), 401);
+    let signature = browser.sign("POST", "/v1/login", code.to_string().as_bytes());
+    let login = running.plain(Method::POST, "/v1/login").header("authorization", signature).json(&code);
     assert_eq!(login.header("user-agent", phone).send().await.expect("an answer").status(), 200);
 
     let (status, page) = ana.get("/v1/devices").await;

@@ -46,7 +46,7 @@ macro_rules! targets {
 }
 
 targets! {
-    answers bodies claude_lines http json mcp places rule_lines schema scripted_lines scripts shell_lines verdicts
+    answers bodies claude_lines http json mcp places rule_lines schema scripted_lines scripts shell_lines signatures verdicts
 }
 
 #[test]

@@ -23,6 +23,8 @@ mod ready;
 mod revoking;
 mod running;
 mod short;
+mod signatures;
+mod signed_logins;
 mod socket;
 mod streams;
 mod transports;

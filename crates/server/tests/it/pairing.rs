@@ -1,5 +1,6 @@
 //! A phone's way in, and what a browser is shown that is not let in.
 
+use holdstead_client::Browser;
 use holdstead_protocol::api::Role;
 use holdstead_server::ServerConfig;
 use reqwest::Method;
@@ -25,10 +26,11 @@ async fn a_pairing_is_a_link_that_a_camera_reads() {
     // The corner that every code begins with.
     assert!(rows[0].as_str().expect("a row").starts_with("11111110"));
 
-    let login = running.plain(Method::POST, "/v1/login").json(&json!({ "code": code }));
-    let logged_in: Value = login.send().await.expect("an answer").json().await.expect("JSON");
-    let token = logged_in["token"].as_str().expect("a token");
-    let me = running.plain(Method::GET, "/v1/me").bearer_auth(token).send().await.expect("an answer");
+    let browser = Browser::new(&running.url);
+    let body = json!({ "code": code });
+    let login = browser.send(Method::POST, "/v1/login", Some(&body)).await.expect("an answer");
+    assert_eq!(login.status(), 200);
+    let me = browser.send(Method::GET, "/v1/me", None).await.expect("an answer");
     assert_eq!(me.json::<Value>().await.expect("JSON")["name"], "ana");
 }
 

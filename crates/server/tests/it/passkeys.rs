@@ -1,6 +1,6 @@
 //! Passkeys over HTTP: what needs one, what one confirms, and that nothing of it is used for something else.
 
-use holdstead_core::{passkey_bytes, passkey_text};
+use holdstead_core::{base64url, from_base64url};
 use holdstead_protocol::api::Role;
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
@@ -56,8 +56,8 @@ impl Finger {
         json!({
             "challenge": asked["challenge"],
             "name": "laptop",
-            "clientData": passkey_text(&self.client_data("webauthn.create", &asked["challenge"])),
-            "authenticatorData": passkey_text(&data),
+            "clientData": base64url(&self.client_data("webauthn.create", &asked["challenge"])),
+            "authenticatorData": base64url(&data),
         })
     }
 
@@ -65,16 +65,16 @@ impl Finger {
     async fn answer(&self, client: &Client<'_>, purpose: &Value) -> Value {
         let (status, asked) = self.challenge(client, purpose).await;
         assert_eq!(status, 201, "{asked}");
-        assert_eq!(asked["credentials"], json!([passkey_text(CREDENTIAL)]));
+        assert_eq!(asked["credentials"], json!([base64url(CREDENTIAL)]));
         let (client_data, device) = (self.client_data("webauthn.get", &asked["challenge"]), Self::device(0));
         let signed = [device.as_slice(), Sha256::digest(&client_data).as_slice()].concat();
         let signature: Signature = self.key.sign(&signed);
         json!({
             "challenge": asked["challenge"],
-            "credentialId": passkey_text(CREDENTIAL),
-            "clientData": passkey_text(&client_data),
-            "authenticatorData": passkey_text(&device),
-            "signature": passkey_text(signature.to_der().as_bytes()),
+            "credentialId": base64url(CREDENTIAL),
+            "clientData": base64url(&client_data),
+            "authenticatorData": base64url(&device),
+            "signature": base64url(signature.to_der().as_bytes()),
         })
     }
 
@@ -140,9 +140,9 @@ async fn an_answer_is_taken_once_from_whoever_was_asked_and_only_as_it_was_signe
     let path = "/v1/passkeys/confirmations";
 
     let forged = |mut answer: Value, field: &str| {
-        let mut bytes = passkey_bytes(answer[field].as_str().expect("text")).expect("bytes");
+        let mut bytes = from_base64url(answer[field].as_str().expect("text")).expect("bytes");
         *bytes.last_mut().expect("some") ^= 1;
-        answer[field] = json!(passkey_text(&bytes));
+        answer[field] = json!(base64url(&bytes));
         answer
     };
     for field in ["clientData", "authenticatorData", "signature", "credentialId", "challenge"] {
@@ -205,4 +205,44 @@ async fn only_a_person_on_our_own_page_is_asked() {
         assert_eq!(finger.challenge(&other, &register).await.0, 403);
         assert_eq!(other.get("/v1/passkeys").await.0, 403);
     }
+}
+
+/// The same device, at another node.
+fn on<'a>(node: &'a Running, device: &Client<'_>) -> Client<'a> {
+    Client { running: node, token: device.token.clone() }
+}
+
+/// Behind a load balancer that sends each request to another node.
+#[tokio::test]
+async fn a_challenge_is_confirmed_and_used_on_whatever_node_and_once() {
+    let first = Running::start().await;
+    let (ana, finger) = required(&first).await;
+    let (second, third) = (first.beside().await, first.beside().await);
+    let (on_second, on_third) = (on(&second, &ana), on(&third, &ana));
+    let auto = json!({"agent": "scripted", "title": "shop-api", "permissionMode": "auto"});
+    let purpose = json!({"purpose": "open_session", "session": auto});
+
+    let answer = finger.answer(&ana, &purpose).await;
+    let path = "/v1/passkeys/confirmations";
+    let (one, two) = tokio::join!(on_second.post(path, &answer), on_third.post(path, &answer));
+    let mut seen = [one.0, two.0];
+    seen.sort_unstable();
+    assert_eq!(seen, [204, 409], "{one:?} {two:?}");
+    let (one, two) = tokio::join!(ana.post("/v1/sessions", &auto), on_third.post("/v1/sessions", &auto));
+    let mut seen = [one.0, two.0];
+    seen.sort_unstable();
+    assert_eq!(seen, [201, 403], "{one:?} {two:?}");
+    assert_eq!(on_second.post(path, &answer).await.0, 409, "it was answered");
+
+    // The rule went over the nodes, too, and so does a restart.
+    let answer = finger.answer(&ana, &purpose).await;
+    let second = second.restarted().await;
+    let on_second = on(&second, &ana);
+    assert_eq!(on_second.post(path, &answer).await.0, 204);
+    assert_eq!(on_third.post("/v1/sessions", &auto).await.0, 201);
+    // Another deployment's challenge is none.
+    let other = Running::start().await;
+    let (theirs, their_finger) = required(&other).await;
+    let answer = their_finger.answer(&theirs, &purpose).await;
+    assert_eq!(ana.post(path, &answer).await.0, 409);
 }

@@ -1,5 +1,6 @@
 //! A gateway and its server on a free port, and clients with tokens of every role.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use futures_util::StreamExt as _;
 use holdstead_agents::host::Host;
 use holdstead_agents::scripted::ScriptedDriver;
 use holdstead_agents::{BoxSetting, Boxes};
+use holdstead_client::Browser;
 use holdstead_gateway::{Gateway, GatewayConfig, HintsBy, Masks, PolicyConfig, Quota, SecretsKey, Tool};
 use holdstead_protocol::OwnerId;
 use holdstead_protocol::api::Role;
@@ -16,6 +18,7 @@ use holdstead_store::{DeviceRecord, Journal};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,6 +27,8 @@ pub(crate) struct Running {
     pub(crate) url: String,
     pub(crate) gateway: Gateway,
     http: reqwest::Client,
+    key: SecretsKey,
+    serving: JoinHandle<()>,
     _state: TempDir,
 }
 
@@ -52,6 +57,32 @@ impl Running {
         server: ServerConfig,
         tools: Vec<Arc<dyn Tool>>,
     ) -> Self {
+        let address = "127.0.0.1:0".parse().expect("an address");
+        Self::with_key(journal, server, tools, SecretsKey::generate(), address).await
+    }
+
+    /// Another node of the same deployment, as far as SQLite has any.
+    pub(crate) async fn beside(&self) -> Self {
+        let (journal, address) = (self.gateway.journal().clone(), "127.0.0.1:0".parse().expect("an address"));
+        Self::with_key(journal, ServerConfig::default(), Vec::new(), self.key.clone(), address).await
+    }
+
+    /// The next process, at the same address.
+    pub(crate) async fn restarted(self) -> Self {
+        let address = self.url.trim_start_matches("http://").parse().expect("an address");
+        self.gateway.stop().await;
+        self.serving.await.expect("it served to its end");
+        let journal = self.gateway.journal().clone();
+        Self::with_key(journal, ServerConfig::default(), Vec::new(), self.key, address).await
+    }
+
+    async fn with_key(
+        journal: Arc<dyn Journal>,
+        server: ServerConfig,
+        tools: Vec<Arc<dyn Tool>>,
+        key: SecretsKey,
+        address: SocketAddr,
+    ) -> Self {
         let state = TempDir::new().expect("a folder");
         let host =
             Host::new(vec![scripted_agent(), "agent-host".to_owned()], Boxes::new(BoxSetting::None, &[]));
@@ -61,7 +92,7 @@ impl Running {
             hints_by: HintsBy::Notify,
             age_out: None,
             hold: GatewayConfig::DEFAULT_HOLD,
-            secrets_key: SecretsKey::generate(),
+            secrets_key: key.clone(),
             masks: Masks::default(),
             tools,
             mcp_url: None,
@@ -69,12 +100,12 @@ impl Running {
             policy: PolicyConfig::default(),
         };
         let gateway = Gateway::start(journal, vec![Arc::new(driver)], config).await.expect("a gateway");
-        let listener = Listener::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let listener = Listener::bind(address).expect("a port");
         let url = format!("http://{}", listener.address());
         let serving = gateway.clone();
-        tokio::spawn(async move { holdstead_server::serve(listener, serving, &server).await });
+        let serving = tokio::spawn(async move { holdstead_server::serve(listener, serving, &server).await });
         let http = holdstead_client::requests_to(&url).build().expect("a client");
-        Self { url, gateway, http, _state: state }
+        Self { url, gateway, http, key, serving, _state: state }
     }
 
     pub(crate) async fn client(&self, role: Role, name: &str) -> Client<'_> {
@@ -92,6 +123,16 @@ impl Running {
         let token =
             holdstead_server::issue_token(journal, &owner, role, name, session).await.expect("a token");
         Client { running: self, token }
+    }
+
+    /// A browser that a link of this person logs in.
+    pub(crate) async fn browser(&self, person: &Client<'_>) -> Browser {
+        let browser = Browser::new(&self.url);
+        let (_, link) = person.post("/v1/login-links", &json!({})).await;
+        let code = json!({"code": link["code"]});
+        let answer = browser.send(Method::POST, "/v1/login", Some(&code)).await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{}", answer.text().await.expect("a body"));
+        browser
     }
 
     /// The device that a token belongs to.
@@ -119,7 +160,7 @@ fn scripted_agent() -> String {
 }
 
 pub(crate) struct Client<'a> {
-    running: &'a Running,
+    pub(crate) running: &'a Running,
     pub(crate) token: String,
 }
 
@@ -205,7 +246,8 @@ pub(crate) struct Frame {
     pub(crate) data: Value,
 }
 
-async fn read(response: Response) -> (u16, Value) {
+/// Its status, and its body as JSON.
+pub(crate) async fn read(response: Response) -> (u16, Value) {
     let status = response.status().as_u16();
     let text = response.text().await.expect("a body");
     (status, serde_json::from_str(&text).unwrap_or(Value::Null))

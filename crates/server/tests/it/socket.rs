@@ -228,12 +228,9 @@ async fn a_ticket_opens_one_socket_and_nothing_else() {
     let ana = running.client(Role::Person, "ana").await;
     let session = ana.session("ask Store: Which store? | SQLite | PostgreSQL").await;
     let ask = ana.open_ask(&session).await;
-    let (_, link) = ana.post("/v1/login-links", &json!({})).await;
-    let login = running.plain(reqwest::Method::POST, "/v1/login").json(&json!({"code": link["code"]}));
-    let browser: Value = login.send().await.expect("an answer").json().await.expect("JSON");
-    let browser = browser["token"].as_str().expect("a token");
-    let request = running.plain(reqwest::Method::POST, "/v1/tickets").json(&json!({})).bearer_auth(browser);
-    let ticket = request.send().await.expect("an answer");
+    let browser = running.browser(&ana).await;
+    let ticket =
+        browser.send(reqwest::Method::POST, "/v1/tickets", Some(&json!({}))).await.expect("an answer");
     assert_eq!(ticket.status(), 201);
     let ticket: Value = ticket.json().await.expect("JSON");
     let secret = ticket["ticket"].as_str().expect("a ticket");
