@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use holdstead_gateway::{Answering, CallerAsk, Watch};
+use holdstead_gateway::{Answering, CallerAsk, Gateway, GatewayConfig, NonceAge, Watch};
 use holdstead_protocol::api::AskCall;
 use holdstead_protocol::{AskState, Code, Refusal, Seq};
+use holdstead_store::NodeId;
 use serde_json::json;
 
 use crate::deployment::{By, Deployment, ask};
-use crate::world::{PATIENCE, Talk, ada, approve, owner, respond};
+use crate::world::{PATIENCE, Talk, ada, approve, config, owner, respond};
 
 #[tokio::test]
 async fn a_deadline_passes_once_whoever_sees_to_it() {
@@ -108,4 +109,44 @@ async fn nothing_is_taken_on_a_database_that_went_back() {
     // One that has seen nothing of it takes the database for what it is.
     second.ready().await.unwrap();
     deployment.end([first, second]).await;
+}
+
+/// What a browser signs with a nonce is good on every node, for as long as the process runs that issued the nonce.
+#[tokio::test]
+async fn a_nonce_counts_on_every_node_until_its_own_is_gone_or_another_process() {
+    let deployment = Deployment::new(By::Notify).await;
+    let shared = config(GatewayConfig::DEFAULT_HOLD);
+    let (one, two) = (NodeId::generate(), NodeId::generate());
+    let node = async |name: &str, id| {
+        deployment.node_with(name, GatewayConfig { node: Some(id), ..shared.clone() }).await
+    };
+    let (first, second) = (node("first", one).await, node("second", two).await);
+    let counts = async |gateway: &Gateway, nonce: &str, wanted: bool| {
+        let told = async {
+            while gateway.check_nonce(nonce).is_some() != wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        // A renewal is two seconds away at most.
+        tokio::time::timeout(Duration::from_secs(4), told).await.expect("it is known with the next renewal");
+    };
+    let nonce = first.nonce();
+    assert_eq!(first.check_nonce(&nonce), Some(NonceAge::Fresh));
+    counts(&second, &nonce, true).await;
+    let elsewhere = deployment.node("another key").await;
+    assert_eq!(elsewhere.check_nonce(&nonce), None, "marked by another key");
+
+    // The same node, another process: nothing of the first one counts, neither there nor elsewhere.
+    first.stop().await;
+    let again = node("again", one).await;
+    assert_eq!(again.check_nonce(&nonce), None);
+    counts(&second, &nonce, false).await;
+    counts(&second, &again.nonce(), true).await;
+    assert_eq!(second.check_nonce(&nonce), None);
+
+    // A node that is gone for good.
+    let last = again.nonce();
+    again.stop().await;
+    counts(&second, &last, false).await;
+    deployment.end([second, elsewhere]).await;
 }

@@ -15,8 +15,8 @@ use crate::text::safe_line;
 const NO_NETWORK: &str = "This machine has no address in a private network, so there is none to open. If a proxy with TLS \
                           leads here: holdstead pair --at https://NAME, with the name in `allowed_hosts` \
                           (docs/guides/phone.md).";
-const NOT_ENCRYPTED: &str = "The connection is not encrypted: whoever can listen in on this network can read along and act \
-                             as you. With TLS nobody can: docs/guides/phone.md";
+const NOT_ENCRYPTED: &str = "The connection is not encrypted, so this device keeps a token that anyone who reads the \
+                             network can copy, and it has no admin's rights. Use https: docs/guides/phone.md";
 
 pub(super) async fn run(common: &Common, flags: &PairFlags) -> Result<(), Failure> {
     let client = connect(common)?;

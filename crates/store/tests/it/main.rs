@@ -167,6 +167,8 @@ conformance! {
         a_row_without_the_key_lets_nobody_in,
         a_passkey_without_the_key_confirms_nothing,
         changes_of_one_person_at_once_are_all_written,
+        a_device_is_exchanged_once,
+        a_confirmation_counts_once,
         a_name_is_one_persons_and_stays_theirs,
         a_device_is_found_until_it_is_revoked,
         changes_are_found_by_their_revision,

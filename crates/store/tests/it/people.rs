@@ -5,8 +5,8 @@ use std::sync::Arc;
 use holdstead_protocol::api::Role;
 use holdstead_protocol::{DeviceId, DeviceKind, IdentifiedBy, OwnerId, PasskeyId, PersonId, Seq, SessionId};
 use holdstead_store::{
-    DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule, PersonRecord,
-    TicketRecord, Unmarked,
+    ConfirmationRecord, DeviceRecord, Guard, Journal, LinkUse, LoginLinkRecord, PasskeyRecord, PasskeyRule,
+    PersonRecord, TicketRecord, Unmarked,
 };
 use tokio::task::JoinSet;
 
@@ -424,4 +424,66 @@ pub(crate) async fn a_database_of_the_version_before_opens(fixture: &Fixture) {
     assert_eq!(journal.read(session, Seq(0), 100).await.expect("events"), events);
     assert_eq!(journal.verify(session).await.expect("a report").fault, None);
     journal.close().await;
+}
+
+/// A device changes what it is identified by, and stays the same device. Of two who try, one does.
+pub(crate) async fn a_device_is_exchanged_once(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    journal.guard_with(Guard::new([7; 32]), Unmarked::TakenOver).await.expect("guarded");
+    let ada = journal.add_person(person(journal, "Ada", Role::Person).await).await.expect("added");
+    let old = device(journal, ada.id, 1).await;
+    journal.add_device(old.clone()).await.expect("added");
+    let (seen, until) = (journal.revision().await.expect("a look"), from_now(journal, 60_000).await);
+    let exchange = async |new: u8| {
+        journal.exchange_device(&[1; 32], &[new; 32], IdentifiedBy::Key, until).await.expect("an answer")
+    };
+    let (one, two) = tokio::join!(exchange(2), exchange(3));
+    let (won, lost) = if one.is_some() { (2, 3) } else { (3, 2) };
+    assert_eq!((one.or(two), one.is_some() && two.is_some()), (Some(old.id), false));
+    assert_eq!(journal.changed_devices(seen).await.expect("a list"), [old.id]);
+    let found =
+        async |hash: u8| journal.device_by_hash(&[hash; 32]).await.expect("a look").map(|(device, _)| device);
+    assert_eq!((found(1).await, found(lost).await), (None, None));
+    let expected =
+        DeviceRecord { hash: [won; 32], identified_by: IdentifiedBy::Key, expires_at: Some(until), ..old };
+    assert_eq!(found(won).await, Some(expected.clone()));
+    assert_eq!(exchange(4).await, None, "it was");
+    let later = from_now(journal, 90_000).await;
+    journal.use_device(expected.id, Some(later)).await.expect("used");
+    assert_eq!(found(won).await.and_then(|device| device.expires_at), Some(later), "its mark fits");
+    // What it is identified by is under the mark.
+    let sql = "UPDATE devices SET identified_by = 'bearer'";
+    fixture.run(sql, sql).await;
+    assert_eq!(found(won).await, None);
+}
+
+/// What a passkey confirmed is done once, for what and where it was confirmed, however many nodes try.
+pub(crate) async fn a_confirmation_counts_once(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    journal.guard_with(Guard::new([7; 32]), Unmarked::TakenOver).await.expect("guarded");
+    let (device, passkey) = (DeviceId::generate(), PasskeyId::generate());
+    let expires_at = from_now(journal, 60_000).await;
+    let one = ConfirmationRecord { challenge: [1; 32], device, purpose: [2; 32], passkey, expires_at };
+    let add =
+        async |one: &ConfirmationRecord| journal.add_confirmation(one.clone()).await.expect("an answer");
+    let (first, second) = tokio::join!(add(&one), add(&one));
+    assert!(first != second, "a challenge is answered once");
+    let using =
+        async |device, purpose| journal.use_confirmation(device, &[purpose; 32]).await.expect("an answer");
+    assert_eq!(using(DeviceId::generate(), 2).await, None, "on another device");
+    assert_eq!(using(device, 3).await, None, "for something else");
+    let (first, second) = tokio::join!(using(device, 2), using(device, 2));
+    assert_eq!((first.or(second), first.is_some() && second.is_some()), (Some(passkey), false));
+    assert!(!add(&one).await, "its challenge stays answered");
+
+    let late =
+        ConfirmationRecord { challenge: [4; 32], expires_at: from_now(journal, 0).await, ..one.clone() };
+    assert!(add(&late).await);
+    assert_eq!(using(device, 2).await, None, "too old");
+    let forged = ConfirmationRecord { challenge: [5; 32], ..one };
+    assert!(add(&forged).await && add(&ConfirmationRecord { challenge: [6; 32], ..forged.clone() }).await);
+    let sql = "UPDATE passkey_confirmations SET mac = NULL";
+    fixture.run(sql, sql).await;
+    assert_eq!(using(device, 2).await, None, "nobody with the key wrote it");
+    assert!(add(&late).await, "what expired is gone");
 }
