@@ -6,6 +6,9 @@ profile := "release"
 proof := target / profile / "holdstead-show"
 export HOLDSTEAD_BIN := absolute_path(target / profile / "holdstead")
 
+# Where tests and shows run as root, as they do in CI, so do their agents. The scene of another account sets its own.
+export HOLDSTEAD_AGENTS_USER := if `id -u` == "0" { "root" } else { "" }
+
 import 'packages/packages.just'
 
 # List the recipes.

@@ -53,6 +53,10 @@ def prepare(folder: Path, blocks: list[Block], holdstead: Path, claude: Path) ->
         ' "customApiKeyResponses": {"approved": ["sk-fake"], "rejected": []},'
         ' "projects": {"/tmp/home/project": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}'
     )
+    # The page's agents may be root here. A gateway that a page starts as another account is not root, and must not say so.
+    runuser = folder / "home/.local/bin/runuser"
+    runuser.write_text('#!/bin/sh\nunset HOLDSTEAD_AGENTS_USER\nexec /usr/sbin/runuser "$@"\n')
+    runuser.chmod(0o755)
     (folder / "home/.claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
     # What a gateway refuses has failed.
     (folder / "home/.curlrc").write_text("fail\n")
@@ -101,6 +105,7 @@ def inside(folder: Path, holdstead: Path) -> list[str]:
         "HOME": "/tmp/home", "PATH": path, "LANG": "C.UTF-8", "SHELL": "/bin/bash", "TERM": "xterm-256color",
         "REPOSITORY": str(ROOT), "ANTHROPIC_API_KEY": "sk-fake", "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "HOLDSTEAD_AGENTS_USER": "root" if os.geteuid() == 0 else "",
     }  # fmt: skip
     return [
         "bwrap", "--die-with-parent", "--unshare-net", "--unshare-pid", "--unshare-uts", "--hostname", "docs",

@@ -18,6 +18,11 @@ export function binary() {
   return found;
 }
 
+/** Where this runs as root, agents may, too. */
+function asRoot() {
+  return process.getuid?.() === 0 ? { HOLDSTEAD_AGENTS_USER: "root" } : {};
+}
+
 export class Gateway {
   /** @param env what the agents need besides */
   constructor(settings = "", env = {}) {
@@ -31,7 +36,7 @@ export class Gateway {
   async start(listen = "127.0.0.1:0") {
     this.child = spawn(binary(), ["--dir", this.dir, "serve", "--json", "--listen", listen], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...this.env },
+      env: { ...process.env, ...asRoot(), ...this.env },
     });
     let errors = "";
     this.child.stderr.on("data", (data) => {

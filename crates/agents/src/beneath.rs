@@ -7,11 +7,15 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchown, fstat, mkdirat, openat, renameat,
+    statat, unlinkat,
+};
 use rustix::io::Errno;
 use uuid::Uuid;
 
+use crate::account::Account;
 use crate::regular::path_of;
 
 /// So many entries of a folder are looked at.
@@ -19,7 +23,14 @@ const ENTRIES: usize = 100_000;
 
 /// An opened folder.
 #[derive(Debug)]
-pub(crate) struct Beneath(OwnedFd);
+pub(crate) struct Beneath(OwnedFd, Option<Owner>);
+
+/// Another account than this process's. All that is opened belongs to it, and so does all that is made.
+#[derive(Debug, Clone, Copy)]
+struct Owner {
+    uid: Uid,
+    gid: Gid,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Entry {
@@ -34,7 +45,19 @@ const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 impl Beneath {
     /// The folder itself may be a link: people keep their dotfiles elsewhere.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Self(rustix::fs::open(folder, FOLDER, Mode::empty())?))
+        Self::open_of(folder, None)
+    }
+
+    /// The same, of this account. With root's rights a link of the account's would lead where only root may write.
+    pub(crate) fn open_of(folder: &Path, account: Option<&Account>) -> io::Result<Self> {
+        let owner = account
+            .map(|account| Owner { uid: Uid::from_raw(account.uid()), gid: Gid::from_raw(account.gid()) });
+        Self::owned(rustix::fs::open(folder, FOLDER, Mode::empty())?, owner)
+    }
+
+    fn owned(opened: OwnedFd, owner: Option<Owner>) -> io::Result<Self> {
+        belongs_to(&opened, owner)?;
+        Ok(Self(opened, owner))
     }
 
     /// Where it really is, however `opened_as` led there.
@@ -45,7 +68,7 @@ impl Beneath {
     /// A folder in this one; nothing, if there is none.
     pub(crate) fn folder(&self, name: &OsStr) -> io::Result<Option<Self>> {
         match openat(&self.0, single(name)?, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(opened) => Ok(Some(Self(opened))),
+            Ok(opened) => Ok(Some(Self::owned(opened, self.1)?)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -58,6 +81,9 @@ impl Beneath {
         }
         self.move_aside(name)?;
         mkdirat(&self.0, single(name)?, PRIVATE_FOLDER)?;
+        if let Some(Owner { uid, gid }) = self.1 {
+            chownat(&self.0, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+        }
         self.folder(name)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -80,6 +106,7 @@ impl Beneath {
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
+        belongs_to(&opened, self.1)?;
         Ok(opened.metadata()?.is_file().then_some(opened))
     }
 
@@ -114,6 +141,7 @@ impl Beneath {
     pub(crate) fn append(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.0, single(name)?, flags, Mode::empty())?);
+        belongs_to(&file, self.1)?;
         file.write_all(bytes)?;
         file.sync_all()
     }
@@ -124,6 +152,9 @@ impl Beneath {
         let next = format!(".{}.next", Uuid::new_v4());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.0, &next, flags, PRIVATE_FILE)?);
+        if let Some(Owner { uid, gid }) = self.1 {
+            fchown(&file, Some(uid), Some(gid))?;
+        }
         let replaced = io::copy(&mut with, &mut file).and_then(|_| file.sync_all()).and_then(|()| {
             match renameat(&self.0, &next, &self.0, name) {
                 // A folder is in its way.
@@ -139,6 +170,17 @@ impl Beneath {
             let _left = unlinkat(&self.0, &next, AtFlags::empty());
         }
         replaced
+    }
+}
+
+/// What is opened may be another's: a hard link, or what a link on the way led to.
+fn belongs_to(opened: impl AsFd, owner: Option<Owner>) -> io::Result<()> {
+    match owner {
+        Some(owner) if fstat(opened)?.st_uid != owner.uid.as_raw() => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it belongs to another account than the agent's",
+        )),
+        Some(_) | None => Ok(()),
     }
 }
 

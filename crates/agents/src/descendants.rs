@@ -30,6 +30,7 @@ mod here {
 
     use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 
+    use crate::host::fail;
     use crate::marks::{GONE, PAUSE};
 
     pub(crate) fn adopt_orphans() {
@@ -37,13 +38,14 @@ mod here {
         let _cannot_fail = set_child_subreaper(Some(getpid()));
     }
 
-    /// Kills all that this process has started but `spared`, until nothing is left. What would not go is left alone.
-    pub(crate) fn end(spared: Option<Pid>) {
+    /// Kills all that this process has started, until nothing is left. What would not go is named on stderr.
+    pub(crate) fn end() {
         let deadline = Instant::now() + GONE;
         loop {
-            let all = descendants(getpid());
-            let mut left = all.into_iter().filter(|pid| Some(*pid) != spared).peekable();
-            if left.peek().is_none() || Instant::now() > deadline {
+            let left = descendants(getpid());
+            let Some(first) = left.first() else { return };
+            if Instant::now() > deadline {
+                let _words = fail(&format!("process {first}, which the agent left running, would not end"));
                 return;
             }
             // Parents first: none of them runs on to see that its child is gone.
@@ -86,9 +88,7 @@ mod here {
 /// Where no process adopts orphans, only the agent's group is found.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use rustix::process::Pid;
-
     pub(crate) fn adopt_orphans() {}
 
-    pub(crate) fn end(_spared: Option<Pid>) {}
+    pub(crate) fn end() {}
 }

@@ -78,7 +78,7 @@ pub(crate) fn guard(
         if let Some(scoped) = &scoped {
             scoped.kill_all();
         }
-        descendants::end(None);
+        descendants::end();
     };
     let at_the_end = end.clone();
     std::thread::spawn(move || {

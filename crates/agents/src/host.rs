@@ -2,8 +2,8 @@
 //!
 //! An agent that sees its input close takes that for an answer: real ones tell their model that the person refused.
 //! So the agent's input never closes by itself. The host copies the gateway's lines to it; when the gateway is gone,
-//! the host's own input ends, and it kills the agent and all that the agent started, before any of them can notice
-//! anything. It does the same with what an agent leaves that ended by itself.
+//! the host's own input ends, and it kills the whole group, itself included, before the agent can notice anything. What
+//! left the group is ended by the agent's guard, or with its namespace.
 //!
 //! A gateway that wants the agent to end by itself says goodbye first: then its input is closed, and it may still
 //! write down what it has to remember.
@@ -17,6 +17,7 @@ use holdstead_protocol::AgentBox;
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use crate::StartError;
+use crate::account::Account;
 use crate::boxes::{Boxes, LANDLOCK, Needs, run_in_landlock};
 use crate::descendants;
 #[cfg(target_os = "linux")]
@@ -52,6 +53,8 @@ pub(crate) struct Hosted {
     pub(crate) command: Vec<String>,
     pub(crate) boxed: AgentBox,
     pub(crate) marks: Marks,
+    /// Whom it runs as, if not as this process.
+    pub(crate) account: Option<Account>,
 }
 
 impl Host {
@@ -68,6 +71,11 @@ impl Host {
     /// Whether no agent may read or change what is here.
     pub(crate) fn is_private(&self, path: &Path) -> bool {
         is_in(self.boxes.private(), &real(path))
+    }
+
+    /// Whom agents run as, if not as this process.
+    pub(crate) fn account(&self) -> Option<&Account> {
+        self.boxes.account()
     }
 
     /// What no agent may read or change.
@@ -90,7 +98,7 @@ impl Host {
         command.extend([guarded.to_owned(), "--".to_owned()]);
         command.extend(agent);
         let marks = Marks { life: life.to_owned(), hosted_by: self.hosted_by.clone() };
-        Ok(Hosted { command, boxed, marks })
+        Ok(Hosted { command, boxed, marks, account: self.account().cloned() })
     }
 }
 
@@ -136,9 +144,9 @@ pub fn run(args: impl IntoIterator<Item = String>) -> ExitCode {
         Err(error) => return fail(&format!("`{program}` could not be started: {error}")),
     };
     let pid = Pid::from_child(&child);
-    copy_input(&mut child, guarded.then_some(pid));
+    copy_input(&mut child);
     let status = descendants::wait_for(pid);
-    descendants::end(None);
+    descendants::end();
     end_like(status)
 }
 
@@ -151,7 +159,7 @@ pub(crate) fn agent_words(
 }
 
 /// Copies what the gateway says to the agent, on a thread of its own.
-fn copy_input(child: &mut Child, guard: Option<Pid>) {
+fn copy_input(child: &mut Child) {
     let Some(mut input) = child.stdin.take() else { return };
     std::thread::spawn(move || {
         let mut gateway = std::io::stdin().lock();
@@ -168,19 +176,13 @@ fn copy_input(child: &mut Child, guard: Option<Pid>) {
             if goodbye {
                 drop(input);
                 std::thread::sleep(LAST_WORDS);
-                return end_all_here(guard);
+                return end_group();
             }
         }
-        end_all_here(guard);
+        end_group();
         // Not reached where groups exist: the input stays open until the end.
         std::mem::forget(input);
     });
-}
-
-/// Ends the agent and all that it started, and then this process. A guard does the same at the agent's end, and better.
-fn end_all_here(guard: Option<Pid>) {
-    descendants::end(guard);
-    end_group();
 }
 
 pub(crate) fn fail(words: &str) -> ExitCode {
@@ -189,7 +191,8 @@ pub(crate) fn fail(words: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The host leads its group, and the agent is in it. Every member has its signal before any of them runs on.
+/// The host leads its group, and the agent is in it. Every member has its signal before any of them runs on. What has left
+/// the group ends with the namespace or by the guard.
 fn end_group() {
     let _cannot_fail = rustix::process::kill_process_group(rustix::process::getpgrp(), Signal::KILL);
 }

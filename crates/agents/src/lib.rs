@@ -3,6 +3,7 @@
 //! A folder has `wire.rs` (the agent's own lines), `convert.rs` (pure and total) and `driver.rs` (the process).
 //! This crate never decides, never touches the journal and never knows a person.
 
+mod account;
 mod beneath;
 mod boxes;
 pub mod claude_code;
@@ -26,6 +27,7 @@ pub mod regular;
 pub mod scripted;
 mod terminal;
 
+pub use account::Account;
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
     Agent, AgentInput, AgentSide, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks,

@@ -140,6 +140,10 @@ pub(crate) fn spawn(what: Spawn) -> Result<Agent, StartError> {
     command.args(words).current_dir(&what.cwd).env_clear();
     command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)))).envs(what.env);
     command.envs(what.hosted.marks.variables());
+    if let Some(account) = &what.hosted.account {
+        // Our folder for temporary files may be closed to it.
+        account.of(command.env_remove("TMPDIR"));
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = CommandWrap::from(command);
     // Of its own, also without the terminal that the gateway was started in: it could write and type there.

@@ -29,7 +29,7 @@ impl Wire for Plain {
 
 fn unboxed(command: Vec<String>) -> Hosted {
     let marks = Marks { life: Uuid::new_v4().to_string(), hosted_by: None };
-    Hosted { command, boxed: AgentBox::None { why: String::new() }, marks }
+    Hosted { command, boxed: AgentBox::None { why: String::new() }, marks, account: None }
 }
 
 fn spawn_shell(script: &str) -> Agent {

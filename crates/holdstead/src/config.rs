@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use holdstead_agents::BoxSetting;
+use holdstead_agents::{Account, BoxSetting};
 use holdstead_core::person_name;
 use holdstead_gateway::{AgeOut, BadNatsUrl, HintsBy, Quota};
 use holdstead_protocol::{Hold, HoldThen, OwnerId};
@@ -55,6 +55,7 @@ impl LimitsConfig {
 pub(crate) struct AgentsConfig {
     #[serde(rename = "box")]
     pub(crate) boxed: BoxSetting,
+    user: String,
     pub(crate) claude: AgentConfig,
 }
 
@@ -78,6 +79,18 @@ struct AgeOutConfig {
     to: String,
 }
 
+impl AgentsConfig {
+    /// Whom agents run as. The error says why none is started.
+    pub(crate) fn account(&self) -> Result<Option<Account>, String> {
+        Account::choose(&self.user)
+    }
+
+    /// Whom agents run as, where that is not this process's account.
+    pub(crate) fn other_account(&self) -> Option<Account> {
+        self.account().ok().flatten()
+    }
+}
+
 impl Config {
     pub(crate) fn load(common: &Common, places: &Places) -> Result<Self, Failure> {
         let mut table = merged(places)?;
@@ -92,6 +105,9 @@ impl Config {
         if config.name.is_empty() {
             let user = std::env::var("USER").ok().and_then(|user| person_name(&user).ok());
             config.name = user.unwrap_or_else(|| "you".to_owned());
+        }
+        if !config.agents.user.is_empty() {
+            config.agents.account().map_err(Failure::Config)?;
         }
         config.hold()?;
         config.hints_by()?;

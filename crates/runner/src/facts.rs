@@ -79,6 +79,7 @@ pub enum RulesFile {
 /// Reads files. `look` says what a folder brings for an agent.
 pub(crate) fn ground(
     cwd: &Path,
+    home: Option<String>,
     trusted: &[TrustedFolder],
     look: impl Fn(&str, &Path) -> Option<FoundFiles>,
 ) -> Ground {
@@ -87,7 +88,7 @@ pub(crate) fn ground(
         rules: find_rules(&folder),
         trusted: trusted_now(&folder, trusted, look),
         folder: folder.to_string_lossy().into_owned(),
-        home: std::env::var("HOME").ok(),
+        home,
     }
 }
 
@@ -149,7 +150,7 @@ mod tests {
     fn rules_are_a_regular_file_or_they_are_wrong_and_nothing_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(RULES_FILE);
-        let found = || ground(folder.path(), &[], |_, _| None).rules;
+        let found = || ground(folder.path(), None, &[], |_, _| None).rules;
         let wrong = |why: &str| RulesFile::Wrong { why: why.to_owned() };
         let no_file = || wrong("it is no file, or a link to one");
         assert_eq!(found(), RulesFile::None);

@@ -36,7 +36,11 @@ pub struct Runner {
 
 #[derive(Debug)]
 enum Machine {
-    Here(Vec<Arc<dyn Driver>>),
+    Here {
+        drivers: Vec<Arc<dyn Driver>>,
+        /// That of the agents.
+        home: Option<String>,
+    },
     Afar(Afar),
 }
 
@@ -63,7 +67,12 @@ pub enum Unable {
 impl Runner {
     /// This machine.
     pub fn new(drivers: Vec<Arc<dyn Driver>>) -> Self {
-        Self::on(Machine::Here(drivers))
+        Self::at_home(drivers, std::env::var("HOME").ok())
+    }
+
+    /// This machine, whose agents have this home.
+    pub fn at_home(drivers: Vec<Arc<dyn Driver>>, home: Option<String>) -> Self {
+        Self::on(Machine::Here { drivers, home })
     }
 
     pub(crate) fn afar(afar: Afar) -> Self {
@@ -107,23 +116,30 @@ impl Runner {
         if self.shown().contains(&session) { Terminal::There } else { Terminal::Away }
     }
 
+    fn home(&self) -> Option<String> {
+        match &self.machine {
+            Machine::Here { home, .. } => home.clone(),
+            Machine::Afar(_) => None,
+        }
+    }
+
     /// The kinds of agents of this machine.
     pub fn drivers(&self) -> &[Arc<dyn Driver>] {
         match &self.machine {
-            Machine::Here(drivers) => drivers,
+            Machine::Here { drivers, .. } => drivers,
             Machine::Afar(_) => &[],
         }
     }
 
     /// Its agents go when this process does.
     pub const fn is_here(&self) -> bool {
-        matches!(self.machine, Machine::Here(_))
+        matches!(self.machine, Machine::Here { .. })
     }
 
     /// The agents that it can run, and what each needs there.
     pub fn agents(&self) -> Vec<HostedAgent> {
         match &self.machine {
-            Machine::Here(drivers) => {
+            Machine::Here { drivers, .. } => {
                 let ours = drivers.iter().filter(|driver| driver.started_by() == StartedBy::Us);
                 ours.map(|driver| hosted(driver.as_ref())).collect()
             }
@@ -214,14 +230,14 @@ impl Runner {
 
     pub(crate) const fn link(&self) -> Option<&Afar> {
         match &self.machine {
-            Machine::Here(_) => None,
+            Machine::Here { .. } => None,
             Machine::Afar(afar) => Some(afar),
         }
     }
 
     async fn ask(self: &Arc<Self>, question: Question) -> Result<Answer, Unable> {
         match &self.machine {
-            Machine::Here(_) => Ok(self.answer(question).await),
+            Machine::Here { .. } => Ok(self.answer(question).await),
             Machine::Afar(afar) => afar.ask(question).await,
         }
     }
@@ -291,7 +307,7 @@ impl Runner {
 
     fn driver(&self, name: &str) -> Option<Arc<dyn Driver>> {
         match &self.machine {
-            Machine::Here(drivers) => drivers.iter().find(|driver| driver.name() == name).cloned(),
+            Machine::Here { drivers, .. } => drivers.iter().find(|driver| driver.name() == name).cloned(),
             Machine::Afar(_) => None,
         }
     }
@@ -315,11 +331,12 @@ impl Runner {
             Question::Ground { cwd, trusted } => {
                 let cwd = PathBuf::from(cwd);
                 let unknown = Ground::unknown(&cwd);
+                let home = self.home();
                 let drivers = self.drivers().to_vec();
                 let found = move |agent: &str, folder: &Path| {
                     drivers.iter().find(|driver| driver.name() == agent)?.project_files(folder)
                 };
-                let look = tokio::task::spawn_blocking(move || facts::ground(&cwd, &trusted, found));
+                let look = tokio::task::spawn_blocking(move || facts::ground(&cwd, home, &trusted, found));
                 Answer::Ground(look.await.unwrap_or(unknown))
             }
             Question::Places { folder, asked } => {
@@ -428,7 +445,7 @@ impl Reserved {
         // If it comes to nothing, it has to show itself again.
         self.runner.shown().remove(&self.session);
         let afar = match &self.runner.machine {
-            Machine::Here(_) => return self.fill(start).await.map_err(Unable::NotStarted),
+            Machine::Here { .. } => return self.fill(start).await.map_err(Unable::NotStarted),
             Machine::Afar(afar) => afar,
         };
         let answer = afar.ask(Question::Start(Box::new(start))).await?;

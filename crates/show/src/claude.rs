@@ -91,15 +91,26 @@ impl Stage {
 
     /// As people have it: the gateway's folder is in the agent's own home, and temporary files are elsewhere.
     pub(crate) async fn boxed(hold: &str, boxed: Boxed) -> Result<Self> {
-        let (program, model) = (claude()?, Model::start().await?);
         let here = std::env::current_exe()?;
         let home = TempDir::new_in(here.parent().ok_or("this program is in no folder")?)?;
+        Self::boxed_at(home, hold, boxed, Vec::new()).await
+    }
+
+    /// The same with this home, and with more settings.
+    pub(crate) async fn boxed_at(
+        home: TempDir,
+        hold: &str,
+        boxed: Boxed,
+        more: Vec<(&'static str, String)>,
+    ) -> Result<Self> {
+        let (program, model) = (claude()?, Model::start().await?);
         let temporary = TempDir::new()?;
         let data = home.path().join(".local/share");
         std::fs::create_dir_all(&data)?;
         let mut variables = variables(home.path(), &model, &program, hold)?;
         variables.push(("TMPDIR", temporary.path().display().to_string()));
         variables.push(("HOLDSTEAD_AGENTS_BOX", boxed.setting.to_owned()));
+        variables.extend(more);
         let environment = if boxed.bare {
             let programs = without_bubblewrap(temporary.path())?;
             variables.retain(|(name, _)| *name != "PATH");

@@ -322,8 +322,26 @@ async fn spawn(
     Ok((child, lines, started))
 }
 
-/// The binary in its environment.
+/// The variable of the account that agents run as.
+pub(crate) const AGENTS_USER: &str = "HOLDSTEAD_AGENTS_USER";
+
+/// The binary in its environment. Where the show runs as root, so do agents, if the environment does not say otherwise.
 fn command(program: &Path, environment: &Environment, folder: &Path) -> Result<Command> {
+    let mut command = command_in(program, environment, folder)?;
+    let said = |variables: &[(&str, String)]| variables.iter().any(|(name, _)| *name == AGENTS_USER);
+    let says_so = match environment {
+        Environment::Ours | Environment::WithFiles(_) => false,
+        Environment::With(variables)
+        | Environment::Only(variables)
+        | Environment::WithoutLandlock(variables) => said(variables),
+    };
+    if processes::as_root() && !says_so {
+        command.env(AGENTS_USER, "root");
+    }
+    Ok(command)
+}
+
+fn command_in(program: &Path, environment: &Environment, folder: &Path) -> Result<Command> {
     let through_shell = |script: String| {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(script).arg(program);

@@ -12,6 +12,11 @@ pub(crate) struct Process {
     pub(crate) parent: u32,
 }
 
+/// Whether the show runs as root.
+pub(crate) fn as_root() -> bool {
+    std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").expect("this process is there")) == 0
+}
+
 fn all() -> Result<Vec<u32>> {
     let names = fs::read_dir("/proc")?.map(|entry| Ok(entry?.file_name()));
     let names = names.collect::<Result<Vec<_>>>()?;
@@ -32,6 +37,17 @@ pub(crate) fn with_home(home: &Path) -> Result<Vec<Process>> {
         }
     }
     Ok(found)
+}
+
+/// The account that a process runs as. Nothing, if it is gone.
+pub(crate) fn account(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace().next()?.parse().ok()
+}
+
+/// All that run as this account.
+pub(crate) fn of_account(uid: u32) -> Result<Vec<u32>> {
+    Ok(all()?.into_iter().filter(|pid| is_alive(*pid) && account(*pid) == Some(uid)).collect())
 }
 
 /// Those that this one started and that run.

@@ -9,9 +9,9 @@ use holdstead_protocol::api::Runners;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-use crate::Result;
 use crate::client::Client;
-use crate::gateway_process::program;
+use crate::gateway_process::{AGENTS_USER, program};
+use crate::{Result, processes};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -25,6 +25,9 @@ pub(crate) fn start(folder: &Path, gateway: &str, token: &str) -> Result<Child> 
 pub(crate) fn start_by(mut command: Command, folder: &Path, gateway: &str, token: &str) -> Result<Child> {
     let log = File::options().create(true).append(true).open(folder.join("log.txt"))?;
     command.arg("--dir").arg(folder).args(["--gateway", gateway]).env("HOLDSTEAD_TOKEN", token);
+    if processes::as_root() {
+        command.env(AGENTS_USER, "root");
+    }
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command.kill_on_drop(true).spawn()?)
 }

@@ -29,6 +29,11 @@ def binary() -> str:
     return str(max(built, key=lambda path: path.stat().st_mtime))
 
 
+def environment() -> dict[str, str]:
+    """Where the tests run as root, agents may, too."""
+    return {**os.environ, "HOLDSTEAD_AGENTS_USER": "root" if os.geteuid() == 0 else ""}
+
+
 class Gateway:
     def __init__(self) -> None:
         self.dir = tempfile.mkdtemp(prefix="holdstead-python-")
@@ -45,7 +50,7 @@ class Gateway:
         command = [binary(), "--dir", self.dir, "serve", "--json", "--listen", self._listen]
         with open(Path(self.dir) / "stderr", "ab") as errors:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment()
             )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()

@@ -1,9 +1,11 @@
 //! Bubblewrap: namespaces of its own, in which the gateway's folders are empty.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Needs, is_root, kernel_files};
+use crate::account::Account;
 use crate::find_program;
 
 const PROGRAM: &str = "bwrap";
@@ -23,12 +25,17 @@ const ROOT_KEEPS: [&str; 7] = [
 const KERNEL_IN_PROC: [&str; 8] = ["acpi", "bus", "driver", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 /// Whether it works here, tried with what it will have to do.
-pub(super) fn probe(hidden: &[PathBuf]) -> Result<(), String> {
+pub(super) fn probe(hidden: &[PathBuf], account: Option<&Account>) -> Result<(), String> {
     if find_program(PROGRAM).is_none() {
         return Err("bubblewrap is not installed (`apt-get install bubblewrap`)".to_owned());
     }
-    let words = command(hidden, Path::new("/"), &Needs::default());
-    let tried = Command::new(&words[0]).args(&words[1..]).arg("true").stdin(Stdio::null()).output();
+    let words = command(hidden, Path::new("/"), &Needs::default(), is_root(account));
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg("true").current_dir("/").stdin(Stdio::null());
+    if let Some(account) = account {
+        command.uid(account.uid()).gid(account.gid());
+    }
+    let tried = command.output();
     let why = match tried {
         Ok(output) if output.status.success() => return Ok(()),
         Ok(output) => String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned(),
@@ -38,11 +45,10 @@ pub(super) fn probe(hidden: &[PathBuf]) -> Result<(), String> {
 }
 
 /// Everything as it is, but the processes of others and what is hidden.
-pub(super) fn command(hidden: &[PathBuf], cwd: &Path, needs: &Needs) -> Vec<String> {
+pub(super) fn command(hidden: &[PathBuf], cwd: &Path, needs: &Needs, root: bool) -> Vec<String> {
     let mut words = vec![PROGRAM.to_owned()];
     let mut say = |said: &[&str]| words.extend(said.iter().map(|word| (*word).to_owned()));
     say(&["--die-with-parent", "--unshare-pid", "--cap-drop", "ALL"]);
-    let root = is_root();
     if root {
         // Root can read raw disks, where the gateway's files are, too.
         say(&["--bind", "/", "/", "--dev", "/dev"]);

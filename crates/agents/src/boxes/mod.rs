@@ -18,6 +18,7 @@ use holdstead_protocol::AgentBox;
 use serde::Deserialize;
 
 use crate::StartError;
+use crate::account::{Account, with_rights_of};
 use crate::private::real;
 
 #[cfg(target_os = "linux")]
@@ -46,6 +47,8 @@ pub struct Boxes {
     /// With nothing in them that leads elsewhere.
     private: Vec<PathBuf>,
     found: Result<AgentBox, String>,
+    /// Whom agents run as, if not as this process.
+    account: Option<Account>,
 }
 
 /// What of the gateway's folders an agent needs all the same.
@@ -58,9 +61,27 @@ pub(crate) struct Needs {
 impl Boxes {
     /// Tries what the machine allows. `private` are the files and folders that no agent may read or change.
     pub fn new(setting: BoxSetting, private: &[PathBuf]) -> Self {
+        Self::of(Ok(None), setting, private)
+    }
+
+    /// The same for agents that run as this account; where that is an error, none is started.
+    pub fn of(account: Result<Option<Account>, String>, setting: BoxSetting, private: &[PathBuf]) -> Self {
         let private: Vec<_> = private.iter().map(|path| real(path)).collect();
-        let found = choose(setting, || bubblewrap::probe(&paths_to_hide(&private)), landlock::probe);
-        Self { private, found }
+        let (account, found) = match account {
+            Ok(account) => {
+                let probe =
+                    || bubblewrap::probe(&paths_to_hide(&private, account.as_ref()), account.as_ref());
+                let found = choose(setting, probe, landlock::probe);
+                (account, found)
+            }
+            Err(why) => (None, Err(why)),
+        };
+        Self { private, found, account }
+    }
+
+    /// Whom agents run as, if not as this process.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
     }
 
     /// The box that agents are started in, or why they are not started.
@@ -82,7 +103,7 @@ impl Boxes {
     ) -> Result<(Vec<String>, AgentBox), StartError> {
         let found = self.found.clone().map_err(|why| StartError::NoBox { why })?;
         let hidden = match &found {
-            AgentBox::Bubblewrap | AgentBox::Landlock => paths_to_hide(&self.private),
+            AgentBox::Bubblewrap | AgentBox::Landlock => paths_to_hide(&self.private, self.account()),
             AgentBox::None { .. } => Vec::new(),
         };
         let cwd = real(cwd);
@@ -90,7 +111,7 @@ impl Boxes {
             return Err(StartError::Inside { cwd });
         }
         let mut command = match &found {
-            AgentBox::Bubblewrap => bubblewrap::command(&hidden, &cwd, needs),
+            AgentBox::Bubblewrap => bubblewrap::command(&hidden, &cwd, needs, is_root(self.account())),
             AgentBox::Landlock => landlock::command(host, &hidden, needs),
             AgentBox::None { .. } => unboxed(host),
         };
@@ -139,8 +160,13 @@ fn choose(
     }
 }
 
-/// What is there now, under every name that it has. A folder hides what is in it.
-fn paths_to_hide(private: &[PathBuf]) -> Vec<PathBuf> {
+/// What is there now for this account, under every name that it has. A folder hides what is in it.
+fn paths_to_hide(private: &[PathBuf], account: Option<&Account>) -> Vec<PathBuf> {
+    // What it has no way to needs no hiding, and it could not be hidden by that account either.
+    with_rights_of(account, || paths_that_are_there(private)).unwrap_or_else(|_| private.to_vec())
+}
+
+fn paths_that_are_there(private: &[PathBuf]) -> Vec<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut hidden: Vec<PathBuf> = Vec::new();
     for path in private.iter().filter(|path| path.exists()) {
@@ -158,8 +184,9 @@ fn kernel_files() -> Vec<PathBuf> {
     mounts::of_the_kernel(&mounts)
 }
 
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+/// Whether agents run as root.
+fn is_root(account: Option<&Account>) -> bool {
+    account.is_none() && rustix::process::geteuid().is_root()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -191,7 +218,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let ours = root.path().join("ours");
         std::fs::create_dir_all(ours.join("project")).unwrap();
-        let boxes = Boxes { private: vec![real(&ours)], found: Ok(AgentBox::Bubblewrap) };
+        let boxes = Boxes { private: vec![real(&ours)], found: Ok(AgentBox::Bubblewrap), account: None };
         let enclose = |cwd: &Path| boxes.enclose(&[], vec!["agent".to_owned()], cwd, &Needs::default());
         let refused = enclose(&ours.join("project")).unwrap_err().to_string();
         assert!(refused.contains("gateway's own"), "{refused}");
@@ -206,6 +233,6 @@ mod tests {
         std::fs::write(root.join("data/token"), "").unwrap();
         std::fs::write(root.join("elsewhere.db"), "").unwrap();
         let private = ["data/token", "data", "elsewhere.db", "elsewhere.db-wal"].map(|name| root.join(name));
-        assert_eq!(paths_to_hide(&private), [root.join("data"), root.join("elsewhere.db")]);
+        assert_eq!(paths_to_hide(&private, None), [root.join("data"), root.join("elsewhere.db")]);
     }
 }

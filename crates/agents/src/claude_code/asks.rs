@@ -293,7 +293,7 @@ pub(super) fn ask_body(
         }
         Verdict::Forbidden => Err(FORBIDDEN),
         Verdict::Approval(may_allow) => {
-            let read = |path: &str| (terms.read)(path, terms.private.folders());
+            let read = |path: &str| (terms.read)(path, terms.private.folders(), terms.account.as_ref());
             Ok((approval(preview(tool, input, &read)), *may_allow))
         }
     }

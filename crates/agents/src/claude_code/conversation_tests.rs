@@ -22,7 +22,7 @@ fn recorded(name: &str) -> Vec<(String, Value)> {
     lines.filter_map(|line| Some((line.get("dir")?.as_str()?.to_owned(), line.get("msg")?.clone()))).collect()
 }
 
-fn no_file(_: &str, _: &[std::path::PathBuf]) -> Option<String> {
+fn no_file(_: &str, _: &[std::path::PathBuf], _: Option<&crate::account::Account>) -> Option<String> {
     None
 }
 
@@ -33,6 +33,7 @@ fn conversation() -> Conversation {
         plans: Some("/agent-home/.claude/plans".into()),
         read: no_file,
         is_written: |_| true,
+        account: None,
     })
 }
 

@@ -16,6 +16,7 @@ use super::policy;
 use super::project::Remembered;
 use super::terminal::{self, ClaudeTerminal};
 use super::terms::Terms;
+use crate::account::{Account, with_rights_of};
 use crate::boxes::Needs;
 use crate::host::Host;
 use crate::meaning;
@@ -49,6 +50,9 @@ const NEEDED: [&str; 12] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
     "XDG_CONFIG_HOME",
 ];
+/// Those of them that lead to our own home. An agent with another account has a home of its own.
+const OF_A_HOME: [&str; 4] =
+    ["CLAUDE_CONFIG_DIR", "GOOGLE_APPLICATION_CREDENTIALS", "SHELL", "XDG_CONFIG_HOME"];
 /// Set for agents that we host.
 pub const HOSTED: &str = "HOLDSTEAD_HOSTED";
 const NEEDED_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_"];
@@ -73,29 +77,48 @@ impl ClaudeCodeDriver {
     fn copies(&self) -> Kept {
         Kept {
             copies: self.conversations.clone(),
-            projects: user_folder().map(|folder| folder.join("projects")),
+            projects: self.user_folder().map(|folder| folder.join("projects")),
             private: self.host.private().to_vec(),
+            account: self.host.account().cloned(),
+        }
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        match self.host.account() {
+            Some(account) => Some(account.home().clone()),
+            None => std::env::var_os("HOME").map(PathBuf::from),
+        }
+    }
+
+    /// Where the program keeps what is its user's.
+    fn user_folder(&self) -> Option<PathBuf> {
+        match self.host.account() {
+            Some(account) => Some(account.home().join(".claude")),
+            None => user_folder(),
         }
     }
 
     fn terms(&self, launch: &Launch) -> Terms {
-        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let home = self.home();
         let tools = launch.tool_server.iter().flat_map(|server| &server.tools);
         Terms {
             own_tools: tools.map(|tool| policy::own_tool(tool)).collect(),
             private: Private::new(self.host.private(), &launch.cwd, home.as_deref()),
-            plans: user_folder().map(|folder| folder.join("plans")),
+            plans: self.user_folder().map(|folder| folder.join("plans")),
             read: read_text,
             is_written,
+            account: self.host.account().cloned(),
         }
     }
 }
 
 /// The shell that the program runs lines with: its user's, if that is bash or zsh; otherwise zsh before bash, as it finds
 /// them.
-fn shell() -> Shell {
+fn shell(account: Option<&Account>) -> Shell {
     let set = |name: &str| std::env::var(name).ok().filter(|set| !set.is_empty());
-    let named = set("CLAUDE_CODE_SHELL").or_else(|| set("SHELL")).unwrap_or_default();
+    let usual =
+        || account.map_or_else(|| set("SHELL"), |account| Some(account.shell().display().to_string()));
+    let named = set("CLAUDE_CODE_SHELL").or_else(usual).unwrap_or_default();
     match Path::new(&named).file_name().and_then(|name| name.to_str()) {
         Some("bash") => Shell::Bash,
         Some("zsh") => Shell::Zsh,
@@ -117,7 +140,7 @@ impl Driver for ClaudeCodeDriver {
     }
 
     fn meaning(&self, tool: &str) -> Meaning<'static> {
-        meaning::usual(tool, shell())
+        meaning::usual(tool, shell(self.host.account()))
     }
 
     fn built_in_rules(&self) -> &'static str {
@@ -142,7 +165,7 @@ impl Driver for ClaudeCodeDriver {
     }
 
     fn project_files(&self, cwd: &Path) -> Option<FoundFiles> {
-        self.remembered.found(cwd)
+        self.remembered.found(cwd, self.user_folder().as_deref())
     }
 
     fn introduced(&self, said: &str) -> Option<Introduced> {
@@ -179,20 +202,20 @@ impl ClaudeCodeDriver {
         let program = self.program_of(&launch);
         let mut command = vec![find(&program)?];
         let terms = self.terms(&launch);
-        let files = LaunchFiles::write(&self.launches, &launch, &terms.private)
+        let files = LaunchFiles::write(&self.launches, &launch, &terms.private, self.host.account())
             .map_err(|source| StartError::Io { program: program.clone(), source })?;
         command.extend(arguments(&launch, &files));
-        if let Some(folder) = user_folder() {
+        if let Some(folder) = self.user_folder() {
             // Where it keeps its conversations. In some boxes it could not make it by itself, and would forget them.
-            std::fs::create_dir_all(folder)
-                .map_err(|source| StartError::Io { program: program.clone(), source })?;
+            let made = with_rights_of(self.host.account(), || std::fs::create_dir_all(folder)).flatten();
+            made.map_err(|source| StartError::Io { program: program.clone(), source })?;
         }
         let keeper = Keeper::begin(self.copies(), &launch)
             .map_err(|source| StartError::NotPutBack { program, source })?;
         let needs = Needs { read: vec![files.folder.0.clone()], ..Needs::default() };
         Ok(Spawn {
             hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,
-            env: environment(launch.tool_server.as_ref()),
+            env: environment(launch.tool_server.as_ref(), self.host.account()),
             cwd: launch.cwd,
             hint: HINT,
             wire: Box::new(Conversation::new(terms).kept_by(keeper)),
@@ -245,9 +268,11 @@ fn arguments(launch: &Launch, files: &LaunchFiles) -> Vec<String> {
 }
 
 /// Its own settings and keys, and nothing of ours but the token for our tools.
-fn environment(server: Option<&ToolServer>) -> Vec<(String, String)> {
-    let needed =
-        |name: &str| NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+fn environment(server: Option<&ToolServer>, account: Option<&Account>) -> Vec<(String, String)> {
+    let needed = |name: &str| {
+        let known = NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        known && !(account.is_some() && OF_A_HOME.contains(&name))
+    };
     let token = server.map(|server| (TOKEN_VARIABLE.to_owned(), server.token.clone()));
     // A person's own connection of their terminals must not take it for one.
     let hosted = (HOSTED.to_owned(), "1".to_owned());
@@ -284,9 +309,11 @@ fn is_written(transcript: &str) -> bool {
     true
 }
 
-fn read_text(path: &str, private: &[PathBuf]) -> Option<String> {
+/// A preview shows what the agent's account can read: the agent sees it, too.
+fn read_text(path: &str, private: &[PathBuf], account: Option<&Account>) -> Option<String> {
     let may_be = |real: &Path| !is_in(private, real);
-    String::from_utf8(regular::read(Path::new(path), Links::Follow, READABLE, may_be).ok()?).ok()
+    let read = || regular::read(Path::new(path), Links::Follow, READABLE, may_be).ok();
+    String::from_utf8(with_rights_of(account, read).ok()??).ok()
 }
 
 #[cfg(test)]
@@ -298,18 +325,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         std::fs::write(&file, "one\n").unwrap();
-        assert_eq!(read_text(file.to_str().unwrap(), &[]), Some("one\n".to_owned()));
-        assert_eq!(read_text("/proc/self/environ", &[]).unwrap_or_default(), "");
-        assert_eq!(read_text("/nowhere", &[]), None);
+        assert_eq!(read_text(file.to_str().unwrap(), &[], None), Some("one\n".to_owned()));
+        assert_eq!(read_text("/proc/self/environ", &[], None).unwrap_or_default(), "");
+        assert_eq!(read_text("/nowhere", &[], None), None);
         let private = [folder.path().canonicalize().unwrap()];
-        assert_eq!(read_text(file.to_str().unwrap(), &private), None, "a file of the gateway's own");
+        assert_eq!(read_text(file.to_str().unwrap(), &private, None), None, "a file of the gateway's own");
         // What an agent can put there instead.
         let at = |name: &str| folder.path().join(name).display().to_string();
         assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
         std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
         std::fs::File::create(at("huge")).unwrap().set_len(1 << 40).unwrap();
         for other in [at("pipe"), at("link"), at("huge"), at(""), "/dev/zero".to_owned()] {
-            assert_eq!(read_text(&other, &[]), None, "{other}");
+            assert_eq!(read_text(&other, &[], None), None, "{other}");
         }
     }
 }

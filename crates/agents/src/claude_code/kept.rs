@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::newest_row;
 use crate::ResumeAt;
+use crate::account::{Account, with_rights_of};
 use crate::beneath::{Beneath, Entry};
 use crate::private::is_in;
 
@@ -39,6 +40,8 @@ pub(super) struct Kept {
     pub(super) projects: Option<PathBuf>,
     /// The gateway's own folders, where the program's cannot be.
     pub(super) private: Vec<PathBuf>,
+    /// Whose the program's files are, if not this process's.
+    pub(super) account: Option<Account>,
 }
 
 /// The process that has ended, or that is about to start.
@@ -90,7 +93,7 @@ impl Kept {
     /// The program's folder, opened once: where it really is decides.
     fn projects(&self) -> io::Result<Option<Beneath>> {
         let Some(path) = &self.projects else { return Ok(None) };
-        let opened = match Beneath::open(path) {
+        let opened = match Beneath::open_of(path, self.account.as_ref()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -167,7 +170,8 @@ impl Kept {
         if let Some(projects) = &self.projects
             && let Some(ours) = open_if_there(&copy.join("projects"))?
         {
-            DirBuilder::new().recursive(true).mode(0o700).create(projects)?;
+            let make = || DirBuilder::new().recursive(true).mode(0o700).create(projects);
+            with_rights_of(self.account.as_ref(), make).flatten()?;
             let theirs = self.projects()?.ok_or(io::ErrorKind::NotFound)?;
             let kept = std::fs::read_to_string(copy.join(LIFE)).ok().and_then(|number| number.parse().ok());
             let newest = kept.and_then(|kept: u32| kept.checked_add(1)) == Some(life.number);

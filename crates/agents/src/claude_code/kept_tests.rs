@@ -26,6 +26,7 @@ impl Home {
             copies: folder.path().join("ours"),
             projects: Some(folder.path().join("projects")),
             private: vec![folder.path().canonicalize().unwrap().join("ours")],
+            account: None,
         };
         let session = SessionId::generate(&OwnerId::new("local").expect("a name"));
         let home = Self { folder, kept, session, life: std::cell::Cell::new(1) };

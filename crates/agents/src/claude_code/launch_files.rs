@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::policy::OWN_SERVER;
 use super::project;
+use crate::account::Account;
 use crate::private::Private;
 use crate::process::Folder;
 use crate::{Launch, ProjectFiles};
@@ -26,18 +27,36 @@ pub(super) struct LaunchFiles {
 }
 
 impl LaunchFiles {
-    pub(super) fn write(launches: &Path, launch: &Launch, private: &Private) -> io::Result<Self> {
+    pub(super) fn write(
+        launches: &Path,
+        launch: &Launch,
+        private: &Private,
+        account: Option<&Account>,
+    ) -> io::Result<Self> {
         let path = launches.join(Uuid::new_v4().to_string());
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        // Another account reads them by its group, and changes nothing there. Folders on the way are passed, not listed.
+        let (way, folder_mode, file_mode) = match account {
+            Some(_) => (0o711, 0o750, 0o640),
+            None => (0o700, 0o700, 0o600),
+        };
+        DirBuilder::new().recursive(true).mode(way).create(launches)?;
+        DirBuilder::new().mode(folder_mode).create(&path)?;
+        let readable = |path: &Path| match account {
+            Some(account) => std::os::unix::fs::chown(path, None, Some(account.gid())),
+            None => Ok(()),
+        };
+        readable(&path)?;
         let folder = Folder(path);
         let write = |name: &str, text: String| {
             let path = folder.0.join(name);
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(file_mode).open(&path)?;
             file.write_all(text.as_bytes())?;
+            readable(&path)?;
             Ok::<_, io::Error>(path)
         };
         let settings = write("settings.json", settings(private).to_string())?;
-        let servers = write("servers.json", json!({ "mcpServers": servers(launch, private) }).to_string())?;
+        let servers =
+            write("servers.json", json!({ "mcpServers": servers(launch, private, account) }).to_string())?;
         let prompt = launch.system_prompt.clone().map(|text| write("prompt.txt", text)).transpose()?;
         Ok(Self { folder, settings, servers, prompt })
     }
@@ -57,8 +76,8 @@ fn settings(private: &Private) -> Value {
 
 /// The user's own, those of the folder if it is trusted, those of the session, and ours. Later ones win, and ours is
 /// the last: nobody else's is called like it.
-fn servers(launch: &Launch, private: &Private) -> Map<String, Value> {
-    let mut servers = project::user_servers(private.folders());
+fn servers(launch: &Launch, private: &Private, account: Option<&Account>) -> Map<String, Value> {
+    let mut servers = project::user_servers(private.folders(), account);
     match launch.project_files {
         ProjectFiles::Closed => {}
         ProjectFiles::Trusted => servers.extend(project::servers_of(&launch.cwd)),

@@ -31,7 +31,8 @@ pub(crate) fn wire_alone() -> impl crate::process::Wire {
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
         private: crate::private::Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
-        read: |_, _| Some("a\nb\n".to_owned()),
+        read: |_, _, _| Some("a\nb\n".to_owned()),
         is_written: |_| true,
+        account: None,
     })
 }

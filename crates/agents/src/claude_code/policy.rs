@@ -81,8 +81,9 @@ mod tests {
             own_tools: vec![own_tool("ask_user")],
             private: Private::new(&[gateway], Path::new("/nowhere/project"), None),
             plans: Some("/people/ada/.claude/plans".into()),
-            read: |_, _| None,
+            read: |_, _, _| None,
             is_written: |_| true,
+            account: None,
         };
         verdict(tool, input, current, &terms)
     }

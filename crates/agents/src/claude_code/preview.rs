@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 use similar::TextDiff;
 
+use crate::account::Account;
+
 /// Reads a file that is about to be changed; nothing, if it is not there or not a text to be shown.
 /// It knows the gateway's own folders, whose files are not shown.
-pub(super) type ReadFile = fn(&str, &[PathBuf]) -> Option<String>;
+pub(super) type ReadFile = fn(&str, &[PathBuf], Option<&Account>) -> Option<String>;
 
 /// A unified diff for `Edit`, `MultiEdit` and `Write`.
 pub(super) fn preview(tool: &str, input: &Value, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {

@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 use self::commands::Named;
 pub(super) use self::remembered::Remembered;
-use super::driver::user_folder;
 use crate::FoundFiles;
+use crate::account::{Account, with_rights_of};
 use crate::private::is_in;
 use crate::regular::{self, Links};
 
@@ -43,14 +43,14 @@ struct Looked {
 }
 
 /// Looks at the folder, and at the folders above it up to its repository's own.
-fn look(cwd: &Path) -> Looked {
+fn look(cwd: &Path, user_folder: Option<&Path>) -> Looked {
     let Ok(folder) = cwd.canonicalize() else {
         return Looked { found: None, paths: BTreeSet::from([cwd.to_owned()]) };
     };
     let roots = roots(&folder);
     let top = roots.last().cloned().unwrap_or_else(|| folder.clone());
     let mut look = Look::new(&top);
-    let own = user_folder().and_then(|folder| folder.canonicalize().ok());
+    let own = user_folder.and_then(|folder| folder.canonicalize().ok());
     for root in &roots {
         let claude = root.join(".claude");
         look.looked_at.insert(root.join(".git"));
@@ -84,12 +84,16 @@ pub(super) fn servers_of(cwd: &Path) -> Map<String, Value> {
 }
 
 /// The servers that the user named for all folders. That file may be a link, as dotfiles are, but not to one of ours.
-pub(super) fn user_servers(private: &[PathBuf]) -> Map<String, Value> {
-    let set = std::env::var_os("CLAUDE_CONFIG_DIR").or_else(|| std::env::var_os("HOME"));
-    let Some(folder) = set else { return Map::new() };
+pub(super) fn user_servers(private: &[PathBuf], account: Option<&Account>) -> Map<String, Value> {
+    let set =
+        || std::env::var_os("CLAUDE_CONFIG_DIR").or_else(|| std::env::var_os("HOME")).map(PathBuf::from);
+    let Some(folder) = account.map_or_else(set, |account| Some(account.home().clone())) else {
+        return Map::new();
+    };
     let may_be = |real: &Path| !is_in(private, real);
-    let file = Path::new(&folder).join(".claude.json");
-    servers_in(regular::read(&file, Links::Follow, MOST_BYTES, may_be).ok())
+    let file = folder.join(".claude.json");
+    let read = || regular::read(&file, Links::Follow, MOST_BYTES, may_be).ok();
+    servers_in(with_rights_of(account, read).ok().flatten())
 }
 
 fn servers_in(text: Option<Vec<u8>>) -> Map<String, Value> {
@@ -255,7 +259,7 @@ mod tests {
     use super::*;
 
     fn found(cwd: &Path) -> Option<FoundFiles> {
-        look(cwd).found
+        look(cwd, None).found
     }
 
     fn put(folder: &Path, name: &str, text: &str) {

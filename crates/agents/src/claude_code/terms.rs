@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::preview::ReadFile;
+use crate::account::Account;
 use crate::private::Private;
 
 #[derive(Debug)]
@@ -15,4 +16,6 @@ pub(super) struct Terms {
     pub(super) read: ReadFile,
     /// Whether the program's transcript is there.
     pub(super) is_written: fn(&str) -> bool,
+    /// Whom it runs as, if not as this process.
+    pub(super) account: Option<Account>,
 }

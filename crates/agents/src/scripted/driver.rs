@@ -7,6 +7,7 @@ use holdstead_protocol::Capabilities;
 use holdstead_protocol::{Meaning, Shell};
 
 use super::convert::ScriptedWire;
+use crate::account::with_rights_of;
 use crate::boxes::Needs;
 use crate::host::Host;
 use crate::meaning;
@@ -66,8 +67,13 @@ impl Driver for ScriptedDriver {
     }
 
     async fn start(&self, launch: Launch) -> Result<Agent, StartError> {
+        // Another account has no way into the gateway's folders.
+        let state_dir = match self.host.account() {
+            Some(account) => account.home().join(".local/state/holdstead-scripted"),
+            None => self.state_dir.clone(),
+        };
         let mut command = self.program.clone();
-        command.extend(["--state-dir".to_owned(), self.state_dir.to_string_lossy().into_owned()]);
+        command.extend(["--state-dir".to_owned(), state_dir.to_string_lossy().into_owned()]);
         for path in self.host.private() {
             command.extend(["--private".to_owned(), path.to_string_lossy().into_owned()]);
         }
@@ -82,9 +88,10 @@ impl Driver for ScriptedDriver {
             command.push("--refuse-parking".to_owned());
         }
         // It makes the folder by itself; in a box it must be there before.
-        std::fs::create_dir_all(&self.state_dir)
+        with_rights_of(self.host.account(), || std::fs::create_dir_all(&state_dir))
+            .flatten()
             .map_err(|source| StartError::Io { program: self.name().to_owned(), source })?;
-        let needs = Needs { write: vec![real(&self.state_dir)], ..Needs::default() };
+        let needs = Needs { write: vec![real(&state_dir)], ..Needs::default() };
         process::spawn(Spawn {
             files: None,
             hosted: self.host.command(&launch.life, command, &launch.cwd, &needs)?,

@@ -26,6 +26,11 @@ pub(super) async fn run(common: &Common, flags: &DemoFlags) -> Result<(), Failur
     let temporary = TempDir::new().map_err(io("make a folder for the demo"))?;
     let dir = common.dir.clone().unwrap_or_else(|| temporary.path().to_owned());
     let places = Places::new(Some(&dir))?;
+    if common.dir.is_none() && rustix::process::geteuid().is_root() {
+        // Its agent is a part of this program, and runs nothing.
+        std::fs::write(places.config_file(), "[agents]\nuser = \"root\"\n")
+            .map_err(io("write the demo's settings"))?;
+    }
     let listen = flags.serve.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
     let gateway = child::start(Some(&dir), common.store.as_deref(), listen).await?;
     let token =

@@ -137,8 +137,12 @@ fn token(places: &Places) -> Check {
 /// What keeps agents from the gateway's own files and memory, and what it does not keep them from.
 fn agent_box(boxes: &Boxes) -> Check {
     let mut open = "your other files, the network and your other programs stay open to them".to_owned();
-    if rustix::process::geteuid().is_root() {
-        open.push_str(". They run as root, as the gateway does: an account of its own for it is safer");
+    if let Some(account) = boxes.account() {
+        open.push_str(&format!(". They run as {}", account.name()));
+    } else if rustix::process::geteuid().is_root() {
+        open.push_str(
+            ". They run as root, as the settings say: an account of their own (`agents.user`) is safer",
+        );
     }
     let (health, words) = match boxes.found() {
         Ok(found @ (AgentBox::Bubblewrap | AgentBox::Landlock)) => {

@@ -10,7 +10,10 @@ use holdstead_gateway::{Ended, Runner, Wire};
 
 use super::own_terminals::codex;
 use super::print_json;
-use super::serve::{boxes, drivers, end_left_behind, host, open_door, stop_signal, take_all_files};
+use super::serve::{
+    agents_folders, agents_home, boxes, drivers, end_left_behind, host, open_door, stop_signal,
+    take_all_files,
+};
 use crate::cli::{Common, RunnerFlags};
 use crate::config::Config;
 use crate::connect::{VARIABLE, connect};
@@ -35,11 +38,11 @@ pub(super) async fn run(common: &Common, flags: &RunnerFlags) -> Result<(), Fail
     take_all_files();
     let hosted_by = end_left_behind(&lock).await?;
     // What a process of an earlier runner was started with, which nobody needs any more.
-    let folders = places.runner_folders();
+    let folders = agents_folders(places.runner_folders(), &config, &hosted_by);
     drop(std::fs::remove_dir_all(&folders.launches));
     let host = host(boxes(&places, &config))?.hosted_by(hosted_by);
     let drivers = drivers(&places, &config, host, folders)?;
-    let runner = Arc::new(Runner::new(drivers));
+    let runner = Arc::new(Runner::at_home(drivers, agents_home(&config)));
     let _door = open_door(&runner, &places);
     let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));
     let gateway = flags.gateway.trim_end_matches('/');

@@ -97,7 +97,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     };
     let _claim = journal.claim().await?;
     // What a process of an earlier gateway was started with, which nobody needs any more.
-    drop(std::fs::remove_dir_all(places.gateway_folders().launches));
+    let folders = agents_folders(places.gateway_folders(), &config, &hosted_by);
+    drop(std::fs::remove_dir_all(&folders.launches));
     let boxes = boxes(&places, &config);
     match boxes.found() {
         Ok(AgentBox::Bubblewrap | AgentBox::Landlock) => {}
@@ -107,8 +108,8 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
         Err(why) => tracing::warn!(why, "no agent is started"),
     }
     let host = host(boxes)?.hosted_by(hosted_by);
-    let drivers = drivers(&places, &config, host, places.gateway_folders())?;
-    let runner = Arc::new(Runner::new(drivers));
+    let drivers = drivers(&places, &config, host, folders)?;
+    let runner = Arc::new(Runner::at_home(drivers, agents_home(&config)));
     let gateway = Gateway::start_with(Arc::clone(&journal), Arc::clone(&runner), gateway_config).await?;
     let door = open_door(&runner, &places);
     let codex = tokio::spawn(codex::listen(Arc::clone(&runner), places.clone()));
@@ -267,7 +268,11 @@ pub(super) fn open_door(runner: &Arc<Runner>, places: &Places) -> Option<Door> {
 /// What keeps agents from what is the gateway's own.
 pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
     let aged = config.age_out(places).ok().flatten().map(|age_out| age_out.to);
-    Boxes::new(config.agents.boxed, &places.private(&store::absolute(&config.store), aged))
+    Boxes::of(
+        config.agents.account(),
+        config.agents.boxed,
+        &places.private(&store::absolute(&config.store), aged),
+    )
 }
 
 /// Ends what agents of an earlier process with this lock left running, and returns the name that they carry. Only one process
@@ -283,6 +288,24 @@ pub(super) async fn end_left_behind(lock: &File) -> Result<String, Failure> {
         tracing::warn!(pid, "a process that an agent left running would not end: end it yourself");
     }
     Ok(name)
+}
+
+/// The home of agents, as far as rules need to know.
+pub(super) fn agents_home(config: &Config) -> Option<String> {
+    match config.agents.other_account() {
+        Some(account) => Some(account.home().to_string_lossy().into_owned()),
+        None => std::env::var("HOME").ok(),
+    }
+}
+
+/// What another account is started with lies where it has a way to.
+pub(super) fn agents_folders(folders: AgentFolders, config: &Config, hosted_by: &str) -> AgentFolders {
+    match config.agents.other_account() {
+        Some(_) => {
+            AgentFolders { launches: PathBuf::from("/run/holdstead-agents").join(hosted_by), ..folders }
+        }
+        None => folders,
+    }
 }
 
 /// What every agent is started under.

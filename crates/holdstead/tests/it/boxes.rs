@@ -24,7 +24,7 @@ impl Drop for Running {
 
 fn as_somebody(program: &std::path::Path) -> Command {
     let mut command = Command::new(program);
-    command.env("A_SECRET", SECRET).stdin(Stdio::null());
+    command.env("A_SECRET", SECRET).env_remove("HOLDSTEAD_AGENTS_USER").stdin(Stdio::null());
     if rustix::process::geteuid().is_root() {
         command.uid(SOMEBODY).gid(SOMEBODY);
     }

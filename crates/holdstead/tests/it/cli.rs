@@ -19,6 +19,9 @@ use tempfile::TempDir;
 pub(crate) fn holdstead(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdstead"));
     command.arg("--dir").arg(dir).env_remove("HOLDSTEAD_URL").env_remove("HOLDSTEAD_TOKEN");
+    if rustix::process::geteuid().is_root() {
+        command.env("HOLDSTEAD_AGENTS_USER", "root");
+    }
     command
 }
 

@@ -1,5 +1,6 @@
 //! The real Claude Code in each box: what a person approves cannot reach the gateway's own, and all else works.
 
+mod account;
 mod attempts;
 mod without;
 mod work;
@@ -29,6 +30,7 @@ pub(crate) async fn show() -> Result<String> {
         stage.stop().await?;
     }
     without::bare(&mut scenes).await?;
+    account::all(&mut scenes).await?;
     let count = scenes.end()?;
     Ok(format!(
         "{count} of {count} scenes: in bubblewrap and in Landlock no approved command read the gateway's token, journal \

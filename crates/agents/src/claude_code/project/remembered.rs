@@ -37,8 +37,8 @@ pub(in crate::claude_code) struct Remembered(Mutex<HashMap<PathBuf, Kept>>);
 
 impl Remembered {
     /// What the folder brings now. Reads files only if something changed.
-    pub(in crate::claude_code) fn found(&self, cwd: &Path) -> Option<FoundFiles> {
-        let Ok(folder) = cwd.canonicalize() else { return look(cwd).found };
+    pub(in crate::claude_code) fn found(&self, cwd: &Path, user_folder: Option<&Path>) -> Option<FoundFiles> {
+        let Ok(folder) = cwd.canonicalize() else { return look(cwd, user_folder).found };
         let roots_now = roots(&folder);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = all.get(&folder)
@@ -49,7 +49,7 @@ impl Remembered {
         }
         all.remove(&folder);
         let begun = SystemTime::now();
-        let looked = look(&folder);
+        let looked = look(&folder, user_folder);
         let stamps: Vec<_> = looked.paths.into_iter().map(|path| (stamp_of(&path), path)).collect();
         let settled = begun.checked_sub(SETTLED).and_then(|then| then.duration_since(UNIX_EPOCH).ok());
         let settled = settled.map_or(0, |then| i64::try_from(then.as_secs()).unwrap_or(0));
@@ -90,7 +90,7 @@ mod tests {
         std::fs::write(at(".claude/settings.json"), hooks).unwrap();
         std::fs::write(at("scripts/x.sh"), "true ").unwrap();
         let remembered = Remembered::default();
-        let digest = || remembered.found(&root).unwrap().digest;
+        let digest = || remembered.found(&root, None).unwrap().digest;
         let first = digest();
         assert!(first.is_some());
         assert_eq!(digest(), first);
@@ -110,7 +110,7 @@ mod tests {
         std::fs::rename(at("scripts"), at("old")).unwrap();
         assert_eq!(digest(), None, "it is gone");
         std::os::unix::fs::symlink("old", at("scripts")).unwrap();
-        let linked = remembered.found(&root).unwrap();
+        let linked = remembered.found(&root, None).unwrap();
         assert!(linked.digest.is_some() && linked.runs.contains(&at("old/x.sh")), "{linked:?}");
         std::fs::create_dir(at(".claude/skills")).unwrap();
         std::fs::write(at(".claude/skills/new"), "").unwrap();

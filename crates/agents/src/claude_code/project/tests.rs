@@ -17,7 +17,7 @@ fn found_with(command: &str, files: &[&str]) -> FoundFiles {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    look(&project).found.unwrap()
+    look(&project, None).found.unwrap()
 }
 
 #[test]
@@ -201,17 +201,17 @@ fn commands_stand_in_more_places_than_hooks() {
     put(".claude/agents/x.md", agent);
     put(".claude/commands/y.md", command);
     put("plugins/p/hooks/hooks.json", &hooks.to_string());
-    let found = look(&project).found.unwrap();
+    let found = look(&project, None).found.unwrap();
     assert!(found.digest.is_some(), "{:?}", found.unresolved);
     for name in named {
         assert!(found.files.iter().any(|file| file == name), "{name}: {:?}", found.files);
-        let before = look(&project).found.unwrap().digest;
+        let before = look(&project, None).found.unwrap().digest;
         put(name, "false");
-        assert_ne!(look(&project).found.unwrap().digest, before, "{name}");
+        assert_ne!(look(&project, None).found.unwrap().digest, before, "{name}");
     }
     assert!(!found.files.iter().any(|file| file == "never.txt"), "a rule about a file runs nothing");
     put(".claude/settings.local.json", "{ // a comment\n}");
-    assert_eq!(look(&project).found.unwrap().digest, None, "settings that nobody can read");
+    assert_eq!(look(&project, None).found.unwrap().digest, None, "settings that nobody can read");
 }
 
 #[test]

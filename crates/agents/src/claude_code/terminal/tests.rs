@@ -15,8 +15,9 @@ fn terminal() -> ClaudeTerminal {
         own_tools: Vec::new(),
         private: Private::default(),
         plans: None,
-        read: |_, _| None,
+        read: |_, _, _| None,
         is_written: |_| true,
+        account: None,
     };
     ClaudeTerminal::new(terms, false)
 }

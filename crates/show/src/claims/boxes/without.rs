@@ -28,7 +28,7 @@ pub(super) async fn says_none(stage: &Stage, because: &str) -> Result<String> {
 }
 
 /// The session says why, and nothing was started.
-async fn refuses(stage: &Stage, because: &str) -> Result<String> {
+pub(super) async fn refuses(stage: &Stage, because: &str) -> Result<String> {
     let scene = stage.play("refused", "default", script()).await?;
     let words = complaint(stage, &scene).await?;
     stage.end(&scene).await?;
