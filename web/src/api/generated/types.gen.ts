@@ -887,6 +887,10 @@ export type FolderFiles = {
      */
     instructions: Array<string>;
     trustId?: TrustId | null;
+    /**
+     * What in them names a file that cannot be found, in words. Then they cannot be trusted.
+     */
+    unresolved?: Array<string>;
 };
 
 export type Form = {
