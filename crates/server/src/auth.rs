@@ -39,6 +39,7 @@ pub(crate) struct Caller {
     pub(crate) device_id: DeviceId,
     pub(crate) person: Person,
     pub(crate) role: Role,
+    identified_by: IdentifiedBy,
     /// The hash of the token.
     pub(crate) token: [u8; 32],
     /// The one session an agent's token belongs to.
@@ -59,6 +60,8 @@ const BOUND: &str = "This token belongs to one session, and may only look at it.
 const ONLY_METRICS: &str = "This token may read metrics, and nothing else.";
 const MAY_NOT_SCRAPE: &str = "This token may not read metrics. An admin's may, and one made for it on the gateway's machine: holdstead \
      token --role metrics --name NAME";
+const NOT_FROM_HERE: &str = "This page came over plain http, so this device has a token that can be copied, and may not log other devices in. \
+     Use https, or run `holdstead pair` on the gateway's machine.";
 const MAY_NOT_ANSWER: &str = "This token may not answer. A person's token may.";
 
 impl Caller {
@@ -86,6 +89,16 @@ impl Caller {
             biased;
             () = self.lease.ended() => Err(ApiError::NoToken),
             done = waiting => Ok(done),
+        }
+    }
+
+    /// Whether this device may let others of its person in. A copy of its token would get a device with more rights, at every
+    /// address.
+    pub(crate) fn lets_others_in(&self) -> Result<(), ApiError> {
+        self.rights()?;
+        match self.identified_by {
+            IdentifiedBy::Key | IdentifiedBy::Token => self.now().map(drop),
+            IdentifiedBy::Bearer => Err(ApiError::Forbidden(NOT_FROM_HERE)),
         }
     }
 
@@ -288,6 +301,7 @@ impl Caller {
             device_id: device.id,
             person: caller,
             role,
+            identified_by: device.identified_by,
             token,
             session: device.session,
             lease,

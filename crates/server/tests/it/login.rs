@@ -169,6 +169,12 @@ async fn a_browser_that_cannot_sign_has_a_token_for_its_address_and_never_an_adm
     let refused =
         with(ONE, Method::POST, "/v1/runners/retire").json(&retire).send().await.expect("an answer");
     assert_eq!(refused.status(), 403);
+    for (path, body) in
+        [("/v1/login-links", json!({})), ("/v1/pairings", json!({"url": format!("http://{ONE}")}))]
+    {
+        let refused = with(ONE, Method::POST, path).json(&body).send().await.expect("an answer");
+        assert_eq!(refused.status(), 403, "{path}: whoever logs in with that link could be an admin");
+    }
     // Nor by a socket: a ticket is worth what its device is.
     let hash = bearer_hash(ONE, token);
     let device =
