@@ -326,6 +326,15 @@ show-web-flow tries="20": _web-shows
 show-web-login: _web-shows
     cd web && node shows/login.mjs
 
+# Attacks on a logged-in browser by programs that take the gateway's port for a while, and by what they leave in it, or those of
+# one topic such as `workers`: none succeeds.
+show-web-attacks topic="": _web-shows
+    cd web && node shows/attacks.mjs {{ topic }}
+
+# Three nodes on one PostgreSQL behind a proxy that takes them in turn: log-ins, passkeys and answers, so many of each: all succeed.
+show-web-nodes tries="200": _web-shows
+    scripts/postgres with sh -c 'cd web && node shows/nodes.mjs {{ tries }}'
+
 # A phone on a machine of its own (a network namespace) reads the QR code, pairs, answers. Needs root.
 show-web-phone: _web-shows
     cd web && node shows/phone.mjs

@@ -70,16 +70,25 @@ async function keepIndex(fresh) {
   await (await caches.open(SHELL)).put(INDEX, fresh);
 }
 
+/** Of what was kept, by us or by the browser, only that counts whose digest the page names: the rest is the gateway's to say. */
 async function file(event) {
+  const { request } = event;
+  const kept = await caches.match(request, { cacheName: SHELL });
+  if (kept && (await isNamed(kept.clone(), request.integrity))) return kept;
   try {
-    // What the browser itself kept may be another program's: where its digest is wrong, the gateway is asked.
-    const fresh = await fetch(event.request).catch(() => fetch(event.request, { cache: "reload" }));
+    const fresh = await fetch(request, { cache: "reload" });
     if (fresh.ok) {
       const copy = fresh.clone();
-      event.waitUntil(caches.open(SHELL).then((shell) => shell.put(event.request, copy)));
+      event.waitUntil(caches.open(SHELL).then((shell) => shell.put(request, copy)));
     }
     return fresh;
   } catch {
-    return (await caches.match(event.request, { cacheName: SHELL })) ?? Response.error();
+    return kept ?? Response.error();
   }
+}
+
+async function isNamed(kept, integrity) {
+  if (!integrity) return false;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-384", await kept.arrayBuffer()));
+  return integrity === `sha384-${btoa(String.fromCharCode(...digest))}`;
 }

@@ -84,5 +84,5 @@ export function signer() {
     return first.again ? once() : first;
   }
 
-  globalThis.signer ??= { pair, name, authorization, call };
+  globalThis.signer ??= { pair, name, authorization, call, newest: () => newest };
 }

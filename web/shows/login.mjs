@@ -390,7 +390,7 @@ async function bound(gateway, page, port) {
   check("it keeps a bearer of its own kind", /^hsb_/.test(bearer ?? ""), bearer);
   const shown = async (name) => {
     const headers = { Authorization: `Bearer ${bearer}`, Host: `${name}:${port}` };
-    return new Promise((done) => get(gateway.url + "/v1/me", { headers }, (answer) => done(answer.statusCode)));
+    return new Promise((done) => get(`${gateway.url}/v1/me`, { headers }, (answer) => done(answer.statusCode)));
   };
   check("which is good at its address alone", (await shown(LAN)) === 200 && (await shown("127.0.0.1")) === 401);
   const network = await call(page, "POST", "/v1/network", { url: `http://${LAN}:${port}` });

@@ -6,16 +6,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { binary } from "../scripts/gateway.mjs";
 import { call } from "./as-browser.mjs";
+import { confirm, marked, signed } from "./confirmations.mjs";
 import { authenticator, card, check, heading, run, until } from "./harness.mjs";
 
 const pictures = join(import.meta.dirname, "../../target/passkey");
 mkdirSync(pictures, { recursive: true });
 const picture = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
 const text = (page, words) => page.getByText(words).first().waitFor();
-
-const confirm = (page, answer) => call(page, "POST", "/v1/passkeys/confirmations", answer);
-
-let number = 0;
 
 const isOpen = async (gateway, { ask }) => {
   const { state } = await gateway.call("GET", `/v1/interactions/${ask.interactionId}`);
@@ -35,55 +32,6 @@ await run(async (stage) => {
   await off({ ...stage, base, page, finger });
   return "Every marked approval had its own passkey's confirmation.";
 });
-
-/** Has the passkey answer for a purpose; what to send, not sent yet. */
-async function signed(page, purpose) {
-  const { body: challenge } = await call(page, "POST", "/v1/passkeys/challenges", purpose);
-  return page.evaluate(async (challenge) => {
-    const bytes = (text) =>
-      Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
-    const text = (bytes) =>
-      btoa(String.fromCharCode(...new Uint8Array(bytes)))
-        .replaceAll("+", "-")
-        .replaceAll("/", "_")
-        .replaceAll("=", "");
-    const answer = await navigator.credentials.get({
-      publicKey: {
-        challenge: bytes(challenge.challenge),
-        rpId: challenge.site,
-        allowCredentials: challenge.credentials.map((id) => ({ type: "public-key", id: bytes(id) })),
-        userVerification: "required",
-      },
-    });
-    return {
-      challenge: challenge.challenge,
-      credentialId: text(answer.rawId),
-      clientData: text(answer.response.clientDataJSON),
-      authenticatorData: text(answer.response.authenticatorData),
-      signature: text(answer.response.signature),
-    };
-  }, challenge);
-}
-
-/** A marked ask. */
-async function marked(gateway) {
-  number += 1;
-  const session = await gateway.session(`marked ${number}`);
-  await gateway.say(session, `approve Bash {"command":"rm -rf build-${number}"}`);
-  const ask = await until("the ask", async () => {
-    const { interactions } = await gateway.call("GET", `/v1/interactions?session=${session}`);
-    return interactions[0]?.request;
-  });
-  if (!(ask.marks?.length > 0)) throw new Error("the ask is not marked");
-  const approve = { promptId: ask.promptId, idempotencyKey: `key-${number}`, action: "approve" };
-  const purpose = {
-    purpose: "approve",
-    interactionId: ask.interactionId,
-    promptId: ask.promptId,
-    response: { action: "approve" },
-  };
-  return { session, ask, approve, purpose, respond: `/v1/interactions/${ask.interactionId}/respond` };
-}
 
 async function digits({ open }) {
   heading("At an address in digits:");
@@ -183,7 +131,7 @@ async function bound({ gateway, page, open, base }) {
   const answer = await signed(page, one.purpose);
   check("an answer is taken", (await confirm(page, answer)).status === 204);
   const again = await confirm(page, answer);
-  check("and not a second time", again.status === 409, again.body);
+  check("and not a second time", [409, 422].includes(again.status), again.body);
   const elsewhere = await call(page, "POST", two.respond, two.approve);
   check("another ask is not approved by it", elsewhere.body.code === "passkey_required", elsewhere.body);
   const edited = await call(page, "POST", one.respond, { ...one.approve, editedInput: { command: "rm -rf /" } });
@@ -199,8 +147,10 @@ async function bound({ gateway, page, open, base }) {
   const changed = { ...forged, signature: (await signed(page, two.purpose)).signature };
   const refused = await confirm(page, changed);
   check("a signature of another challenge is refused", refused.status === 422, refused.body);
-  const burnt = await confirm(page, forged);
-  check("and a challenge that was answered badly is gone", burnt.status === 409, burnt.body);
+  const own = await signed(page, two.purpose);
+  check("its own is taken", (await confirm(page, own)).status === 204);
+  const burnt = await confirm(page, own);
+  check("once, and not a second time", [409, 422].includes(burnt.status), burnt.body);
   check("so the other ask still waits", await isOpen(gateway, two));
   await second.context().close();
 }
