@@ -69,6 +69,7 @@ impl Gateway {
         let asked_by = Asker { name: caller.name.clone(), surface: caller.surface, actor: caller.actor };
         let request = InteractionRequest {
             asked_by: Some(asked_by),
+            marks: self.marks_of(&call.tool_name, &call.input, &body),
             agent_says: call.agent_says,
             error: call.error,
             field_errors: errors.collect(),

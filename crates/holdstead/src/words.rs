@@ -20,6 +20,10 @@ pub(crate) const fn risk(risk: Risk) -> &'static str {
         Risk::Rewrites => "Rewrites what others may have",
         Risk::PipesToShell => "Runs what another command prints",
         Risk::WritesOutside => "Writes outside the folder",
+        Risk::RunsCode => "Runs code",
+        Risk::Sends => "Sends or publishes",
+        Risk::ChangesMachine => "Changes the machine",
+        Risk::Other => "Has a risk that this version does not know",
         Risk::Credentials => "Names credentials",
         Risk::Listed => "A word you listed",
     }

@@ -70,10 +70,38 @@ pub enum Risk {
     /// Runs what another command prints.
     PipesToShell,
     WritesOutside,
+    /// Runs code that stands in the call, or a program that only shows when it runs: `eval`, `python -c`, `$x`.
+    RunsCode,
+    /// Sends or publishes something.
+    Sends,
+    /// Changes the machine for everybody on it: rights, services, users, packages.
+    ChangesMachine,
     /// Names a file or a word that secrets go by.
     Credentials,
     /// Has a word that a person listed.
     Listed,
+    /// A risk that a newer gateway knows. It counts like any other.
+    #[serde(other)]
+    Other,
+}
+
+impl Risk {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deletes => "deletes",
+            Self::Destroys => "destroys",
+            Self::Forces => "forces",
+            Self::Rewrites => "rewrites",
+            Self::PipesToShell => "pipes_to_shell",
+            Self::WritesOutside => "writes_outside",
+            Self::RunsCode => "runs_code",
+            Self::Sends => "sends",
+            Self::ChangesMachine => "changes_machine",
+            Self::Credentials => "credentials",
+            Self::Listed => "listed",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// Something risky in a call.

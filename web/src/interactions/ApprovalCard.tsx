@@ -23,7 +23,7 @@ import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
 import { useDesk } from "./transport";
 import { Verdict } from "./Verdict";
-import { DOES, LIFETIME, planOf, ruleWords, speaker } from "./words";
+import { does, LIFETIME, planOf, ruleWords, speaker } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "approval" }>;
 
@@ -265,7 +265,7 @@ function Hint({ armed, marks, seen }: { armed: boolean; marks: CallMark[]; seen:
     return (
       <span className={marks.length > 0 ? "font-medium text-denied" : ""}>
         <Kbd>Enter</Kbd> approves
-        {marks.length > 0 && `: it ${[...new Set(marks.map((one) => DOES[one.risk]))].join(", ")}`}
+        {marks.length > 0 && `: it ${[...new Set(marks.map((one) => does(one.risk)))].join(", ")}`}
       </span>
     );
   }
@@ -289,7 +289,7 @@ function MarkWords({ marks }: { marks: CallMark[] }) {
     // biome-ignore lint/suspicious/noArrayIndexKey: marks of one ask never change
     <span key={at}>
       {at > 0 && "; "}
-      it <strong className="font-semibold text-denied">{DOES[mark.risk]}</strong>:{" "}
+      it <strong className="font-semibold text-denied">{does(mark.risk)}</strong>:{" "}
       <code className="font-mono text-mono">
         <Shown text={mark.text} where="payload" />
       </code>
@@ -302,7 +302,7 @@ function SurePanel({ marks, onApprove }: { marks: CallMark[]; onApprove: () => v
   const { setPanel } = useCard();
   return (
     <div className="grid gap-3">
-      <h3 className="font-semibold">Look twice: it {[...new Set(marks.map((one) => DOES[one.risk]))].join(", ")}</h3>
+      <h3 className="font-semibold">Look twice: it {[...new Set(marks.map((one) => does(one.risk)))].join(", ")}</h3>
       <ul className="grid max-h-40 gap-1 overflow-y-auto">
         {marks.map((mark, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: marks of one ask never change

@@ -524,16 +524,23 @@ export function ruleWords(rule: Rule): string {
 export const linesOf = (rule: Rule): string[] => (rule.rule === "lines" ? rule.lines : []);
 
 /** What a risky part does: `it deletes`. */
-export const DOES: Record<Risk, string> = {
+const DOES: Record<Risk, string> = {
   deletes: "deletes",
   destroys: "destroys",
   forces: "overrides a check",
   rewrites: "rewrites what others may have",
   pipes_to_shell: "runs what another command prints",
   writes_outside: "writes outside the folder",
+  runs_code: "runs code",
+  sends: "sends or publishes",
+  changes_machine: "changes the machine",
   credentials: "names credentials",
   listed: "has a word you listed",
+  other: "has a risk that this page does not know",
 };
+
+/** The same, also for a risk of a newer gateway. */
+export const does = (risk: Risk): string => DOES[risk] ?? DOES.other;
 
 /** Whose rule it is. */
 export const LAYER: Record<Layer, string> = {

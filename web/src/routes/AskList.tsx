@@ -5,7 +5,7 @@ import { cutAt, differsAt } from "../interactions/alike";
 import {
   commandOf,
   count,
-  DOES,
+  does,
   headline,
   holdSoon,
   isProgram,
@@ -182,7 +182,7 @@ function Sub({ row, now }: { row: Row; now: number }): ReactNode {
   if (!ask) return null;
   const { marks = [], attempt } = ask.request;
   const soon = holdSoon(ask, now);
-  const risks = [...new Set(marks.map((mark) => DOES[mark.risk]))];
+  const risks = [...new Set(marks.map((mark) => does(mark.risk)))];
   const parts: ReactNode[] = [
     risks.length > 0 && (
       <strong key="marked" className="font-semibold text-denied underline decoration-denied-rail underline-offset-2">

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { gateway } from "../api/gateway";
 import type { Effect, ExplainedCall } from "../api/generated";
-import { count, DOES, hosted, isProgram, LAYER, namesApart } from "../interactions/words";
+import { count, does, hosted, isProgram, LAYER, namesApart } from "../interactions/words";
 import { useSessions } from "../session/live";
 import { Shown } from "../text/Shown";
 import { Ticked } from "../ui/Calm";
@@ -122,7 +122,7 @@ function Verdict({ call: { verdict, marks, decidedBy } }: { call: ExplainedCall 
             // biome-ignore lint/suspicious/noArrayIndexKey: marks of one call have no other name
             <span key={at}>
               {at > 0 && ", "}
-              it {DOES[mark.risk]}:{" "}
+              it {does(mark.risk)}:{" "}
               <code className="font-mono font-medium">
                 <Shown text={mark.text} where="payload" />
               </code>

@@ -1,18 +1,40 @@
-//! What is risky in a call, for whoever looks at it. A mark decides nothing.
+//! What is risky in a call, for the person who is asked about it. Each mark quotes the part of the input that it stands on.
+//!
+//! A mark allows and denies nothing; what is marked wants a second act, and a passkey where a person requires one. Words in
+//! prose are never marked: what is looked at is run, written, sent or opened.
 
-mod line;
-mod risks;
+mod code;
+mod escapes;
+mod fields;
+mod frame;
+mod letters;
+mod look;
+mod places;
+mod programs;
+mod reader;
+mod secrets;
+mod sends;
+mod sql;
+mod table;
+mod variables;
+mod wrappers;
+mod written;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use holdstead_protocol::Risk;
+use holdstead_protocol::{CallMark, Meaning, PermissionMode};
 use serde_json::Value;
 
-use super::call::{Asked, Call, Facts, Place, Subject};
+use super::call::{Asked, Call, Facts, Place, Places, Subject};
+use super::judge::told_marks;
 use super::paths;
 use super::programs::Spelling;
-pub(super) use risks::{names_secret, risks};
+use super::rules::Trust;
+use super::variables::NO_VARIABLES;
+use letters::{Kind, Word, letters};
+use secrets::{carries_secret, names_secret};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
@@ -35,14 +57,27 @@ type Found = (Range<usize>, Risk);
 /// So many marks of one risk are told: nobody reads more.
 const MAX_OF_A_RISK: usize = 8;
 
+/// Folders for what is thrown away: agents write there all day.
+const SCRATCH: [&str; 3] = ["/tmp/", "/var/tmp/", "/private/tmp/"];
+
+/// What a command does by its name and its words alone.
+pub(super) fn risks(words: &[String]) -> Vec<Risk> {
+    let word = |text: &String| {
+        let mut letters = letters(text);
+        letters.iter_mut().for_each(|letter| letter.kind = Kind::Quoted);
+        Word::new(letters, 0..0)
+    };
+    let line: Vec<Word> = words.iter().map(word).collect();
+    let run = reader::Run::of(line);
+    table::risks(words).chain(programs::risks(&run.words, &run)).collect()
+}
+
 /// The marks of a call, from left to right in each field. `listed` are words of a person's own, looked for in all of the
 /// input.
 pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark> {
     let mut marks = Vec::new();
     match call.meaning.subject {
-        Subject::Shell { field, shell } => {
-            of_text(call, field, &mut marks, |line| line::marks(line, shell, facts))
-        }
+        Subject::Shell { field, .. } => of_text(call, field, &mut marks, |line| look::marks(line, facts)),
         Subject::Reads { field } | Subject::Searches { field, .. } => {
             of_text(call, field, &mut marks, |path| of_path(path, facts).secret)
         }
@@ -52,14 +87,7 @@ pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark>
             secret
         }),
         Subject::Fetches { field } => of_text(call, field, &mut marks, secret),
-        // Nothing is known of the input: any text may be a path.
-        Subject::Whole => each_text(call.input, "", &mut |field, text| {
-            marks.extend(names_secret(text.text).then(|| Mark {
-                field: field.to_owned(),
-                span: text.span(0..text.text.len()),
-                risk: Risk::Credentials,
-            }));
-        }),
+        Subject::Whole => marks = fields::marks(call.input, facts),
     }
     let listed: Vec<String> =
         listed.iter().filter(|word| !word.is_empty()).map(|word| word.to_ascii_lowercase()).collect();
@@ -80,6 +108,24 @@ pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark>
     marks
 }
 
+/// The marks of a call of which no driver tells what it means, and that runs in a folder that is not known: what a program or
+/// a tool asks about.
+pub fn marks_of_input(tool: &str, input: &Value, listed: &[String]) -> Vec<CallMark> {
+    let meaning = Meaning { subject: Subject::Whole, harmless: &[] };
+    let facts = Facts {
+        agent: "",
+        mode: PermissionMode::Default,
+        depth: None,
+        folder: "",
+        cwd: None,
+        home: None,
+        trust: Trust::Untrusted,
+        places: &Places::default(),
+        variables: &NO_VARIABLES,
+    };
+    told_marks(&marks(&Call { tool, input, meaning }, &facts, listed), input)
+}
+
 /// The marks of the field that the call is about, if it is a text.
 fn of_text(call: &Call<'_>, field: &str, marks: &mut Vec<Mark>, found: impl FnOnce(&str) -> Vec<Found>) {
     if let Some(text) = call.input.get(field).and_then(Value::as_str) {
@@ -89,7 +135,7 @@ fn of_text(call: &Call<'_>, field: &str, marks: &mut Vec<Mark>, found: impl FnOn
 }
 
 fn secret(text: &str) -> Vec<Found> {
-    names_secret(text).then_some((0..text.len(), Risk::Credentials)).into_iter().collect()
+    carries_secret(text).then_some((0..text.len(), Risk::Credentials)).into_iter().collect()
 }
 
 struct OfPath {
@@ -118,10 +164,16 @@ fn place<'a>(path: &str, base: &str, facts: &Facts<'a>) -> Option<&'a Place> {
 
 /// Whether writing this path from this folder writes outside the session's.
 fn leaves(path: &str, base: &str, facts: &Facts<'_>) -> bool {
-    if matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+    if matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+        || path.starts_with("/dev/fd/")
+    {
         return false;
     }
     let normal = paths::normal(&paths::join(base, path));
+    let is_scratch = |path: &String| SCRATCH.iter().any(|folder| path.starts_with(folder));
+    if normal.as_ref().is_some_and(is_scratch) && !path.starts_with('~') {
+        return false;
+    }
     let inside = normal.as_deref().and_then(|path| paths::inside(facts.folder, path)).is_some();
     path.starts_with('~') || !inside || place(path, base, facts) == Some(&Place::Outside)
 }

@@ -37,7 +37,7 @@ pub use ending::{Ending, MAX_STOP_ATTEMPTS, ending, stop_rules};
 pub use exact::{covering, offered_scopes};
 pub(crate) use judge::used_by;
 pub use judge::{Judgement, MayAllow, Standing, answer, judge, told, told_marks, use_key};
-pub use marks::{Mark, Risk, marks};
+pub use marks::{Mark, Risk, marks, marks_of_input};
 pub use offers::{Offer, Offers, offers};
 pub use past::{Decided, Past};
 pub use rehearse::{Change, Rehearsed, rehearse};

@@ -22,8 +22,8 @@ use holdstead_core::policy::{
 };
 use holdstead_core::{Basis, Head, digest};
 use holdstead_protocol::{
-    CallDecision, CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId, Timestamp,
-    Told, Variables,
+    AskBody, CallDecision, CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId,
+    Timestamp, Told, Variables,
 };
 use holdstead_runner as machine;
 use holdstead_store::SessionRecord;
@@ -198,6 +198,14 @@ impl Gateway {
             }
         }
         Err(GatewayError::Closing)
+    }
+
+    /// What is risky in an approval that no agent's driver asks for. A question or a form runs nothing.
+    pub(crate) fn marks_of(&self, tool: &str, input: &Value, body: &AskBody) -> Vec<CallMark> {
+        match body.is_approval() {
+            true => policy::marks_of_input(tool, input, &self.inner.config.policy.marked_words),
+            false => Vec::new(),
+        }
     }
 
     /// What is true of the session's folder now, as far as anybody can tell.

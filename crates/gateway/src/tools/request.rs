@@ -187,6 +187,7 @@ impl ToolContext {
         Ok(InteractionRequest {
             turn_id: self.turn,
             tool_call_id: Some(self.tool_call_id.clone()),
+            marks: self.gateway.marks_of(&self.tool_name, &input, &body),
             agent_says: interaction.words,
             presentation: interaction.presentation,
             completed_view: interaction.completed_view,
@@ -227,6 +228,7 @@ impl ToolContext {
         if let Some(now) = again.interaction.as_deref().cloned() {
             (request.input, request.body) = self.shown(now.asked);
             request.input_digest = digest(&request.input);
+            request.marks = self.gateway.marks_of(&self.tool_name, &request.input, &request.body);
             request.agent_says = now.words;
             request.presentation = now.presentation;
             request.completed_view = now.completed_view;

@@ -21,7 +21,7 @@ pub(super) fn open(argv: &[Word]) -> Option<String> {
     let words = head(argv, form)?;
     let marked = |option: &&str| {
         let words: Vec<String> = words.iter().chain([option]).map(|word| (*word).to_owned()).collect();
-        risks(&words).next().is_some()
+        !risks(&words).is_empty()
     };
     // What would be marked is not offered unseen.
     (!form.words.options.keys().any(marked)).then(|| rule(&words, ":*"))
