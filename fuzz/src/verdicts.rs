@@ -21,6 +21,7 @@ fn facts(places: &Places) -> Facts<'_> {
         cwd: Some(FOLDER),
         home: None,
         trust: Trust::Trusted,
+        runs: &[],
         places,
         variables: &NO_VARIABLES,
     }

@@ -120,6 +120,7 @@ pub fn marks_of_input(tool: &str, input: &Value, listed: &[String]) -> Vec<CallM
         cwd: None,
         home: None,
         trust: Trust::Untrusted,
+        runs: &[],
         places: &Places::default(),
         variables: &NO_VARIABLES,
     };

@@ -1,20 +1,19 @@
-//! A device is revoked while its stream, its socket and its long poll are open, and while it answers: within a second it
+//! A browser is revoked while its stream, its socket and its long poll are open, and while it answers: within a second it
 //! sees and decides nothing more. Half of them are revoked through the gateway, half beside it.
+
+mod victim;
 
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-use holdstead_client::{Http, Socket};
-use holdstead_protocol::api::{DevicePage, Interaction, LoggedIn, LoginLink, Respond};
-use holdstead_protocol::transport::{InteractionMode, Transport};
-use holdstead_protocol::{Seq, SessionId};
+use holdstead_protocol::api::{Interaction, LoginLink, Respond};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
 use serde_json::json;
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use uuid::Uuid;
 
+use self::victim::Victim;
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::responses::{APPROVE, DENY};
@@ -24,8 +23,6 @@ const RACES: usize = 200;
 const AT_ONCE: usize = 8;
 /// When a device that was revoked beside the gateway is out at the latest. Through the gateway it is out at once.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long the end of a connection is waited for, to say how late it was.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Revoked {
@@ -115,14 +112,6 @@ impl Lane<'_> {
         self.asker.post("/v1/interactions", &call).await
     }
 
-    /// Logs another browser in.
-    async fn browser(&self) -> Result<String> {
-        let link: LoginLink = self.person.post("/v1/login-links", &json!({})).await?;
-        let nobody = Client::new(&self.gateway.url, "nobody")?;
-        let LoggedIn { token } = nobody.post("/v1/login", &json!({ "code": link.code })).await?;
-        Ok(token)
-    }
-
     async fn revoke(&self, device: &str, how: Revoked) -> Result<Instant> {
         match how {
             Revoked::Here => self.person.tell(Method::DELETE, &format!("/v1/devices/{device}")).await?,
@@ -136,23 +125,16 @@ impl Lane<'_> {
     }
 
     async fn race(&self, number: usize, how: Revoked, rng: &mut StdRng) -> Result<Race> {
-        let (url, token) = (&self.gateway.url, self.browser().await?);
-        let victim = Client::new(url, &token)?;
-        let page: DevicePage = victim.get("/v1/devices").await?;
-        let device = page.devices.iter().find(|device| device.current).ok_or("it is on no list")?;
-        let device = device.device_id.to_string();
+        let link: LoginLink = self.person.post("/v1/login-links", &json!({})).await?;
+        let victim = Victim::log_in(&self.gateway.url, &link).await?;
+        let device = victim.device().await?;
         let waits = self.ask(&format!("waits {number}")).await?;
         let wanted = self.ask(&format!("wanted {number}")).await?;
         let session = waits.session_id;
 
-        let stream = open(Box::new(Http::new(url, &token)), session).await?;
-        let socket = Socket::connect(url, &token, InteractionMode::On).await?;
-        let socket = open(Box::new(socket), session).await?;
-        let (poller, id) = (Http::new(url, &token), waits.request.interaction_id);
-        let poll = tokio::spawn(async move {
-            let polled = poller.wait(id, 60).await;
-            (Instant::now(), format!("{polled:?}"))
-        });
+        let stream = victim.stream(session).await?;
+        let socket = victim.socket(session).await?;
+        let poll = victim.poll(waits.request.interaction_id).await?;
 
         // A race: the answer may come before, while, and after the device is revoked.
         let (first, spread) = (
@@ -183,15 +165,14 @@ impl Lane<'_> {
         };
         let answering = async {
             sleep(answers_in).await;
-            Ok((Instant::now(), victim.status_of(&path, &answer).await?))
+            Ok((Instant::now(), victim.respond(&path, &answer).await?))
         };
         let ((revoked, later), (sent, status)) = tokio::try_join!(revoking, answering)?;
 
         let mut ended = Duration::ZERO;
-        for (what, reading) in [("stream", stream), ("socket", socket), ("long poll", poll)] {
-            let read = timeout(PATIENCE, reading).await.map_err(|_| format!("the {what} is still open"))?;
-            let (at, seen) = read?;
-            ensure!(!seen.contains(&after), "the {what} saw what happened after the revocation");
+        for open in [stream, socket, poll] {
+            let (at, seen) = open.ended().await?;
+            ensure!(!seen.contains(&after), "a connection saw what happened after the revocation: {seen}");
             ended = ended.max(at.saturating_duration_since(revoked));
         }
         ensure!(ended <= LIMIT, "a connection ended after {} ms", ended.as_millis());
@@ -203,24 +184,11 @@ impl Lane<'_> {
             "an answer {} ms after the revocation was taken",
             late.as_millis()
         );
-        let status = victim.status_of(&path, &answer).await?;
+        let status = victim.respond(&path, &answer).await?;
         ensure!(status == 401, "its answer got {status} when it was out");
         for ask in [Some(waits), Some(wanted).filter(|_| !answered), Some(later)].into_iter().flatten() {
             self.person.win(&ask, DENY).await?;
         }
         Ok(Race { revoked: how, ended, answered })
     }
-}
-
-/// Opens a feed, and reads it to its end: when that was, and what it saw.
-async fn open(client: Box<dyn Transport>, session: SessionId) -> Result<JoinHandle<(Instant, String)>> {
-    let mut feed = client.subscribe(session, Seq::START).await?;
-    Ok(tokio::spawn(async move {
-        let mut seen = String::new();
-        while let Ok(Some(event)) = feed.next().await {
-            seen.push_str(&format!("{event:?}"));
-        }
-        drop(client);
-        (Instant::now(), seen)
-    }))
 }
