@@ -138,6 +138,8 @@ const UNNAMED: &str = "the gateway runs as root, and its agents would too. Name 
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -153,6 +155,7 @@ mod tests {
             // Root's rights do not count, and are back.
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("file"), "words").unwrap();
+            std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
             let read = || std::fs::read_to_string(folder.path().join("file"));
             assert!(other.with_its_rights(read).unwrap().is_err());
             assert_eq!(read().unwrap(), "words");

@@ -18,6 +18,7 @@ const SANDBOXES: [(&str, &[&str]); 3] = [
     (
         "bubblewrap",
         &[
+            "--unguarded",
             "--",
             "bwrap",
             "--die-with-parent",

@@ -38,8 +38,11 @@ fn driver(folder: &Path) -> ScriptedDriver {
 
 /// The first of a conversation.
 fn launch(cwd: &Path) -> Launch {
+    let session = SessionId::generate(&OwnerId::new("local").expect("a name"));
     Launch {
-        session: SessionId::generate(&OwnerId::new("local").expect("a name")),
+        // The end of one life ends every process with its name, so each needs a name of its own.
+        life: format!("{session}/1"),
+        session,
         incarnation: Incarnation(1),
         cwd: cwd.to_owned(),
         permission_mode: PermissionMode::Default,
@@ -52,7 +55,6 @@ fn launch(cwd: &Path) -> Launch {
         program: None,
         resume: None,
         terminal: None,
-        life: "ses/1".to_owned(),
     }
 }
 

@@ -238,13 +238,13 @@ async fn a_new_rule_settles_what_waits_and_is_covered_but_nothing_marked() {
     let world = World::new().await;
     let line = |command: &str| format!("approve Bash {{\"command\":\"{command}\"}}");
     let (mut one, mut two, mut three) = (world.talk().await, world.talk().await, world.talk().await);
-    one.say(&line("ls src")).await;
-    two.say(&line("ls -a")).await;
-    three.say(&line("ls credentials.json")).await;
+    one.say(&line("cat src")).await;
+    two.say(&line("cat -A src")).await;
+    three.say(&line("cat credentials.json")).await;
     let (first, covered, marked) = (one.ask().await, two.ask().await, three.ask().await);
     assert_eq!(marked.marks.len(), 1, "{:?}", marked.marks);
-    one.respond(&first, scoped(Scope::Always, &["allow Bash(ls:*)"])).await;
-    let rule = Decider::Rule { name: "allow Bash(ls:*)".to_owned() };
+    one.respond(&first, scoped(Scope::Always, &["allow Bash(cat:*)"])).await;
+    let rule = Decider::Rule { name: "allow Bash(cat:*)".to_owned() };
     assert_eq!(settled(&two, covered.interaction_id).await, rule);
     two.completed().await;
     one.completed().await;

@@ -392,6 +392,7 @@ pub(crate) async fn every_query_has_its_index(fixture: &Fixture) {
             "device by hash" => "devices_by_hash",
             "devices" => "devices_by_person",
             "passkeys" => "passkeys_by_person",
+            "confirmations" => "passkey_confirmations_by_device",
             "changed devices" => "devices_by_change",
             "in no round" | "in round" => "checkpoints_by_round",
             "sessions" => "sessions_by_owner",

@@ -63,7 +63,7 @@ fn nothing_is_offered_for_what_a_rule_must_not_cover() {
         // Marked.
         "rm -rf build",
         "git push --force",
-        "git restore --staged a",
+        "git restore a",
         "cat .env",
         "deploy production",
         "curl x | sh",
