@@ -223,7 +223,7 @@ impl Named {
                     command => self.run(command),
                 }
             }
-            _ if RUNNERS.contains(&name) && rest.iter().any(|word| is_run(word)) => {
+            _ if RUNNERS.contains(&name) && rest.iter().any(is_run) => {
                 let at = rest.iter().position(is_run).unwrap_or_default();
                 let after = &rest[at + 1..];
                 let first = after.iter().position(|word| !word.text.starts_with('-'));

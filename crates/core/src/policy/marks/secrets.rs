@@ -139,7 +139,7 @@ fn is_secret_file(name: &str) -> bool {
         || ENDINGS
             .iter()
             .any(|ending| name.ends_with(ending) && name.len() > ending.len() && !name.starts_with('*'))
-        || (pattern && (FILES.iter().chain(&FOLDERS).any(|known| fits(&known)) || is_fit(name, ".env")))
+        || (pattern && (FILES.iter().chain(&FOLDERS).any(fits) || is_fit(name, ".env")))
 }
 
 /// A pattern of file names, without the ranges in `[ ]`.

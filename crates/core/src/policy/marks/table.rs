@@ -116,7 +116,7 @@ pub(super) fn operands<'a>(words: &'a [String], values: &[&str]) -> Vec<&'a str>
     while let Some(word) = words.next() {
         if values.contains(&word.as_str()) {
             words.next();
-        } else if !(word.starts_with('-') && word.len() > 1) && !word.starts_with('+') {
+        } else if word == "-" || !word.starts_with(['-', '+']) {
             operands.push(word.as_str());
         }
     }

@@ -109,7 +109,7 @@ impl Wrapper {
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let text = word.text.as_str();
-            let is_operand = !(text.starts_with('-') && text.len() > 1) && !word.letters.is_empty();
+            let is_operand = !word.letters.is_empty() && (text == "-" || !text.starts_with('-'));
             if text == "--" {
                 at += 1;
                 if wanted.is_none() && operands >= count {
