@@ -1896,7 +1896,7 @@ export type RevokedWhy = {
 /**
  * Why a person should look twice. It decides nothing.
  */
-export type Risk = 'deletes' | 'destroys' | 'forces' | 'rewrites' | 'pipes_to_shell' | 'writes_outside' | 'credentials' | 'listed';
+export type Risk = 'deletes' | 'destroys' | 'forces' | 'rewrites' | 'pipes_to_shell' | 'writes_outside' | 'runs_code' | 'sends' | 'changes_machine' | 'credentials' | 'listed' | 'other';
 
 /**
  * What a token may do.
