@@ -196,7 +196,7 @@ async function triage({ gateway, page, look_at, press, isPhone }) {
       key: `alike ${at} ${crypto.randomUUID()}`,
       kind: "approval",
       toolName: "Bash",
-      input: { command: `terraform apply -auto-approve -target=module.${at}` },
+      input: { command: `terraform plan -lock=false -target=module.${at}` },
     });
   const risky = await gateway.session("risky");
   await gateway.say(risky, `say All green.\napprove Bash {"command":"git push --force origin main"} says Publish`);

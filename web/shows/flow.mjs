@@ -181,7 +181,7 @@ async function onAPhone({ gateway, open: enter }) {
 async function alike({ gateway, open: enter }) {
   heading("alike asks:");
   const page = await enter();
-  const apply = (name) => approve(`terraform apply -auto-approve -target=module.${name}`);
+  const apply = (name) => approve(`terraform plan -lock=false -target=module.${name}`);
   const names = [
     "eu_central_1",
     "eu_north_1",
@@ -413,7 +413,7 @@ async function accidents({ gateway, open: enter }) {
         key: `join ${group} ${at}`,
         kind: "approval",
         toolName: "Bash",
-        input: { command: `terraform apply -target=${group}.m${at}` },
+        input: { command: `terraform plan -target=${group}.m${at}` },
       });
     const program = (await join(0)).sessionId;
     await join(1);

@@ -152,11 +152,13 @@ impl Frame {
         let text = word.text.as_str();
         let run = &mut self.run;
         if !run.words.is_empty() {
-            let in_case = run.words[0].text == "case" && text == "in" && run.words.len() == 2;
-            run.words.push(word);
-            if in_case {
-                self.forget();
-                self.cases.push(Case::Pattern);
+            match (run.words[0].text.as_str(), text, run.words.len()) {
+                ("case", "in", 2) => {
+                    self.forget();
+                    self.cases.push(Case::Pattern);
+                }
+                ("function", "{", 2) => self.forget(),
+                _ => run.words.push(word),
             }
         } else if text == "esac" && !self.cases.is_empty() {
             self.cases.pop();

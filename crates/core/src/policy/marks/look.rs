@@ -151,6 +151,9 @@ impl<'a> Look<'a> {
             } else if writes && self.outside.leads_out(&path.text) {
                 self.mark(redirect.span.clone(), Risk::WritesOutside);
             }
+            if writes && runs_later(&path.text) {
+                self.mark(redirect.span.clone(), Risk::RunsCode);
+            }
             if secrets::names_secret(&path.text) && !(writes && is_setting) {
                 self.mark(redirect.span.clone(), Risk::Credentials);
             }
@@ -292,6 +295,12 @@ impl<'a> Look<'a> {
             }
         }
     }
+}
+
+/// Whether Git runs what stands in this file.
+fn runs_later(path: &str) -> bool {
+    let mut folders = path.split('/').rev().skip(1);
+    folders.any(|folder| matches!(folder, "hooks" | ".husky" | ".githooks"))
 }
 
 impl Around<'_> {

@@ -2,9 +2,15 @@
 
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{Asked, Call, Meaning, Place, Places, Risk, Subject, Trust, marks, programs};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::corpus::{HONEST, corpus};
 use super::{SHELL_LINE, facts};
+
+/// Lines that delete, destroy, run, send or show what should not be: at most 5 in 100 may be missed.
+const RISKY: &str = include_str!("../../corpus/risky.txt");
+const HARMLESS: &str = include_str!("../../corpus/harmless.txt");
 
 fn listed() -> [String; 2] {
     ["production".to_owned(), String::new()]
@@ -166,4 +172,45 @@ fn no_more_is_told_than_anybody_reads() {
     let other = Subject::Shell { field: "command", shell: Shell::Other };
     let found = marked(other, &json!({"command": "rm x"}), &Places::default());
     assert_eq!(found, [(Risk::Deletes, "/command".to_owned(), "rm x".to_owned())]);
+}
+
+#[test]
+fn most_risky_lines_are_marked_and_no_harmless_one_is() {
+    let risky: Vec<&str> = RISKY.lines().collect();
+    let missed: Vec<&str> = risky.iter().filter(|line| of_line(line).is_empty()).copied().collect();
+    assert!(missed.len() * 20 <= risky.len(), "{} of {}: {missed:#?}", missed.len(), risky.len());
+    let honest = corpus(HONEST).map(|(_, line, _)| line).filter(|line| !line.starts_with("rm "));
+    let harmless = honest.chain(HARMLESS.lines().map(str::to_owned));
+    let marked: Vec<_> = harmless.map(|line| (of_line(&line), line)).collect();
+    assert!(marked.len() >= 300, "{} harmless lines", marked.len());
+    let marked: Vec<_> = marked.into_iter().filter(|(marks, _)| !marks.is_empty()).collect();
+    assert!(marked.is_empty(), "{marked:#?}");
+}
+
+/// A list of words that shells give a meaning to, and of some that they do not.
+fn pieces() -> impl Strategy<Value = String> {
+    let words = [
+        "rm", "curl", "-d", "\"\"", "''", " ", "\n", "$(", ")", "`", "${", "}", "((", "))", "<<E", "<<-'E'", "E", "\\",
+        "$'", "'", "\"", "|", "&&", ";;", "case", "in", "esac", "function", "{", "eval", "env", "sudo", "-S", "sh", "-c",
+        "é", "\u{202e}", "🦀", "=", "a=", "[", "]", "*", "?", ">", ">&", "<(", "/", "~", ".env", "psql", "DROP TABLE", "--",
+        "awk", "sed", "s/a/b/e", "xargs", "git", "push", ":x", "+", "-e", "-", "1", "\t", "#", "!",
+    ];
+    proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..40).prop_map(|words| words.concat())
+}
+
+proptest! {
+    /// `marked` checks that each mark stands on letters of the input.
+    #[test]
+    fn any_line_can_be_marked(line in prop_oneof![pieces(), any::<String>()]) {
+        of_line(&line);
+    }
+}
+
+#[test]
+fn lines_that_nest_take_no_time() {
+    for piece in ["$(", "`", "<<E\n", "bash -c '", "eval \"", "env ", "sudo ", "(", "{ ", "${x:-", "case x in (", "xargs ", "<(", "E\n<<E\n$("] {
+        let begin = std::time::Instant::now();
+        of_line(&piece.repeat(20_000));
+        assert!(begin.elapsed().as_secs() < 5, "{piece} took {:?}", begin.elapsed());
+    }
 }
