@@ -209,6 +209,10 @@ show-boxes: _shows
 show-attacks topic="all" seconds="50": _shows
     {{ proof }} attacks "$(scripts/agents claude)" {{ topic }} {{ seconds }}
 
+# Risky lines that a program asks for carry a mark, and harmless ones none.
+show-marks: _shows
+    {{ proof }} marks
+
 # No generated line is allowed by rules, and the shells run nothing else than we allowed. Needs root,
 # dash and zsh. With seconds it takes about so many.
 show-bypass *seconds: _shows

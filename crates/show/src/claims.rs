@@ -12,6 +12,7 @@ pub(crate) mod demo;
 pub(crate) mod deny;
 pub(crate) mod doors;
 pub(crate) mod first_answer;
+pub(crate) mod marks;
 pub(crate) mod mcp;
 pub(crate) mod parked;
 pub(crate) mod reconnect;

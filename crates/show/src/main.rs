@@ -72,6 +72,7 @@ async fn main() -> ExitCode {
         "throughput-on-slow-disk" => benchmarks::throughput::show_on_slow_disk().await,
         "claude-park" => claims::claude_park::show().await,
         "claude-recovery" => fault_tests::claude_recovery::show().await,
+        "marks" => claims::marks::show().await,
         "mcp" => claims::mcp::show().await,
         "claude-asks" => claims::claude_asks::show().await,
         "boxes" => claims::boxes::show().await,

@@ -190,12 +190,76 @@ fn most_risky_lines_are_marked_and_no_harmless_one_is() {
 /// A list of words that shells give a meaning to, and of some that they do not.
 fn pieces() -> impl Strategy<Value = String> {
     let words = [
-        "rm", "curl", "-d", "\"\"", "''", " ", "\n", "$(", ")", "`", "${", "}", "((", "))", "<<E", "<<-'E'", "E", "\\",
-        "$'", "'", "\"", "|", "&&", ";;", "case", "in", "esac", "function", "{", "eval", "env", "sudo", "-S", "sh", "-c",
-        "é", "\u{202e}", "🦀", "=", "a=", "[", "]", "*", "?", ">", ">&", "<(", "/", "~", ".env", "psql", "DROP TABLE", "--",
-        "awk", "sed", "s/a/b/e", "xargs", "git", "push", ":x", "+", "-e", "-", "1", "\t", "#", "!",
+        "rm",
+        "curl",
+        "-d",
+        "\"\"",
+        "''",
+        " ",
+        "\n",
+        "$(",
+        ")",
+        "`",
+        "${",
+        "}",
+        "((",
+        "))",
+        "<<E",
+        "<<-'E'",
+        "E",
+        "\\",
+        "$'",
+        "'",
+        "\"",
+        "|",
+        "&&",
+        ";;",
+        "case",
+        "in",
+        "esac",
+        "function",
+        "{",
+        "eval",
+        "env",
+        "sudo",
+        "-S",
+        "sh",
+        "-c",
+        "é",
+        "\u{202e}",
+        "🦀",
+        "=",
+        "a=",
+        "[",
+        "]",
+        "*",
+        "?",
+        ">",
+        ">&",
+        "<(",
+        "/",
+        "~",
+        ".env",
+        "psql",
+        "DROP TABLE",
+        "--",
+        "awk",
+        "sed",
+        "s/a/b/e",
+        "xargs",
+        "git",
+        "push",
+        ":x",
+        "+",
+        "-e",
+        "-",
+        "1",
+        "\t",
+        "#",
+        "!",
     ];
-    proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..40).prop_map(|words| words.concat())
+    proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..40)
+        .prop_map(|words| words.concat())
 }
 
 proptest! {
@@ -208,7 +272,22 @@ proptest! {
 
 #[test]
 fn lines_that_nest_take_no_time() {
-    for piece in ["$(", "`", "<<E\n", "bash -c '", "eval \"", "env ", "sudo ", "(", "{ ", "${x:-", "case x in (", "xargs ", "<(", "E\n<<E\n$("] {
+    for piece in [
+        "$(",
+        "`",
+        "<<E\n",
+        "bash -c '",
+        "eval \"",
+        "env ",
+        "sudo ",
+        "(",
+        "{ ",
+        "${x:-",
+        "case x in (",
+        "xargs ",
+        "<(",
+        "E\n<<E\n$(",
+    ] {
         let begin = std::time::Instant::now();
         of_line(&piece.repeat(20_000));
         assert!(begin.elapsed().as_secs() < 5, "{piece} took {:?}", begin.elapsed());
