@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::client::Client;
-use crate::gateway_process::{Environment, GatewayProcess};
+use crate::gateway_process::{AGENTS_USER, Environment, GatewayProcess};
 use crate::{Result, ensure, processes};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -258,7 +258,7 @@ pub(crate) fn variables(
     program: &str,
     hold: &str,
 ) -> Result<Vec<(&'static str, String)>> {
-    Ok(vec![
+    let mut variables = vec![
         ("HOME", home.display().to_string()),
         ("PATH", std::env::var("PATH")?),
         ("LANG", "C.UTF-8".to_owned()),
@@ -269,7 +269,11 @@ pub(crate) fn variables(
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
         ("HOLDSTEAD_AGENTS_CLAUDE_PROGRAM", program.to_owned()),
         ("HOLDSTEAD_HOLD_AFTER", hold.to_owned()),
-    ])
+    ];
+    if processes::as_root() {
+        variables.push((AGENTS_USER, "root".to_owned()));
+    }
+    Ok(variables)
 }
 
 /// A folder with every program of the PATH but bubblewrap.
