@@ -318,9 +318,10 @@ show-costs: _shows
 # The binaries with the web UI in them.
 _web-shows: web _shows
 
-# Every state of the three cards in a real browser; two browsers race; the gateway is killed, the network cut.
-show-web-cards: _web-shows
-    cd web && node shows/cards.mjs
+# Every state of the three cards in a real browser; two browsers race, and the loser learns it within so many milliseconds; the
+# gateway is killed, the network cut.
+show-web-cards limit="200": _web-shows
+    cd web && node shows/cards.mjs {{ limit }}
 
 # Ten decisions on a desk and on a phone with their strokes counted, and every accident so many times: none of them approves.
 show-web-flow tries="20": _web-shows

@@ -6,7 +6,7 @@ import { card, check, heading, percentile, received, run, stateLine, until } fro
 import { KINDS } from "./kinds.mjs";
 
 const RACES = 12;
-const SOON_MS = 200;
+const SOON_MS = Number(process.argv[2] ?? 200);
 
 const LINES = 400;
 // The gateway must know all names under which it is reached.
