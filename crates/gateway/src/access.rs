@@ -229,7 +229,6 @@ impl Gateway {
             if access.lock().times != times {
                 continue;
             }
-            self.used(&device);
             return Ok(Some(Admitted { device, person, lease }));
         }
     }
@@ -313,7 +312,9 @@ impl Gateway {
         Ok((now < expires_at).then(|| Some(expires_at.since(now))))
     }
 
-    fn used(&self, device: &DeviceRecord) {
+    /// Writes down that a device was used. A caller that was admitted by something that others know, such as a public key, has
+    /// to prove who it is first.
+    pub fn used(&self, Admitted { device, .. }: &Admitted) {
         if !self.inner.access.is_used(device.id) {
             return;
         }

@@ -322,6 +322,11 @@ impl Gateway {
     /// Whether it can serve: its writer, its database, and its place among the nodes.
     pub async fn ready(&self) -> Result<(), GatewayError> {
         self.inner.journal.ready().await?;
+        self.serves()
+    }
+
+    /// The part of [`Gateway::ready`] that needs no database.
+    pub fn serves(&self) -> Result<(), GatewayError> {
         match self.serving_token().is_cancelled() {
             true if self.inner.shutdown.is_cancelled() => Err(GatewayError::Closing),
             true => Err(GatewayError::Silent),

@@ -45,10 +45,16 @@ impl Gateway {
         issue(&self.inner.config.secrets_key, self.inner.run, now())
     }
 
-    /// Whether a nonce counts. `None`: no node of this deployment that runs now issued it within the last minutes.
+    /// Whether a nonce counts. `None`: no node of this deployment that runs now issued it within the last minutes. A gateway
+    /// that stops has given up its port, so its own nonces count no longer: another program may have taken the port, and may
+    /// hold connections to the old process.
     pub fn check_nonce(&self, nonce: &str) -> Option<NonceAge> {
         let (run, age) = read(&self.inner.config.secrets_key, nonce, now())?;
-        let runs = run == self.inner.run || self.inner.node.as_ref().is_some_and(|node| node.knows(run));
+        let runs = if run == self.inner.run {
+            !self.inner.shutdown.is_cancelled()
+        } else {
+            self.inner.node.as_ref().is_some_and(|node| node.knows(run))
+        };
         runs.then_some(age)
     }
 }

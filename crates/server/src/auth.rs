@@ -62,6 +62,8 @@ const MAY_NOT_SCRAPE: &str = "This token may not read metrics. An admin's may, a
      token --role metrics --name NAME";
 const NOT_FROM_HERE: &str = "This page came over plain http, so this device has a token that can be copied, and may not log other devices in. \
      Use https, or run `holdstead pair` on the gateway's machine.";
+const NO_PASSKEYS_FROM_HERE: &str = "This page came over plain http, so this device has a token that can be copied, and may not change \
+     passkeys. Use a browser on the gateway's machine, or https.";
 const MAY_NOT_ANSWER: &str = "This token may not answer. A person's token may.";
 
 impl Caller {
@@ -147,6 +149,15 @@ impl Operator {
 }
 
 impl Answerer {
+    /// Who changes which passkeys there are, or what they are for. A copy of a token that went over plain http could add one
+    /// of its own, and lock its person out.
+    pub(crate) fn changes_passkeys(&self) -> Result<&Person, ApiError> {
+        match self.0.identified_by {
+            IdentifiedBy::Key | IdentifiedBy::Token => self.now(),
+            IdentifiedBy::Bearer => Err(ApiError::Forbidden(NO_PASSKEYS_FROM_HERE)),
+        }
+    }
+
     /// See [`Caller::now`].
     pub(crate) fn now(&self) -> Result<&Person, ApiError> {
         self.0.now()
@@ -248,7 +259,9 @@ impl FromRequestParts<App> for SocketCaller {
         let hash =
             app.gateway.journal().use_ticket(&token_hash(&ticket)).await?.ok_or(ApiError::BadTicket)?;
         take(hash, parts, app)?;
-        Ok(Self(Caller::new(admitted(&hash, app).await?, hash, parts)))
+        let admitted = admitted(&hash, app).await?;
+        app.gateway.used(&admitted);
+        Ok(Self(Caller::new(admitted, hash, parts)))
     }
 }
 
@@ -264,6 +277,7 @@ impl FromRequestParts<App> for Caller {
         signed.check()?;
         // Keys are no secret: only who has one takes from what it may send.
         take(signed.hash, parts, app)?;
+        app.gateway.used(&admitted);
         Ok(Self::new(admitted, signed.hash, parts))
     }
 }
@@ -276,7 +290,10 @@ impl Caller {
             // Of the time before browsers signed. Whoever had its port for a moment may have it.
             (DeviceKind::Browser, IdentifiedBy::Token) => Err(ApiError::ExchangeNeeded),
             (DeviceKind::Browser, IdentifiedBy::Key | IdentifiedBy::Bearer)
-            | (DeviceKind::Terminal | DeviceKind::Token, _) => Ok(Self::new(admitted, hash, parts)),
+            | (DeviceKind::Terminal | DeviceKind::Token, _) => {
+                app.gateway.used(&admitted);
+                Ok(Self::new(admitted, hash, parts))
+            }
         }
     }
 

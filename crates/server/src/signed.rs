@@ -46,7 +46,11 @@ pub(crate) fn read(gateway: &Gateway, request: Request) -> Result<(Request, Opti
     let header = SignatureHeader::parse(header).ok_or(ApiError::BadSignature)?;
     let (key, digest): (PublicKeyBytes, [u8; 32]) = (bytes(header.key)?, bytes(header.digest)?);
     let signature = bytes(header.signature)?;
-    let age = gateway.check_nonce(header.nonce).ok_or(ApiError::NonceRefused)?;
+    let Some(age) = gateway.check_nonce(header.nonce) else {
+        // A node that stops, or that cannot see the other nodes, cannot tell which nonces count. The browser is still logged in.
+        gateway.serves()?;
+        return Err(ApiError::NonceRefused);
+    };
     let host = guard::host(request.headers(), request.uri()).unwrap_or_default();
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let texts = ["http", "https"].map(|scheme| {

@@ -6,12 +6,13 @@ import { gateway } from "./gateway";
 import { client } from "./generated/client.gen";
 import { become, forget, identity, keepKeysIn, onIdentityChange } from "./identity";
 import { makeKey } from "./key";
+import type { Slot } from "./keyStore";
 import { follow } from "./stream";
 
 const HOST = "http://127.0.0.1:4780";
 const NONCE = "new-nonce_1";
 const sent: Request[] = [];
-const kept: { pair: CryptoKeyPair | null } = { pair: null };
+const kept: Record<Slot, CryptoKeyPair | null> = { own: null, next: null };
 /** What the gateway says next; else 401. */
 let answers: Response[] = [];
 
@@ -24,15 +25,17 @@ const refused = (code: string, headers = {}) =>
 beforeEach(() => {
   sent.length = 0;
   answers = [];
-  kept.pair = null;
+  const clear = async () => {
+    kept.own = null;
+    kept.next = null;
+  };
+  clear();
   keepKeysIn({
-    read: async () => kept.pair,
-    write: async (pair) => {
-      kept.pair = pair;
+    read: async (slot) => kept[slot],
+    write: async (slot, pair) => {
+      kept[slot] = pair;
     },
-    clear: async () => {
-      kept.pair = null;
-    },
+    clear,
   });
   const { subtle } = webcrypto;
   // jsdom's buffers are of another kind than Node's, too.
@@ -142,7 +145,7 @@ describe("a browser that can sign", () => {
     const exchanges = sent.filter(({ url }) => url.endsWith("/v1/login/exchange"));
     expect(await Promise.all(exchanges.map((request) => request.json()))).toEqual([{ token: "hs_1" }]);
     expect(bearer()).toBeNull();
-    expect(kept.pair).not.toBeNull();
+    expect(kept.own).not.toBeNull();
     await gateway.me().catch(() => {});
     const { key } = parameters(exchanges[0]);
     expect(sent.map((request) => parameters(request).key)).toEqual(Array(sent.length).fill(key));
@@ -156,10 +159,45 @@ describe("a browser that can sign", () => {
     expect(sent.every(({ headers }) => !headers.get("Authorization")?.includes("hs_1"))).toBe(true);
   });
 
+  it("has the key of an exchange whose answer was lost, and shows it again", async () => {
+    keepBearer("hs_1");
+    answers = [new Response("{}", { status: 502 }), new Response(null, { status: 204 })];
+    await gateway.me().catch(() => {});
+    expect([kept.own, bearer()]).toEqual([null, "hs_1"]);
+    await gateway.me().catch(() => {});
+    const [lost, again] = sent.filter(({ url }) => url.endsWith("/v1/login/exchange"));
+    expect(parameters(again).key).toBe(parameters(lost).key);
+    expect([kept.own, bearer()]).toEqual([kept.next, null]);
+  });
+
+  it("keeps its bearer where only the nonce or the signature is refused", async () => {
+    for (const code of ["nonce_refused", "bad_signature"]) {
+      keepBearer("hs_1");
+      answers = [refused(code), refused(code)];
+      await gateway.me().catch(() => {});
+      expect(bearer(), code).toBe("hs_1");
+    }
+  });
+
+  it("spends no bearer where the browser keeps no key", async () => {
+    keepBearer("hs_1");
+    const no = async () => Promise.reject(new DOMException("denied", "SecurityError"));
+    keepKeysIn({ read: no, write: no, clear: no });
+    await gateway.me().catch(() => {});
+    expect([sent.length, bearer()]).toEqual([0, "hs_1"]);
+  });
+
+  it("fails where its key cannot be read, and is not logged out", async () => {
+    const no = async () => Promise.reject(new Error("busy"));
+    keepKeysIn({ read: no, write: no, clear: no });
+    await expect(gateway.me()).rejects.toThrow();
+    expect(sent).toHaveLength(0);
+  });
+
   it("keeps nothing when it logs out", async () => {
     await become({ kind: "key", key: await makeKey() });
     await forget();
-    expect(kept.pair).toBeNull();
+    expect([kept.own, kept.next]).toEqual([null, null]);
     await gateway.me().catch(() => {});
     expect(sent[0]?.headers.get("Authorization")).toBeNull();
   });

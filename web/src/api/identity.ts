@@ -1,8 +1,8 @@
 // Who this browser is to the gateway: the holder of a key, or, where it cannot sign, of a bearer. All tabs share it.
 
 import { bearer, dropBearer, isOld, keepBearer } from "./bearer";
-import { type BrowserKey, canSign, named } from "./key";
-import { browserKeys, type KeyStore } from "./keyStore";
+import { type BrowserKey, canSign, makeKey, named } from "./key";
+import { browserKeys, type KeyStore, type Slot } from "./keyStore";
 
 export type Identity = { kind: "key"; key: BrowserKey } | { kind: "bearer"; secret: string };
 
@@ -20,15 +20,16 @@ export function keepKeysIn(store: KeyStore): void {
 }
 
 export function identity(): Promise<Identity | null> {
-  known ??= read().catch(() => {
+  known ??= read().catch((error) => {
+    // The key may be there all the same, so this browser is not logged out: the request fails, and is tried again.
     known = null;
-    return null;
+    throw error;
   });
   return known;
 }
 
 async function read(): Promise<Identity | null> {
-  const pair = canSign() ? await keys.read() : null;
+  const pair = canSign() ? await keys.read("own") : null;
   if (pair) return { kind: "key", key: await named(pair) };
   const secret = bearer();
   return secret === null || isOld(secret) ? null : { kind: "bearer", secret };
@@ -44,11 +45,23 @@ export async function become(next: Identity): Promise<boolean> {
   return true;
 }
 
-const keepKey = (key: BrowserKey): Promise<boolean> =>
-  keys.write(key.pair).then(
+const keepKey = (key: BrowserKey, slot: Slot = "own"): Promise<boolean> =>
+  keys.write(slot, key.pair).then(
     () => true,
     () => false,
   );
+
+/** A key that this browser may `become`, kept already. Null: the browser lets the page keep none. */
+export async function nextKey(): Promise<BrowserKey | null> {
+  const key = await makeKey();
+  return (await keepKey(key, "next")) ? key : null;
+}
+
+/** The same, or the one of an attempt whose answer was lost: the gateway may know it by now. */
+export async function sameNextKey(): Promise<BrowserKey | null> {
+  const pair = await keys.read("next").catch(() => null);
+  return pair ? named(pair) : nextKey();
+}
 
 /** Logged out: nothing of it stays in this browser. */
 export async function forget(): Promise<void> {

@@ -1,14 +1,16 @@
 // Where the browser's key pair lies: IndexedDB keeps a key without ever showing it to a script.
 
+/** `own` identifies this browser. `next` will, once the gateway knows it: a page that ends before then must not lose it. */
+export type Slot = "own" | "next";
+
 export interface KeyStore {
-  read(): Promise<CryptoKeyPair | null>;
-  write(pair: CryptoKeyPair): Promise<void>;
+  read(slot: Slot): Promise<CryptoKeyPair | null>;
+  write(slot: Slot, pair: CryptoKeyPair): Promise<void>;
   clear(): Promise<void>;
 }
 
 const DATABASE = "holdstead";
 const STORE = "keys";
-const OWN = "own";
 const HELD = "Another tab holds the place where this browser's key lies.";
 
 function open(): Promise<IDBDatabase> {
@@ -54,14 +56,14 @@ const isPair = (found: unknown): found is CryptoKeyPair =>
   found.publicKey instanceof CryptoKey;
 
 export const browserKeys: KeyStore = {
-  read: async () => {
-    const found: unknown = await act("readonly", (keys) => keys.get(OWN));
+  read: async (slot) => {
+    const found: unknown = await act("readonly", (keys) => keys.get(slot));
     return isPair(found) ? found : null;
   },
-  write: async (pair) => {
-    const put = () => act("readwrite", (keys) => keys.put(pair, OWN));
+  write: async (slot, pair) => {
+    const put = async () => void (await act("readwrite", (keys) => keys.put(pair, slot)));
     // Another program at this port may have left a database of this name that we cannot use.
     await put().catch(() => remove().then(put));
   },
-  clear: () => act("readwrite", (keys) => keys.delete(OWN)),
+  clear: () => act("readwrite", (keys) => keys.clear()),
 };

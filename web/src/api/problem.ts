@@ -25,5 +25,12 @@ export class Problem extends Error {
   }
 }
 
+/** The gateway does not know this browser. */
+export const LOGGED_OUT = "unauthenticated";
+
+/** Whether trying again is of no use without another link. A gateway that refuses only the nonce may take the next one. */
+export const isLoggedOut = (error: unknown): boolean =>
+  error instanceof Problem && error.status === 401 && error.code !== "nonce_refused";
+
 /** Whatever was thrown, in words for a person. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

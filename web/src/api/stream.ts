@@ -73,7 +73,8 @@ export function follow({ path, onFrames, onConnected, onRefused }: Follower): ()
       });
       if (!answer.ok || !answer.body) {
         const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
-        if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
+        const isFinal = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+        if (isFinal && problem.code !== "nonce_refused") {
           onRefused?.(problem);
           return "refused";
         }

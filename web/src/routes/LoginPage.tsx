@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { gateway } from "../api/gateway";
-import { become, type Identity, identity } from "../api/identity";
-import { canSign, makeKey } from "../api/key";
+import { become, type Identity, identity, nextKey } from "../api/identity";
+import { canSign } from "../api/key";
 import { Problem, reasonOf } from "../api/problem";
 import { Calm, Ticked } from "../ui/Calm";
 import { onlyOurs } from "../worker";
@@ -26,7 +26,9 @@ async function login(): Promise<void> {
   await onlyOurs();
   // It must not stay in the address bar or the history.
   history.replaceState(null, "", "/login");
-  const key = canSign() ? await makeKey() : null;
+  // Before the link is used up.
+  const key = canSign() ? await nextKey() : null;
+  if (canSign() && key === null) throw new Error(NOT_KEPT);
   try {
     const { token } = await gateway.login(code, key);
     const next: Identity | null = key ? { kind: "key", key } : token ? { kind: "bearer", secret: token } : null;

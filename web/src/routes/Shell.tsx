@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "react";
 import { gateway } from "../api/gateway";
 import type { WhoAmI } from "../api/generated";
 import { onIdentityChange } from "../api/identity";
-import { Problem } from "../api/problem";
+import { isLoggedOut } from "../api/problem";
 import { randomName } from "../api/random";
 import { AnswerProvider } from "../interactions/transport";
 import { InboxFeed } from "../session/inbox";
@@ -31,13 +31,13 @@ export function Shell() {
   const me = useQuery({
     queryKey: ["me"],
     queryFn: gateway.me,
-    retry: (_count, error) => !(error instanceof Problem && error.status === 401),
+    retry: (_count, error) => !isLoggedOut(error),
     retryDelay: 2_000,
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (me.data) return <Frame me={me.data} />;
   const error = me.error ?? me.failureReason;
-  if (error instanceof Problem && error.status === 401) {
+  if (isLoggedOut(error)) {
     return (
       <Calm>
         <Ticked text={NEEDS_LINK} />
@@ -60,7 +60,7 @@ function Frame({ me }: { me: WhoAmI }) {
         page: gateway.interactions,
         client,
         mode: () => settings().interaction,
-        onRefused: (problem) => problem.status === 401 && location.reload(),
+        onRefused: (problem) => isLoggedOut(problem) && location.reload(),
         onNew: (ask) =>
           notify(ask, ({ request }) => router.navigate({ to: "/", search: { ask: request.interactionId } })),
         onChange: () => {

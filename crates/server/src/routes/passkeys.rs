@@ -70,7 +70,7 @@ pub(super) async fn add(
     person: Answerer,
     Sent(new): Sent<NewPasskey>,
 ) -> Result<(StatusCode, Json<PasskeyPage>), ApiError> {
-    Ok((StatusCode::CREATED, Json(app.gateway.add_passkey(person.now()?, new).await?)))
+    Ok((StatusCode::CREATED, Json(app.gateway.add_passkey(person.changes_passkeys()?, new).await?)))
 }
 
 /// Remove a passkey. Where passkeys are required, one of them has to confirm it.
@@ -86,7 +86,7 @@ pub(super) async fn remove(
     _: Asked<NoParams>,
 ) -> Result<StatusCode, ApiError> {
     let Path(id) = id?;
-    app.gateway.remove_passkey(person.now()?, id).await?;
+    app.gateway.remove_passkey(person.changes_passkeys()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -102,6 +102,6 @@ pub(super) async fn require(
     Sent(RequirePasskey { required }): Sent<RequirePasskey>,
 ) -> Result<StatusCode, ApiError> {
     let rule = if required { PasskeyRule::Required } else { PasskeyRule::NotRequired };
-    app.gateway.require_passkey(person.now()?, rule).await?;
+    app.gateway.require_passkey(person.changes_passkeys()?, rule).await?;
     Ok(StatusCode::NO_CONTENT)
 }

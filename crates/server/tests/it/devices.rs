@@ -18,12 +18,12 @@ async fn a_person_sees_their_own_devices_and_when_each_was_used() {
     let ana = running.client(Role::Person, "ana").await;
     running.client(Role::Person, "ben").await;
     let (_, link) = ana.post("/v1/login-links", &json!({})).await;
-    let browser = Browser::new(&running.url);
+    let signer = Browser::new(&running.url);
     let code = json!({"code": link["code"]});
     let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1";
     // Nobody knows it yet, and it has a nonce.
-    assert_eq!(browser.send(Method::GET, "/v1/me", None).await.expect("an answer").status(), 401);
-    let signature = browser.sign("POST", "/v1/login", code.to_string().as_bytes());
+    assert_eq!(signer.send(Method::GET, "/v1/me", None).await.expect("an answer").status(), 401);
+    let signature = signer.sign("POST", "/v1/login", code.to_string().as_bytes());
     let login = running.plain(Method::POST, "/v1/login").header("authorization", signature).json(&code);
     assert_eq!(login.header("user-agent", phone).send().await.expect("an answer").status(), 200);
 
@@ -34,6 +34,10 @@ async fn a_person_sees_their_own_devices_and_when_each_was_used() {
     assert_eq!((&token["current"], &browser["current"]), (&json!(true), &json!(false)));
     assert_eq!((&token["kind"], &browser["kind"]), (&json!("token"), &json!("browser")));
     assert!(browser.get("lastUsedAt").is_none() && browser.get("expiresAt").is_some(), "{browser}");
+    // Its key is no secret. A request that only names it is no use of the device, and does not keep it logged in.
+    let forged = signer.sign("POST", "/v1/me", b"");
+    let forged = running.plain(Method::GET, "/v1/me").header("authorization", forged).send().await;
+    assert_eq!(forged.expect("an answer").status(), 401);
     let (_, me) = ana.get("/v1/me").await;
     assert_eq!(me["deviceId"], token["deviceId"]);
 
@@ -50,6 +54,8 @@ async fn a_person_sees_their_own_devices_and_when_each_was_used() {
         ana.get("/v1/me").await;
     }
     assert_eq!(running.device(&ana.token).await.last_used_at, Some(first));
+    let (_, page) = ana.get("/v1/devices").await;
+    assert!(page["devices"][1].get("lastUsedAt").is_none(), "{page}");
 }
 
 #[tokio::test]

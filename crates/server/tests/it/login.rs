@@ -175,6 +175,9 @@ async fn a_browser_that_cannot_sign_has_a_token_for_its_address_and_never_an_adm
         let refused = with(ONE, Method::POST, path).json(&body).send().await.expect("an answer");
         assert_eq!(refused.status(), 403, "{path}: whoever logs in with that link could be an admin");
     }
+    let requires = with(ONE, Method::PUT, "/v1/passkeys/requirement").json(&json!({"required": true}));
+    let refused = requires.send().await.expect("an answer");
+    assert_eq!(refused.status(), 403, "a copy of its token could lock its person out");
     // Nor by a socket: a ticket is worth what its device is.
     let hash = bearer_hash(ONE, token);
     let device =

@@ -323,3 +323,16 @@ async fn every_request_for_a_service_worker_is_answered_with_ours() {
         assert!(request.send().await.expect("an answer").status().is_client_error());
     }
 }
+
+#[tokio::test]
+async fn a_gateway_that_stops_takes_none_of_its_nonces() {
+    let running = Running::start().await;
+    let nonce = running.gateway.nonce();
+    assert!(running.gateway.check_nonce(&nonce).is_some());
+    running.gateway.stop().await;
+    assert_eq!(running.gateway.check_nonce(&nonce), None);
+    assert!(
+        running.gateway.serves().is_err(),
+        "so a browser is told to come back, and not that it is logged out"
+    );
+}

@@ -9,6 +9,7 @@ use reqwest::Method;
 /// An agent may call these whichever session it belongs to.
 const FOR_ANY_AGENT: [&str; 5] = ["/v1/me", "/openapi.json", "/healthz", "/readyz", MCP];
 const LOGIN: &str = "/v1/login";
+const EXCHANGE: &str = "/v1/login/exchange";
 const SOCKET: &str = "/v1/ws";
 const RUNNER: &str = "/v1/runner";
 const METRICS: &str = "/metrics";
@@ -34,7 +35,7 @@ impl fmt::Display for Route {
 /// Whose token a call carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A person, or for the login the right code, or an admin where it takes one.
+    /// A person, or for a log-in the right code or token, or an admin where it takes one.
     Right,
     /// A person where it takes an admin.
     Person,
@@ -42,6 +43,8 @@ pub(crate) enum Caller {
     /// A person whose token is in a cookie: browsers send those to every port of a host.
     Cookie,
     Unknown,
+    /// A browser that does not sign its log-in.
+    Unsigned,
     Revoked,
     Viewer,
     /// A machine that runs agents.
@@ -84,7 +87,11 @@ impl Route {
     }
 
     pub(crate) fn is_login(&self) -> bool {
-        self.path == LOGIN
+        self.path == LOGIN || self.exchanges()
+    }
+
+    pub(crate) fn exchanges(&self) -> bool {
+        self.path == EXCHANGE
     }
 
     pub(crate) fn is_socket(&self) -> bool {
@@ -143,7 +150,9 @@ impl Route {
     /// Everything that this route must refuse.
     pub(crate) fn wrongs(&self) -> Vec<Wrong> {
         let mut callers = vec![Caller::Nobody, Caller::Unknown];
-        if !self.is_login() {
+        if self.is_login() {
+            callers.push(Caller::Unsigned);
+        } else {
             callers.extend([Caller::Revoked, Caller::Cookie]);
             let others = Caller::OF_ROLES.into_iter().filter(|(role, _)| !self.roles.contains(role));
             callers.extend(others.map(|(_, caller)| caller));
@@ -193,6 +202,7 @@ impl Wrong {
             Self::Caller(Caller::Nobody | Caller::Cookie | Caller::Unknown | Caller::Revoked) => {
                 (401, Code::Unauthenticated)
             }
+            Self::Caller(Caller::Unsigned) => (401, Code::SignatureNeeded),
             Self::Host | Self::Origin => (403, Code::ForeignOrigin),
             Self::ContentType => (415, Code::UnsupportedMediaType),
         }

@@ -2,27 +2,30 @@
 
 use std::time::Duration;
 
-use holdstead_client::requests_to;
+use holdstead_client::{Browser, requests_to};
 use holdstead_core::{Command, Rejection, digest};
+use holdstead_gateway::SecretsKey;
 use holdstead_protocol::api::{
     FolderFiles, Interaction, InteractionPage, LoginLink, RulePage, Session, SessionPage, TrustFolder,
     TrustPage,
 };
 use holdstead_protocol::{
-    DeviceId, Grant, GrantId, PasskeyId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId,
+    DeviceId, DeviceKind, Grant, GrantId, PasskeyId, Rule, Scope, SessionId, SessionOpened, Trust, TrustId,
 };
-use holdstead_store::{AppendError, token_hash};
-use reqwest::StatusCode;
+use holdstead_server::{NewDevice, add_device};
+use holdstead_store::{AppendError, Unmarked, token_hash};
 use reqwest::header::{
-    ACCEPT, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::call::{Caller, Route, Wrong};
 use crate::client::Client;
 use crate::gateway_process::{GatewayProcess, TokenFor};
-use crate::{Result, ensure};
+use crate::{Error, Result, ensure};
 
 /// A machine that goes for good.
 const RETIRED: &str = "old vm";
@@ -55,6 +58,10 @@ pub(crate) struct Prepared {
     /// A device of the person that nobody uses.
     spare: DeviceId,
     code: String,
+    /// The token of a browser of the time before they signed.
+    old_browser: String,
+    /// A browser that logs in by a link, and one that exchanges its token.
+    browsers: [Browser; 2],
 }
 
 #[derive(Debug)]
@@ -90,7 +97,8 @@ impl Prepared {
         };
         gateway.token(RETIRED, TokenFor::Runner).await?;
         let spare = gateway.token("Ada", TokenFor::Person).await?;
-        let planted = plant(store, session, &asks[0], &tokens.revoked, &spare).await?;
+        let key = std::fs::read_to_string(gateway.folder().join("secrets.key"))?;
+        let planted = plant(store, &key, session, &asks[0], [&tokens.revoked, &spare]).await?;
         let folder = TempDir::new()?;
         std::fs::create_dir(folder.path().join(".claude"))?;
         std::fs::write(folder.path().join(".claude/settings.json"), "{}")?;
@@ -98,6 +106,11 @@ impl Prepared {
         let digest = found.digest.ok_or("the folder cannot be trusted")?;
         let trust = TrustFolder { agent: found.agent, folder: found.folder, digest, runner: None };
         let link: LoginLink = person.post("/v1/login-links", &json!({})).await?;
+        let browsers = [Browser::new(&gateway.url), Browser::new(&gateway.url)];
+        for browser in &browsers {
+            // It is refused, and learns a nonce.
+            browser.send(Method::GET, "/v1/me", None).await?;
+        }
         Ok(Self {
             person,
             http: requests_to(&gateway.url).build()?,
@@ -111,6 +124,8 @@ impl Prepared {
             trusted: planted.trust,
             spare: planted.spare,
             code: link.code,
+            old_browser: planted.old_browser,
+            browsers,
         })
     }
 
@@ -143,7 +158,13 @@ impl Prepared {
             self.http.request(route.method.clone(), format!("{}{}", self.url, self.fill(route)?));
         if route.takes_body() {
             let kind = if wrong == Some(Wrong::ContentType) { "text/plain" } else { "application/json" };
-            request = request.header(CONTENT_TYPE, kind).body(self.body(route, caller)?.to_string());
+            let body = self.body(route, caller)?.to_string();
+            if route.is_login() && caller != Caller::Unsigned {
+                let browser = &self.browsers[usize::from(route.exchanges())];
+                let signature = browser.sign(route.method.as_str(), &route.path, body.as_bytes());
+                request = request.header(AUTHORIZATION, signature);
+            }
+            request = request.header(CONTENT_TYPE, kind).body(body);
         }
         if let (Some(token), false) = (self.token(route, caller), route.is_login()) {
             request = request.bearer_auth(token);
@@ -178,7 +199,7 @@ impl Prepared {
             Caller::Right if route.is_for_metrics() => Some(&self.tokens.metrics),
             Caller::Right if route.is_for_runners() => Some(&self.tokens.runner),
             Caller::Right | Caller::Person => Some(&self.tokens.person),
-            Caller::Nobody | Caller::Cookie => None,
+            Caller::Nobody | Caller::Cookie | Caller::Unsigned => None,
             Caller::Unknown => Some(UNKNOWN),
             Caller::Revoked => Some(&self.tokens.revoked),
             Caller::Viewer => Some(&self.tokens.viewer),
@@ -269,6 +290,9 @@ impl Prepared {
             "/v1/login" if caller == Caller::Right => json!({ "code": self.code }),
             "/v1/login" if caller == Caller::Nobody => json!({}),
             "/v1/login" => json!({ "code": UNKNOWN }),
+            "/v1/login/exchange" if caller == Caller::Right => json!({ "token": self.old_browser }),
+            "/v1/login/exchange" if caller == Caller::Nobody => json!({ "token": "" }),
+            "/v1/login/exchange" => json!({ "token": UNKNOWN }),
             "/mcp" => json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
             "/api/sessions/{id}/approve" => json!({ "toolCallId": call(1) }),
             "/api/sessions/{id}/deny" => json!({ "toolCallId": call(2) }),
@@ -288,17 +312,20 @@ struct Planted {
     grant: GrantId,
     trust: TrustId,
     spare: DeviceId,
+    old_browser: String,
 }
 
-/// What no route makes: an always-grant and a trust, and a token that was revoked.
+/// What no route makes: an always-grant and a trust, a token that was revoked, and one of an old browser.
 async fn plant(
     store: &str,
+    key: &str,
     session: SessionId,
     ask: &Interaction,
-    revoked: &str,
-    spare: &str,
+    [revoked, spare]: [&str; 2],
 ) -> Result<Planted> {
     let journal = holdstead_store::open(store).await?;
+    // A row of a device counts only with the mark of the gateway's key.
+    journal.guard_with(SecretsKey::from_secret_text(key)?.guard(), Unmarked::Refused).await?;
     let owner = journal.session(session).await?.ok_or("the session is not in the journal")?.owner;
     let grant = Grant {
         grant_id: GrantId::from_answer(ask.request.prompt_id),
@@ -333,12 +360,14 @@ async fn plant(
     }
     journal.append(own, Command::Grant(grant)).await?;
     journal.append(own, Command::Trust(Box::new(trust))).await?;
-    let device = async |token: &str| -> Result<DeviceId> {
+    let device = async |token: &str| {
         let found = journal.device_by_hash(&token_hash(token)).await?;
-        Ok(found.ok_or("the token is not in the store")?.0.id)
+        Ok::<_, Error>(found.ok_or("the token is not in the store")?.0)
     };
     let spare = device(spare).await?;
-    journal.revoke_device(device(revoked).await?).await?;
+    journal.revoke_device(device(revoked).await?.id).await?;
+    let browser = NewDevice { kind: DeviceKind::Browser, name: "Old browser", ..NewDevice::TOKEN };
+    let (_, old_browser) = add_device(journal.as_ref(), spare.person, browser).await?;
     journal.close().await;
-    Ok(Planted { grant: grant_id, trust: trust_id, spare })
+    Ok(Planted { grant: grant_id, trust: trust_id, spare: spare.id, old_browser })
 }
