@@ -40,12 +40,14 @@ const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE
 struct Looked {
     found: Option<FoundFiles>,
     paths: BTreeSet<PathBuf>,
+    /// Nothing was left off.
+    whole: bool,
 }
 
 /// Looks at the folder, and at the folders above it up to its repository's own.
 fn look(cwd: &Path, user_folder: Option<&Path>) -> Looked {
     let Ok(folder) = cwd.canonicalize() else {
-        return Looked { found: None, paths: BTreeSet::from([cwd.to_owned()]) };
+        return Looked { found: None, paths: BTreeSet::from([cwd.to_owned()]), whole: true };
     };
     let roots = roots(&folder);
     let top = roots.last().cloned().unwrap_or_else(|| folder.clone());
@@ -69,8 +71,8 @@ fn look(cwd: &Path, user_folder: Option<&Path>) -> Looked {
     let runs = look.files.iter().chain(&look.absent).chain(&look.later).cloned().collect();
     let found = FoundFiles { folder, files, instructions, digest, unresolved: look.unresolved, runs };
     let found = (!found.is_empty() || found.digest.is_none()).then_some(found);
-    let paths = look.looked_at.into_iter().chain(look.files).chain(look.absent).collect();
-    Looked { found, paths }
+    let paths = look.looked_at.into_iter().chain(look.files).chain(look.absent).chain(look.later).collect();
+    Looked { found, paths, whole: look.whole }
 }
 
 /// The servers that the folder's own files name.
@@ -143,6 +145,10 @@ impl Look {
     }
 
     fn add(&mut self, path: &Path, depth: usize) {
+        // Such a folder cannot be trusted, so the rest of it does not count.
+        if !self.whole {
+            return;
+        }
         self.looked_at.insert(path.to_owned());
         let Ok(meta) = path.symlink_metadata() else { return };
         if self.files.len() >= MOST_FILES || depth == 0 {
@@ -205,6 +211,7 @@ impl Look {
             }
             self.absent.extend(named.absent);
             self.later.extend(named.later);
+            self.looked_at.extend(named.watched);
             if self.absent.len() + self.later.len() > MOST_FILES {
                 self.whole = false;
                 return;

@@ -43,6 +43,11 @@ const BY_MANIFEST: [(&str, &[&str]); 6] = [
     ("yarn", &["package.json"]),
 ];
 
+/// Options of these that name the folder in which they run.
+const FOLDER_OPTIONS: [&str; 5] = ["-C", "--directory", "--prefix", "--dir", "--cwd"];
+/// What an interpreter runs in a folder that it is given.
+const ENTRIES: [&str; 3] = ["index.js", "package.json", "__main__.py"];
+
 /// Where words are looked up, and what was found.
 #[derive(Debug)]
 pub(super) struct Named {
@@ -56,6 +61,8 @@ pub(super) struct Named {
     pub(super) absent: BTreeSet<PathBuf>,
     /// Files that are given to a command and are not there.
     pub(super) later: BTreeSet<PathBuf>,
+    /// Paths that a command is given, or may be: one that appears there changes what is found.
+    pub(super) watched: BTreeSet<PathBuf>,
     /// Folders with further files.
     pub(super) folders: BTreeSet<PathBuf>,
     /// Words that should name a file and do not.
@@ -82,6 +89,7 @@ impl Named {
             files: BTreeSet::new(),
             absent: BTreeSet::new(),
             later: BTreeSet::new(),
+            watched: BTreeSet::new(),
             folders: BTreeSet::new(),
             unresolved: Vec::new(),
             read: Vec::new(),
@@ -193,7 +201,15 @@ impl Named {
             return;
         }
         if let Some((_, files)) = BY_MANIFEST.iter().find(|(runner, _)| *runner == name) {
+            let here = self.here.clone();
+            if let Some(folder) = folder_option(rest) {
+                self.change(&folder);
+                if self.here.is_empty() {
+                    self.unresolved.push(shown(&folder));
+                }
+            }
             self.manifest(files);
+            self.here = here;
         }
         let after_options = || {
             let first = rest.iter().position(|word| !word.text.starts_with('-') && !word.text.contains('='));
@@ -232,6 +248,13 @@ impl Named {
                 match after.first() {
                     Some(word) if is_file_name(&word.text) => self.path(word, Role::Script),
                     Some(_) | None => self.run(after),
+                }
+            }
+            "go" if rest.first().is_some_and(is_run) => {
+                for word in &rest[1..] {
+                    let folders = self.folders_of(word);
+                    self.folders.extend(folders);
+                    self.path(word, Role::Given);
                 }
             }
             _ if SHELLS.contains(&name) => self.shell(rest),
@@ -281,8 +304,14 @@ impl Named {
                     // It may have been the value of an option.
                     return rest.for_each(|word| self.path(word, Role::Given));
                 }
-                // The value of an option, or a file without an ending.
-                _ => self.path(word, Role::Given),
+                // The value of an option, a folder, or a file without its ending.
+                text => {
+                    for folder in self.folders_of(word) {
+                        ENTRIES.iter().for_each(|name| self.look(&folder.join(name)));
+                    }
+                    self.path(&Word { text: format!("{text}.js"), open: false }, Role::Given);
+                    self.path(word, Role::Given);
+                }
             }
         }
     }
@@ -308,11 +337,17 @@ impl Named {
     }
 
     fn change(&mut self, folder: &Word) {
-        let folders = match folder.open {
-            true => Vec::new(),
-            false => self.candidates(&folder.text),
-        };
-        self.here = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+        self.here = self.folders_of(folder);
+    }
+
+    /// The folders that a word may name.
+    fn folders_of(&mut self, word: &Word) -> Vec<PathBuf> {
+        if word.open {
+            return Vec::new();
+        }
+        let candidates = self.candidates(&word.text);
+        self.watched.extend(candidates.iter().filter(|path| path.starts_with(&self.top)).cloned());
+        candidates.into_iter().filter(|folder| folder.is_dir()).collect()
     }
 
     /// Any of these, wherever the command runs. Those that are not there would count as soon as they are.
@@ -362,6 +397,9 @@ impl Named {
             return;
         }
         for path in &candidates {
+            if path.starts_with(&self.top) {
+                self.watched.insert(path.clone());
+            }
             match role {
                 Role::Script => self.look(path),
                 Role::Given if self.is_in_project(path) => drop(self.files.insert(path.clone())),
@@ -391,6 +429,19 @@ fn is_code_option(text: &str) -> bool {
         && !text.starts_with("--")
         && text.len() <= 4
         && text.ends_with(['c', 'e', 'p', 'r'])
+}
+
+/// `-C tools`, `-Ctools`, `--prefix=tools`
+fn folder_option(words: &[Word]) -> Option<Word> {
+    let mut after = words.iter().skip(1);
+    words.iter().find_map(|word| {
+        let next = after.next();
+        FOLDER_OPTIONS.iter().find_map(|option| match word.text.strip_prefix(option)? {
+            "" => next.cloned(),
+            value if *option == "-C" => Some(Word { text: value.to_owned(), open: word.open }),
+            value => Some(Word { text: value.strip_prefix('=')?.to_owned(), open: word.open }),
+        })
+    })
 }
 
 fn is_run(word: &Word) -> bool {

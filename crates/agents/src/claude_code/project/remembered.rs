@@ -53,7 +53,9 @@ impl Remembered {
         let stamps: Vec<_> = looked.paths.into_iter().map(|path| (stamp_of(&path), path)).collect();
         let settled = begun.checked_sub(SETTLED).and_then(|then| then.duration_since(UNIX_EPOCH).ok());
         let settled = settled.map_or(0, |then| i64::try_from(then.as_secs()).unwrap_or(0));
-        if stamps.iter().all(|(stamp, _)| stamp.is_none_or(|stamp| stamp.changed.0 < settled)) {
+        // What was left off has no stamp by which a change would be seen.
+        if looked.whole && stamps.iter().all(|(stamp, _)| stamp.is_none_or(|stamp| stamp.changed.0 < settled))
+        {
             if all.len() >= MOST {
                 all.clear();
             }
@@ -115,5 +117,31 @@ mod tests {
         std::fs::create_dir(at(".claude/skills")).unwrap();
         std::fs::write(at(".claude/skills/new"), "").unwrap();
         assert_ne!(digest(), linked.digest);
+    }
+
+    #[test]
+    fn a_file_that_a_command_is_given_is_seen_when_it_appears() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join(".claude")).unwrap();
+        std::fs::write(root.join("check.js"), "true").unwrap();
+        for (command, appears) in
+            [("node check.js rules.js", "rules.js"), ("unheard-of ./later.sh", "later.sh")]
+        {
+            let hooks = format!(r#"{{"hooks":{{"Stop":[{{"hooks":[{{"command":"{command}"}}]}}]}}}}"#);
+            std::fs::write(root.join(".claude/settings.json"), hooks).unwrap();
+            let remembered = Remembered::default();
+            let digest = || remembered.found(&root, None).unwrap().digest;
+            // It is kept only once its files have been left alone for a while.
+            let mut all = remembered.0.lock().unwrap();
+            let looked = look(&root, None);
+            let stamps = looked.paths.into_iter().map(|path| (path.clone(), stamp_of(&path))).collect();
+            all.insert(root.clone(), Kept { roots: roots(&root), stamps, found: looked.found });
+            drop(all);
+            let before = digest();
+            assert!(before.is_some(), "{command}");
+            std::fs::write(root.join(appears), "true").unwrap();
+            assert_ne!(digest(), before, "{command}");
+        }
     }
 }

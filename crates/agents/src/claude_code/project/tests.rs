@@ -75,6 +75,14 @@ fn a_script_is_found_in_every_notation() {
         ("npx tsx ./x.ts", "x.ts"),
         ("npm run -s check", "package.json"),
         ("make lint", "Makefile"),
+        ("make -C tools lint", "tools/Makefile"),
+        ("npm --prefix tools run lint", "tools/package.json"),
+        ("pnpm --dir=tools lint", "tools/package.json"),
+        ("node hooks", "hooks/index.js"),
+        ("cd hooks && node .", "hooks/index.js"),
+        ("node check", "check.js"),
+        ("python3 hooks", "hooks/__main__.py"),
+        ("go run ./tools/hook", "tools/hook/main.go"),
     ] {
         let found = found_with(command, &[file]);
         assert!(found.files.iter().any(|found| found == file), "{command}: {found:?}");
