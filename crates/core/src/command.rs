@@ -437,7 +437,7 @@ fn decide_by(
         Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
         Command::Overhear(heard) => overhear::decide(session, heard),
         Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
-        Command::Record(outputs) => record::decide(session, outputs, rules, now),
+        Command::Record(outputs) => record::decide(session, outputs, rules),
         Command::Request(request) => request::decide(session, request, rules, now),
         Command::Respond(respond) => respond::decide(session, respond, now),
         Command::Allow(allow) => allow::decide(session, allow, rules, now),

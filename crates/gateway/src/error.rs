@@ -40,6 +40,11 @@ pub enum GatewayError {
          send a message, and it starts without these files until a person trusts them as they are now"
     )]
     TrustEnded { folder: String },
+    #[error(
+        "the rules could not be applied to this call, which is a bug in Holdstead: nothing was allowed. Report it, and make \
+         the call in another way"
+    )]
+    NotJudged,
     #[error(transparent)]
     Rejected(#[from] Rejection),
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
@@ -145,6 +150,7 @@ impl GatewayError {
             | Self::NothingToTrust { .. }
             | Self::CannotTrust { .. }
             | Self::TrustEnded { .. }
+            | Self::NotJudged
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone

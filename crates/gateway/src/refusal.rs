@@ -48,6 +48,7 @@ impl From<&GatewayError> for Refusal {
             GatewayError::Runner(Unable::StillAlive { .. }) | GatewayError::SecretGone => {
                 Self::new(Code::Conflict, words)
             }
+            GatewayError::NotJudged => Self::new(Code::Internal, words),
             GatewayError::Closing | GatewayError::Silent => Self::new(Code::Unavailable, words),
             GatewayError::Store(StoreError::Corrupt { what }) => {
                 tracing::error!(what, "a request met what cannot be read");

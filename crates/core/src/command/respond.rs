@@ -148,7 +148,11 @@ fn given(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> O
 pub(super) fn late_grant(ask: &Ask, command: &Respond, now: Timestamp) -> Grant {
     Grant {
         grant_id: GrantId::from_answer(command.prompt_id),
-        rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
+        rule: Rule::ExactInput {
+            tool_name: ask.tool_name.clone(),
+            input_digest: ask.input_digest.clone(),
+            source: Some(ask.source.clone()),
+        },
         scope: Scope::Once,
         given_by: command.name.clone(),
         interaction_id: Some(command.interaction_id),

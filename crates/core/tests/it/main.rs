@@ -10,6 +10,7 @@ mod next_step;
 mod policy;
 mod properties;
 mod put_aside;
+mod reach;
 mod rules;
 mod saving;
 mod secrets;

@@ -5,8 +5,8 @@ use holdstead_core::{
     decide, digest, fold, offered_scopes,
 };
 use holdstead_protocol::{
-    AgentBox, AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen,
-    Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
+    AgentBox, AskBody, CallSource, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold,
+    HoldThen, Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
     QuestionOption, Response, ResponseDraft, Scope, Seq, SessionId, SessionOpened, Surface, Timestamp,
     ToolCallId, TurnId, UserMessage,
 };
@@ -131,6 +131,11 @@ pub(crate) fn resume(n: u32) -> Command {
         left_out: None,
         boxed: AgentBox::Landlock,
     })
+}
+
+/// The source of the calls that the tests ask about.
+pub(crate) fn agents_source() -> CallSource {
+    CallSource::Agent { agent: "scripted".to_owned(), folder: None, runner: None }
 }
 
 /// What the tests ask about. Two asks with the same number of `what` have the same input.
