@@ -2,6 +2,7 @@
 
 mod attention;
 mod based;
+mod confirmation;
 mod delivery;
 mod fencing;
 mod lifecycle;
@@ -15,5 +16,6 @@ mod rules;
 mod saving;
 mod secrets;
 mod terminals;
+mod turns;
 mod two_speakers;
 mod world;
