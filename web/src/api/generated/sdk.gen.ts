@@ -275,6 +275,7 @@ export const snoozeInteraction = <ThrowOnError extends boolean = false>(options:
  * Log a browser in with the code of a link. The browser signs this request with the key that identifies it from then on.
  */
 export const login = <ThrowOnError extends boolean = false>(options: Options<LoginData, ThrowOnError>) => (options.client ?? client).post<LoginResponses, LoginErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/login',
     ...options,
     headers: {
@@ -296,6 +297,7 @@ export const makeLoginLink = <ThrowOnError extends boolean = false>(options?: Op
  * Exchange the token that a browser had before browsers signed for the key that signs this request. The token is good no longer.
  */
 export const exchangeToken = <ThrowOnError extends boolean = false>(options: Options<ExchangeTokenData, ThrowOnError>) => (options.client ?? client).post<ExchangeTokenResponses, ExchangeTokenErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/login/exchange',
     ...options,
     headers: {

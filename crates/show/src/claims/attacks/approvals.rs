@@ -271,7 +271,9 @@ impl Burglary {
     async fn answer(&self, how: &str) -> Result<Planned> {
         let person = self.gateway.person()?;
         let session = person.open_session().await?.session_id.to_string();
-        person.say(&session, "approve Bash {\"command\":\"ls src\"}").await?;
+        // Each of them is another line: the rule that one saves covers no other.
+        let input = json!({"command": format!("ls {}", Uuid::new_v4())});
+        person.say(&session, &format!("approve Bash {input}")).await?;
         let ask = person.open_ask(&session, "approval").await?;
         let response = match how {
             "edited" => json!({"action": "approve", "editedInput": {"command": "make other"}}),
