@@ -209,11 +209,11 @@ async fn what_counts_widely_takes_a_passkeys_answer_to_exactly_that_and_once() {
         assert_eq!(ana.post(path, &body).await.0, 201, "{body}");
         assert_eq!(ana.post(path, &body).await.0, 403, "{body}: once");
     }
-    let ask = ana.open_ask(&ana.session("approve Bash {\"command\":\"make all\"}").await).await;
+    let ask = ana.open_ask(&ana.session("approve Bash {\"command\":\"ls src\"}").await).await;
     for wide in [
         json!({"action": "approve", "scope": "hour"}),
         json!({"action": "approve", "scope": "always"}),
-        json!({"action": "approve", "editedInput": {"command": "make other"}}),
+        json!({"action": "approve", "editedInput": {"command": "ls other"}}),
     ] {
         let (status, problem) = ana.respond(&ask, "k", wide.clone()).await;
         assert_eq!((status, &problem["code"]), (403, &json!("passkey_required")), "{wide}: {problem}");
