@@ -1,6 +1,8 @@
 //! Any ask, and any answer to it, decided by the core: an answer that is taken settles what was asked.
 
-use holdstead_core::{Ask, Command, Quota, Request, Respond, State, asking, decide, fold};
+use holdstead_core::{
+    Ask, Command, Confirmed, Quota, Request, Respond, State, Together, asking, decide, fold,
+};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId,
     ResponseDraft, Seq, SessionId, SessionOpened, Surface, Timestamp, TurnId, json,
@@ -51,6 +53,8 @@ pub fn run(bytes: &[u8]) {
         name: "ana".to_owned(),
         surface: Surface::Api,
         actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     };

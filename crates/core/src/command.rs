@@ -43,11 +43,13 @@ pub(crate) mod start;
 pub(crate) mod stay;
 pub(crate) mod trust;
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
     InteractionRequest, InteractionSnoozed, InteractionUnsnoozed, LeftOut, NotRun, RulesFileChanged, Seq,
     SessionArchived, SessionId, SessionOpened, SessionUnarchived, Timestamp, Trust, TrustId, TurnEndBlocked,
-    TurnId, UserMessage, VariablesSet,
+    TurnId, VariablesSet,
 };
 use serde_json::Value;
 
@@ -55,8 +57,8 @@ use based::Rules;
 use fenced::Passed;
 
 use crate::{
-    Allow, Ask, Based, Basis, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, Overhear,
-    RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict,
+    Allow, Ask, Based, Basis, Cancel, Exit, Expire, Fence, Fenced, Finish, Message, Outcome, Output,
+    Overhear, RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict,
 };
 use crate::{Head, Session, State};
 
@@ -66,7 +68,7 @@ pub enum Command {
     /// Begin the journal.
     Open(Box<SessionOpened>),
     /// A person says something to the agent.
-    Message(UserMessage),
+    Message(Box<Message>),
     /// A person sets variables.
     SetVariables(VariablesSet),
     /// A person puts the session out of the way of lists.
@@ -100,7 +102,12 @@ pub enum Command {
     /// Asks are taken back.
     Cancel(Cancel),
     /// The agent is about to be told to go away until the answer comes.
-    Park { interaction_id: InteractionId, incarnation: Incarnation },
+    Park {
+        interaction_id: InteractionId,
+        incarnation: Incarnation,
+        /// The asks of calls that its agent has had no reply to.
+        awaited: BTreeSet<InteractionId>,
+    },
     /// The agent would not go: it keeps waiting.
     Stay { incarnation: Incarnation },
     /// A process is about to be started, to go on with this turn if there is one.
@@ -336,8 +343,9 @@ impl Command {
                 Needs::Undelivered
             }
             // One of them may have an answer that the agent has to hear first.
-            Self::Park { .. } | Self::Exit(_) => Needs::Undelivered,
-            Self::Cancel(Cancel::Turn { .. })
+            Self::Park { .. } => Needs::Undelivered,
+            Self::Exit(_)
+            | Self::Cancel(Cancel::Turn { .. })
             | Self::Finish(_)
             | Self::Overhear(_)
             | Self::Retire { .. }
@@ -437,7 +445,7 @@ fn decide_by(
         Command::Begin { turn_id, start } => begin::decide(&session.head, *turn_id, start),
         Command::Overhear(heard) => overhear::decide(session, heard),
         Command::BlockEnd(blocked) => block_end::decide(&session.head, blocked),
-        Command::Record(outputs) => record::decide(session, outputs, rules, now),
+        Command::Record(outputs) => record::decide(session, outputs, rules),
         Command::Request(request) => request::decide(session, request, rules, now),
         Command::Respond(respond) => respond::decide(session, respond, now),
         Command::Allow(allow) => allow::decide(session, allow, rules, now),
@@ -445,7 +453,9 @@ fn decide_by(
         Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
         Command::Expire(expire) => expire::decide(session, expire, now),
         Command::Cancel(cancel) => cancel::decide(session, cancel),
-        Command::Park { interaction_id, incarnation } => park::decide(session, *interaction_id, *incarnation),
+        Command::Park { interaction_id, incarnation, awaited } => {
+            park::decide(session, *interaction_id, *incarnation, awaited)
+        }
         Command::Stay { incarnation } => stay::decide(&session.head, *incarnation),
         Command::Start { incarnation, turn } => start::decide(&session.head, *incarnation, *turn),
         Command::Resume(resume) => resume::decide(&session.head, resume),

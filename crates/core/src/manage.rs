@@ -1,6 +1,6 @@
 //! Whose sessions somebody may end and erase, and whose role may change.
 
-use holdstead_protocol::api::Role;
+use holdstead_protocol::api::{OpenSession, Role};
 use holdstead_protocol::{Actor, SessionOpened};
 
 use crate::Rejection;
@@ -23,6 +23,14 @@ pub fn may_manage(manages: Manages, who: Option<Actor>, opened: &SessionOpened) 
         Manages::Own => Err(Rejection::NotTheirs {
             opened_by: opened.opened_by.as_ref().map(|opener| opener.name.clone()),
         }),
+    }
+}
+
+/// Refuses a session that only an admin may open: its program runs in place of the one that the gateway's settings name.
+pub fn may_open(manages: Manages, open: &OpenSession) -> Result<(), Rejection> {
+    match (manages, &open.program) {
+        (Manages::Own, Some(_)) => Err(Rejection::ProgramIsAdmins),
+        (Manages::All, _) | (Manages::Own, None) => Ok(()),
     }
 }
 

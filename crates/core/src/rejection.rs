@@ -2,7 +2,7 @@
 
 use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Seq, Winner};
 
-use crate::CannotPark;
+use crate::{CannotPark, NeedsPasskey};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Rejection {
@@ -62,6 +62,10 @@ pub enum Rejection {
         )
     )]
     NotTheirs { opened_by: Option<String> },
+    #[error("{}", what.words())]
+    PasskeyRequired { what: NeedsPasskey },
+    #[error("only an admin chooses the program of a session: leave `program` out, or ask an admin")]
+    ProgramIsAdmins,
     #[error("it is marked as risky: look at it and answer it by itself")]
     Marked,
     #[error("{given} answers at once, and at most {most} are taken: send them in parts")]
@@ -125,6 +129,10 @@ pub enum Rejection {
     AlreadySaid { seq: Seq },
     #[error("there is no such trust, or it was taken back")]
     UnknownTrust,
+    #[error("the program in this session's terminal cannot be reached now: write there, or start it again")]
+    TerminalAway,
+    #[error("this agent runs in a person's own terminal: stop it there, with Esc")]
+    InTerminal,
     #[error("a message needs words")]
     EmptyMessage,
 }

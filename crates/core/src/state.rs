@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdstead_protocol::{
-    AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
-    InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft,
-    RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    AgentBox, AgentSeq, AgentState, AskState, CallSource, Capabilities, Decider, Delivery, Digest, Grant,
+    GrantId, Hold, InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response,
+    ResponseDraft, RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId,
+    TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{AskSpec, Rejection, RulesFiles};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 19;
+pub const STATE_VERSION: u32 = 20;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +127,12 @@ pub struct Head {
     pub archived: Option<Archived>,
     /// It has an agent that reads messages. A program that only asks has none.
     pub hosted: bool,
+    /// Which agent, by its driver's name.
+    pub agent_name: String,
+    /// The folder that it was opened in.
+    pub folder: Option<String>,
+    /// The agent runs in a person's own terminal: its turns begin and end there.
+    pub in_terminal: bool,
     /// The machine that runs it; the gateway's own where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<RunnerId>,
@@ -241,6 +248,10 @@ pub struct Ask {
     pub response_id: Option<MessageId>,
     pub tool_call_id: Option<ToolCallId>,
     pub tool_name: String,
+    /// Whose call it is about.
+    pub source: CallSource,
+    /// Something in it is risky.
+    pub is_marked: bool,
     pub input_digest: Digest,
     /// What was asked at the first showing: see [`crate::asked`].
     pub asked: Digest,

@@ -11,7 +11,7 @@ use holdstead_core::{
 use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction, LONGEST_TIMEOUT_MS};
 use holdstead_protocol::{
     AskBody, Asker, Capabilities, Delivery, Event, EventBody, Form, InteractionId, InteractionRequest,
-    Origin, Presentation, PromptId, Scope, SessionId, SessionOpened,
+    Origin, Presentation, PromptId, SessionId, SessionOpened,
 };
 use holdstead_store::{Appended, AskRecord};
 use serde_json::Value;
@@ -215,10 +215,6 @@ fn ask_body(body: AskCallBody, tool_name: &str, input: &Value) -> Result<(AskBod
     let plain = Capabilities { reason: true, edit_input: false, scopes: false };
     match body {
         AskCallBody::Approval { preview, editable, scopes } => {
-            // An approval for always belongs to its owner, who gives it to agents, not to any program that asks.
-            if scopes.contains(&Scope::Always) {
-                return Err(bad_ask("a program can be approved once or for its session, not for always"));
-            }
             let offered_scopes = offered_scopes(tool_name, &digest(input), &scopes);
             let can = Capabilities { edit_input: editable, scopes: !scopes.is_empty(), ..plain };
             Ok((AskBody::Approval { preview, offered_scopes, is_plan: false }, can))

@@ -5,8 +5,6 @@ use holdstead_protocol::{AgentSeq, Incarnation};
 use holdstead_runner::Unable;
 use holdstead_store::{AppendError, StoreError};
 
-use crate::passkeys::NeedsPasskey;
-
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     #[error("there is no such session")]
@@ -19,10 +17,6 @@ pub enum GatewayError {
         "there is no tool called `{name}` here: it was registered with the gateway that asked, and must be with this one"
     )]
     NoTool { name: String },
-    #[error("the program in this session's terminal cannot be reached now: write there, or start it again")]
-    TerminalAway,
-    #[error("this agent runs in a person's own terminal: stop it there, with Esc")]
-    InTerminal,
     #[error("the folder `{cwd}` does not exist: name one that does")]
     NoFolder { cwd: String },
     #[error(
@@ -40,6 +34,11 @@ pub enum GatewayError {
          send a message, and it starts without these files until a person trusts them as they are now"
     )]
     TrustEnded { folder: String },
+    #[error(
+        "the rules could not be applied to this call, which is a bug in Holdstead: nothing was allowed. Report it, and make \
+         the call in another way"
+    )]
+    NotJudged,
     #[error(transparent)]
     Rejected(#[from] Rejection),
     #[error("the event is too large: {bytes} bytes, and {limit} are allowed")]
@@ -73,8 +72,6 @@ pub enum GatewayError {
     JournalLacks { incarnation: Incarnation, taken: AgentSeq, heard: AgentSeq },
     #[error("the secret answer is gone, or this gateway has not the key that opens it: ask again")]
     SecretGone,
-    #[error("{}", what.words())]
-    PasskeyRequired { what: NeedsPasskey },
     #[error(transparent)]
     BadPasskey(#[from] BadPasskey),
     #[error(
@@ -137,18 +134,16 @@ impl GatewayError {
             | Self::NoSuchRunner { .. }
             | Self::MayNotRetire
             | Self::NoTool { .. }
-            | Self::TerminalAway
-            | Self::InTerminal
             | Self::NoFolder { .. }
             | Self::OwnFolder { .. }
             | Self::FilesChanged { .. }
             | Self::NothingToTrust { .. }
             | Self::CannotTrust { .. }
             | Self::TrustEnded { .. }
+            | Self::NotJudged
             | Self::Rejected(_)
             | Self::TooLarge { .. }
             | Self::SecretGone
-            | Self::PasskeyRequired { .. }
             | Self::BadPasskey(_)
             | Self::NoPasskeysHere
             | Self::NoPasskeyFor { .. }
@@ -159,6 +154,21 @@ impl GatewayError {
             | Self::ChallengeGone
             | Self::Closing => false,
         }
+    }
+
+    /// The append was refused, or failed before it was written. Of the other errors nobody knows.
+    pub(crate) const fn wrote_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::Rejected(_)
+                | Self::TooLarge { .. }
+                | Self::Store(
+                    StoreError::Unreachable { .. }
+                        | StoreError::Refused { .. }
+                        | StoreError::Overloaded { .. }
+                        | StoreError::NoWriter { .. },
+                )
+        )
     }
 
     /// The same for one session's own task: what only a newer node can read it leaves alone until such a node has its place.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdstead_agents::Driver;
-use holdstead_core::{Cancel, Command, Manages, Quota, Rejection, may_manage};
+use holdstead_core::{Cancel, Command, Manages, Message, Quota, Rejection, may_manage, may_open};
 use holdstead_protocol::api::{
     Interaction, InteractionPage, Interrupted, MessageAccepted, OpenSession, SendMessage,
     Session as SessionView,
@@ -268,7 +268,8 @@ impl Gateway {
             FolderIs::Missing => return Err(GatewayError::NoFolder { cwd: cwd.to_owned() }),
             FolderIs::Private => return Err(GatewayError::OwnFolder { cwd: cwd.to_owned() }),
         }
-        let passkey_id = self.confirmed_session(person, &open).await?;
+        may_open(person.manages, &open)?;
+        let confirmation = self.confirm_session(person, &open).await?;
         let id = SessionId::generate(&person.owner);
         let opened = SessionOpened {
             owner: person.owner.clone(),
@@ -283,11 +284,12 @@ impl Gateway {
             mcp_servers: open.mcp_servers,
             program: open.program,
             variables: open.variables,
-            opened_by: Some(Box::new(person.confirmed_by(passkey_id).opener())),
+            opened_by: Some(Box::new(person.confirmed_by(confirmation.passkey()).opener())),
             runner: machine.id(),
             terminal: None,
         };
-        self.append(id, Command::Open(Box::new(opened))).await?;
+        let opened = self.append(id, Command::Open(Box::new(opened))).await;
+        self.after_confirmation(confirmation, opened).await?;
         self.session(&person.owner, id).await
     }
 
@@ -331,7 +333,6 @@ impl Gateway {
         let record = self.record(&person.owner, session).await?;
         // Without an agent it would wait for ever.
         self.driver(&record.opened.agent)?;
-        self.may_be_told(&record)?;
         let message_id = message.message_id.unwrap_or_else(MessageId::generate);
         let said = UserMessage {
             turn_id: TurnId::generate(),
@@ -341,7 +342,8 @@ impl Gateway {
             actor: person.actor,
         };
         let turn_id = said.turn_id;
-        match self.append(session, Command::Message(said)).await {
+        let said = Message { said, listener: self.listener(&record) };
+        match self.append(session, Command::Message(Box::new(said))).await {
             Ok(appended) => Ok(MessageAccepted { turn_id, message_id, seq: appended.head }),
             Err(GatewayError::Rejected(Rejection::AlreadySaid { seq })) => {
                 let turn = self.turn_of(session, seq, &message.text).await?;
@@ -381,11 +383,7 @@ impl Gateway {
 
     /// Stops the turn: its asks are cancelled everywhere before the agent hears of it.
     pub async fn interrupt(&self, person: &Person, session: SessionId) -> Result<Interrupted, GatewayError> {
-        let record = self.record(&person.owner, session).await?;
-        // While its program is there, nobody here can end its turn.
-        if record.opened.terminal.is_some() && record.state.alive.is_some() {
-            return Err(GatewayError::InTerminal);
-        }
+        self.record(&person.owner, session).await?;
         let (gateway, by) = (self.clone(), person.name.clone());
         // To the end, even if whoever stops it goes away: an agent whose asks are cancelled must hear of it.
         let stopped = self

@@ -77,7 +77,6 @@ pub use mask::Masks;
 pub use metrics::{Metric, Observed, Value, Values};
 pub use nats::{BadNatsUrl, NatsUrl};
 pub use nonce::NonceAge;
-pub use passkeys::NeedsPasskey;
 pub use policy::PolicyConfig;
 pub use presence::{Answering, Watch, Watching};
 pub use runners::Dialled;

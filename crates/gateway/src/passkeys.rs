@@ -7,14 +7,14 @@
 use std::time::Duration;
 
 use holdstead_core::{
-    PasskeyAnswer, PasskeyQuestion, base64url, check_new_passkey, check_passkey, digest, from_base64url,
-    passkey_site, person_name,
+    Act, Confirmed, PasskeyAnswer, PasskeyQuestion, base64url, check_new_passkey, check_passkey, digest,
+    from_base64url, needs_passkey, passkey_site, person_name,
 };
 use holdstead_protocol::api::{
-    NewPasskey, OpenSession, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage, PasskeyPurpose,
-    Respond,
+    NewPasskey, NewRule, OpenSession, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage,
+    PasskeyPurpose, Respond, TrustFolder,
 };
-use holdstead_protocol::{Actor, Digest, PasskeyId, PermissionMode, ResponseDraft, Timestamp};
+use holdstead_protocol::{Actor, Digest, PasskeyId, ResponseDraft, Timestamp};
 use holdstead_store::{AskRecord, ConfirmationRecord, PasskeyRecord, PasskeyRule};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -27,28 +27,6 @@ use crate::{Gateway, GatewayError, Person, SecretsKey};
 const LIFETIME: Duration = Duration::from_secs(120);
 /// A person has so many passkeys.
 const MOST_PASSKEYS: usize = 20;
-
-/// What needs a passkey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NeedsPasskey {
-    Approval,
-    AutoSession,
-    Change,
-}
-
-impl NeedsPasskey {
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Approval => {
-                "it is marked as risky, and you chose that a passkey confirms such approvals: approve this one in the page"
-            }
-            Self::AutoSession => {
-                "nothing would ask in this session, and you chose that a passkey confirms such sessions: open it in the page"
-            }
-            Self::Change => "this needs one of your passkeys: do it in the page",
-        }
-    }
-}
 
 /// What a passkey is asked: sealed, so that any node can read it back and nobody has to remember it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,6 +61,23 @@ fn actor_bytes(actor: Actor) -> [u8; 32] {
     bytes[..16].copy_from_slice(actor.person_id.uuid().as_bytes());
     bytes[16..].copy_from_slice(actor.device_id.uuid().as_bytes());
     bytes
+}
+
+/// Whether a passkey confirmed an act, and what was used up for it.
+#[derive(Debug)]
+pub(crate) struct Confirmation {
+    pub(crate) confirmed: Confirmed,
+    used: Option<ConfirmationRecord>,
+}
+
+impl Confirmation {
+    const fn none(confirmed: Confirmed) -> Self {
+        Self { confirmed, used: None }
+    }
+
+    pub(crate) fn passkey(&self) -> Option<PasskeyId> {
+        self.used.as_ref().map(|used| used.passkey)
+    }
 }
 
 impl Gateway {
@@ -122,6 +117,8 @@ impl Gateway {
             }
             PasskeyPurpose::OpenSession { session } => opening(&session),
             PasskeyPurpose::Register
+            | PasskeyPurpose::TrustFolder { .. }
+            | PasskeyPurpose::SaveRule { .. }
             | PasskeyPurpose::AddPasskey
             | PasskeyPurpose::RemovePasskey { .. }
             | PasskeyPurpose::SwitchOff => change(&purpose),
@@ -257,57 +254,105 @@ impl Gateway {
         }
     }
 
-    /// The passkey that confirmed this answer, where one has to: whoever approves what is marked. To deny never takes one.
-    pub(crate) async fn confirmed_answer(
+    /// Uses up what confirmed this answer, where one has to. Whether one has to is decided again with the answer itself.
+    pub(crate) async fn confirm_answer(
         &self,
         person: &Person,
         ask: &AskRecord,
         body: &Respond,
-    ) -> Result<Option<PasskeyId>, GatewayError> {
-        match &body.response {
-            ResponseDraft::Approve { .. } if !ask.request.marks.is_empty() => {}
-            ResponseDraft::Approve { .. }
-            | ResponseDraft::Deny { .. }
-            | ResponseDraft::Submit { .. }
-            | ResponseDraft::Cancel { .. } => return Ok(None),
-        }
+    ) -> Result<Confirmation, GatewayError> {
         // It was taken before, and is only sent again.
         if ask.ask.response_with_key(&body.idempotency_key).is_some() {
-            return Ok(None);
+            return Ok(Confirmation::none(Confirmed::Missing));
         }
-        let purpose = approval(ask, body.prompt_id, &body.response);
-        self.confirmed(person, &purpose, NeedsPasskey::Approval).await
+        let act = Act::Answer { is_marked: ask.ask.is_marked, response: &body.response };
+        match &body.response {
+            ResponseDraft::Approve { .. } => {
+                self.use_confirmation(person, act, &approval(ask, body.prompt_id, &body.response)).await
+            }
+            ResponseDraft::Deny { .. } | ResponseDraft::Submit { .. } | ResponseDraft::Cancel { .. } => {
+                Ok(Confirmation::none(Confirmed::Missing))
+            }
+        }
     }
 
-    /// The passkey that confirmed this session, where one has to: in `auto`, nothing in it asks.
-    pub(crate) async fn confirmed_session(
+    pub(crate) async fn confirm_session(
         &self,
         person: &Person,
         open: &OpenSession,
-    ) -> Result<Option<PasskeyId>, GatewayError> {
-        match open.permission_mode {
-            PermissionMode::Auto => self.confirmed(person, &opening(open), NeedsPasskey::AutoSession).await,
-            PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Plan => Ok(None),
-        }
+    ) -> Result<Confirmation, GatewayError> {
+        self.confirmed(person, Act::OpenSession(open), &opening(open)).await
+    }
+
+    pub(crate) async fn confirm_trust(
+        &self,
+        person: &Person,
+        trust: &TrustFolder,
+    ) -> Result<Confirmation, GatewayError> {
+        let purpose = PasskeyPurpose::TrustFolder { trust: trust.clone() };
+        self.confirmed(person, Act::TrustFolder, &change(&purpose)).await
+    }
+
+    pub(crate) async fn confirm_rule(
+        &self,
+        person: &Person,
+        rule: &NewRule,
+    ) -> Result<Confirmation, GatewayError> {
+        let purpose = PasskeyPurpose::SaveRule { rule: rule.clone() };
+        self.confirmed(person, Act::SaveRule, &change(&purpose)).await
     }
 
     async fn confirmed_change(&self, person: &Person, purpose: &PasskeyPurpose) -> Result<(), GatewayError> {
-        self.confirmed(person, &change(purpose), NeedsPasskey::Change).await.map(drop)
+        self.confirmed(person, Act::ChangePasskeys, &change(purpose)).await.map(drop)
     }
 
     async fn confirmed(
         &self,
         person: &Person,
+        act: Act<'_>,
         purpose: &Digest,
-        what: NeedsPasskey,
-    ) -> Result<Option<PasskeyId>, GatewayError> {
-        // Who acts in this process is its own business: see `Person::new`.
-        let Some(actor) = person.actor else { return Ok(None) };
-        if !self.requires_passkey(person).await? {
-            return Ok(None);
+    ) -> Result<Confirmation, GatewayError> {
+        if needs_passkey(act).is_none() {
+            return Ok(Confirmation::none(Confirmed::Missing));
         }
-        let by = self.inner.journal.use_confirmation(actor.device_id, &hash(purpose)).await?;
-        by.map(Some).ok_or(GatewayError::PasskeyRequired { what })
+        let confirmation = self.use_confirmation(person, act, purpose).await?;
+        confirmation.confirmed.check(act)?;
+        Ok(confirmation)
+    }
+
+    async fn use_confirmation(
+        &self,
+        person: &Person,
+        act: Act<'_>,
+        purpose: &Digest,
+    ) -> Result<Confirmation, GatewayError> {
+        // Who acts in this process is its own business: see `Person::new`.
+        let Some(actor) = person.actor else { return Ok(Confirmation::none(Confirmed::NotRequired)) };
+        if !self.requires_passkey(person).await? {
+            return Ok(Confirmation::none(Confirmed::NotRequired));
+        }
+        if needs_passkey(act).is_none() {
+            return Ok(Confirmation::none(Confirmed::Missing));
+        }
+        let used = self.inner.journal.use_confirmation(actor.device_id, &hash(purpose)).await?;
+        let confirmed = used.as_ref().map_or(Confirmed::Missing, |used| Confirmed::By(used.passkey));
+        Ok(Confirmation { confirmed, used })
+    }
+
+    /// What an act came to. If it was not written, what confirmed it is good for another try.
+    pub(crate) async fn after_confirmation<T>(
+        &self,
+        confirmation: Confirmation,
+        result: Result<T, GatewayError>,
+    ) -> Result<T, GatewayError> {
+        if let (Some(used), Err(error)) = (confirmation.used, &result)
+            && error.wrote_nothing()
+            && let Err(error) = self.inner.journal.give_confirmation_back(&used).await
+        {
+            // The person is asked for a passkey once more.
+            tracing::warn!(%error, "a confirmation is used up, and its act was not written");
+        }
+        result
     }
 
     async fn requires_passkey(&self, person: &Person) -> Result<bool, GatewayError> {

@@ -19,7 +19,6 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::NoSuchRunner { .. }
             | GatewayError::NoPasskey => Self::new(Code::NotFound, words),
             GatewayError::MayNotRetire => Self::new(Code::Forbidden, words),
-            GatewayError::PasskeyRequired { .. } => Self::new(Code::PasskeyRequired, words),
             GatewayError::BadPasskey(_)
             | GatewayError::NoPasskeysHere
             | GatewayError::NoPasskeyFor { .. }
@@ -40,14 +39,13 @@ impl From<&GatewayError> for Refusal {
             GatewayError::Runner(Unable::Away | Unable::Silent { .. }) => Self::new(Code::Unavailable, words),
             GatewayError::FilesChanged { .. }
             | GatewayError::TrustEnded { .. }
-            | GatewayError::TerminalAway
-            | GatewayError::InTerminal
             | GatewayError::JournalLacks { .. } => Self::new(Code::Conflict, words),
             GatewayError::Rejected(rejection) => rejected(rejection, words),
             GatewayError::TooLarge { .. } => Self::new(Code::TooLarge, words),
             GatewayError::Runner(Unable::StillAlive { .. }) | GatewayError::SecretGone => {
                 Self::new(Code::Conflict, words)
             }
+            GatewayError::NotJudged => Self::new(Code::Internal, words),
             GatewayError::Closing | GatewayError::Silent => Self::new(Code::Unavailable, words),
             GatewayError::Store(StoreError::Corrupt { what }) => {
                 tracing::error!(what, "a request met what cannot be read");
@@ -110,7 +108,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
-        Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
+        Rejection::PasskeyRequired { .. } => Refusal::new(Code::PasskeyRequired, words),
+        Rejection::NotTheirs { .. } | Rejection::ProgramIsAdmins => Refusal::new(Code::Forbidden, words),
         Rejection::WrongRule { what, hint, .. } => {
             let field = ("line".to_owned(), format!("{what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }
@@ -150,6 +149,8 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::Erased
         | Rejection::AsksOpen { .. }
         | Rejection::AtWork
+        | Rejection::TerminalAway
+        | Rejection::InTerminal
         | Rejection::Answered
         | Rejection::NothingToDecide
         | Rejection::TooManyAttempts { .. }

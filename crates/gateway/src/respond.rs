@@ -1,6 +1,6 @@
 //! A person answers.
 
-use holdstead_core::{Command, Rejection, Respond, conceal};
+use holdstead_core::{Command, Confirmed, Rejection, Respond, Together, conceal};
 use holdstead_protocol::api::{
     Interaction, LateResponse, ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond as RespondBody,
     RespondMany,
@@ -25,8 +25,32 @@ impl Gateway {
         id: InteractionId,
         body: RespondBody,
     ) -> Result<Receipt, GatewayError> {
+        self.respond_so(person, id, body, Together::Alone).await
+    }
+
+    async fn respond_so(
+        &self,
+        person: &Person,
+        id: InteractionId,
+        body: RespondBody,
+        together: Together,
+    ) -> Result<Receipt, GatewayError> {
         let ask = self.ask_of(&person.owner, id).await?;
-        let person = &person.confirmed_by(self.confirmed_answer(person, &ask, &body).await?);
+        let confirmation = self.confirm_answer(person, &ask, &body).await?;
+        let person = person.confirmed_by(confirmation.passkey());
+        let answered = self.respond_confirmed(&person, ask, body, together, confirmation.confirmed).await;
+        self.after_confirmation(confirmation, answered).await
+    }
+
+    async fn respond_confirmed(
+        &self,
+        person: &Person,
+        ask: AskRecord,
+        body: RespondBody,
+        together: Together,
+        confirmed: Confirmed,
+    ) -> Result<Receipt, GatewayError> {
+        let id = ask.id;
         let key = body.idempotency_key.clone();
         let (response, secrets) = conceal(&ask.ask, body.response)?;
         let command = Respond {
@@ -38,6 +62,8 @@ impl Gateway {
             name: person.name.clone(),
             surface: person.surface,
             actor: person.actor,
+            together,
+            confirmed,
             turn_id: TurnId::generate(),
             message_id: MessageId::generate(),
         };
@@ -88,12 +114,7 @@ impl Gateway {
         }
         let mut results = Vec::with_capacity(given);
         for OneOfMany { interaction_id, answer } in many.answers {
-            let taken = match self.ask_of(&person.owner, interaction_id).await {
-                Ok(ask) if !ask.request.marks.is_empty() => Err(Rejection::Marked.into()),
-                Ok(_) => self.respond(person, interaction_id, answer).await,
-                Err(error) => Err(error),
-            };
-            results.push(match taken {
+            results.push(match self.respond_so(person, interaction_id, answer, Together::WithOthers).await {
                 Ok(receipt) => OneReceipt::Taken { receipt },
                 // Whoever sent them sends them again with the same keys.
                 Err(error) if error.may_pass() => return Err(error),

@@ -106,6 +106,7 @@ impl Gateway {
             hint: wrong.hint,
         })?;
         let given_at = self.inner.journal.now().await?;
+        let confirmation = self.confirm_rule(person, &new).await?;
         let grant_id = GrantId::of_line(&person.owner, &line);
         let grant = Grant {
             grant_id,
@@ -116,7 +117,8 @@ impl Gateway {
             given_at,
             expires_at: None,
         };
-        owner_journal::remember(self, &person.owner, grant).await?;
+        let saved = owner_journal::remember(self, &person.owner, grant).await;
+        self.after_confirmation(confirmation, saved).await?;
         Ok(grant_id)
     }
 

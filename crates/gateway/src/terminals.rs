@@ -1,7 +1,7 @@
 //! Agents in people's own terminals: each conversation is a session of its machine's owner, which appears by itself.
 
 use holdstead_agents::Appeared;
-use holdstead_core::{Command, Rejection};
+use holdstead_core::{Command, Listener, Rejection};
 use holdstead_protocol::{OwnerId, SessionId, SessionOpened};
 use holdstead_store::SessionRecord;
 
@@ -65,15 +65,12 @@ impl Gateway {
         Ok(())
     }
 
-    /// What is said to an agent in a terminal reaches it only while its program listens.
-    pub(crate) fn may_be_told(&self, record: &SessionRecord) -> Result<(), GatewayError> {
-        if record.opened.terminal.is_none() || self.listening(record.id).is_some() {
-            return Ok(());
+    /// What this node knows of the program that a message is for.
+    pub(crate) fn listener(&self, record: &SessionRecord) -> Listener {
+        match (self.listening(record.id), self.attached(&record.state)) {
+            (Some(_), _) => Listener::Here,
+            (None, Some(_)) => Listener::NotHere,
+            (None, None) => Listener::Elsewhere,
         }
-        // Another node may speak for it.
-        if self.attached(&record.state).is_none() && record.state.alive.is_some() {
-            return Ok(());
-        }
-        Err(GatewayError::TerminalAway)
     }
 }

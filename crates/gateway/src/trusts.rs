@@ -103,6 +103,7 @@ impl Gateway {
                 return Err(GatewayError::CannotTrust { folder: now.folder, why });
             }
         };
+        let confirmation = self.confirm_trust(person, &wanted).await?;
         let trust = Trust {
             trust_id: TrustId::of(&now.agent, &now.folder, &digest),
             agent: now.agent,
@@ -112,7 +113,9 @@ impl Gateway {
             given_by: person.name.clone(),
             given_at: self.inner.journal.now().await?,
         };
-        owner_journal::append_to_owner(self, &person.owner, Command::Trust(Box::new(trust.clone()))).await?;
+        let command = Command::Trust(Box::new(trust.clone()));
+        let written = owner_journal::append_to_owner(self, &person.owner, command).await;
+        self.after_confirmation(confirmation, written).await?;
         Ok(trust)
     }
 

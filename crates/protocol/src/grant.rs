@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Digest, GrantId, InteractionId, Timestamp};
+use crate::{Digest, GrantId, InteractionId, PersonId, RunnerId, Timestamp};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -44,12 +44,46 @@ impl Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "rule", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Rule {
-    /// This tool with exactly this input.
-    ExactInput { tool_name: String, input_digest: Digest },
+    /// This tool with exactly this input, in calls of one source.
+    ExactInput {
+        tool_name: String,
+        input_digest: Digest,
+        /// Whose calls it covers. Without a source it covers none: it was remembered before sources were.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<CallSource>,
+    },
     /// What this tool itself asks about under a key of its own.
     Key { tool_name: String, key: String },
     /// These rules, each a line as it would stand in a file.
     Lines { lines: Vec<String> },
+}
+
+/// Who makes a call, and where. The same words from another source are another call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "by", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum CallSource {
+    /// An agent, in this folder of this machine.
+    Agent {
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runner: Option<RunnerId>,
+    },
+    /// A tool of the gateway, called for a session of this folder.
+    Tool {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runner: Option<RunnerId>,
+    },
+    /// A program, by the name and the person of its token.
+    Program {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        person_id: Option<PersonId>,
+    },
 }
 
 /// A remembered approval.

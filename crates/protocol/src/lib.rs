@@ -41,7 +41,7 @@ pub use event::{
     ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolResult, TrustAdded, TrustRevoked,
     TurnEndBlocked, Usage, UserMessage, VariablesSet, heard_in,
 };
-pub use grant::{Grant, Rule, Scope};
+pub use grant::{CallSource, Grant, Rule, Scope};
 pub use ids::{
     AgentSeq, DeviceId, Digest, EventId, GrantId, IdError, Incarnation, InteractionId, MessageId, OwnerId,
     OwnerTag, PasskeyId, PersonId, PromptId, RunnerId, Seq, SessionId, ToolCallId, TrustId, TurnId,

@@ -382,8 +382,12 @@ impl People for FaultyJournal {
         &self,
         device: DeviceId,
         purpose: &[u8; 32],
-    ) -> Result<Option<PasskeyId>, StoreError> {
+    ) -> Result<Option<ConfirmationRecord>, StoreError> {
         self.may("use_confirmation")?.use_confirmation(device, purpose).await
+    }
+
+    async fn give_confirmation_back(&self, used: &ConfirmationRecord) -> Result<(), StoreError> {
+        self.may("give_confirmation_back")?.give_confirmation_back(used).await
     }
 
     async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError> {

@@ -98,13 +98,15 @@ pub trait People: Send + Sync + Debug {
     /// Notes what a passkey confirmed. `false`: the challenge was answered before.
     async fn add_confirmation(&self, confirmation: ConfirmationRecord) -> Result<bool, StoreError>;
 
-    /// Uses up what was confirmed for this purpose on this device, and returns by which passkey. Of many who try at once, one
-    /// gets it.
+    /// Uses up what was confirmed for this purpose on this device, and returns it. Of many who try at once, one gets it.
     async fn use_confirmation(
         &self,
         device: DeviceId,
         purpose: &[u8; 32],
-    ) -> Result<Option<PasskeyId>, StoreError>;
+    ) -> Result<Option<ConfirmationRecord>, StoreError>;
+
+    /// Makes a confirmation good again that was used up for an act which was not written.
+    async fn give_confirmation_back(&self, used: &ConfirmationRecord) -> Result<(), StoreError>;
 
     /// With the last one, none is required any longer: nothing could be confirmed. `false`: the person has no such passkey.
     async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError>;
@@ -406,7 +408,7 @@ impl<D: Db + 'static> People for Store<D> {
         &self,
         device: DeviceId,
         purpose: &[u8; 32],
-    ) -> Result<Option<PasskeyId>, StoreError> {
+    ) -> Result<Option<ConfirmationRecord>, StoreError> {
         let now = self.db.now().await?;
         let params = vec![Param::Id(device.uuid()), Param::Bytes(purpose.to_vec()), Param::Int(now.micros())];
         for row in self.db.query(sql::CONFIRMATIONS, params).await? {
@@ -416,10 +418,15 @@ impl<D: Db + 'static> People for Store<D> {
             }
             let challenge = vec![Param::Bytes(found.challenge.to_vec())];
             if !self.db.execute(sql::USE_CONFIRMATION, challenge).await?.is_empty() {
-                return Ok(Some(found.passkey));
+                return Ok(Some(found));
             }
         }
         Ok(None)
+    }
+
+    async fn give_confirmation_back(&self, used: &ConfirmationRecord) -> Result<(), StoreError> {
+        let challenge = vec![Param::Bytes(used.challenge.to_vec())];
+        self.db.execute(sql::GIVE_CONFIRMATION_BACK, challenge).await.map(drop)
     }
 
     async fn remove_passkey(&self, person: PersonId, id: PasskeyId) -> Result<bool, StoreError> {

@@ -331,6 +331,8 @@ pub(crate) const CONFIRMATIONS: &str = "SELECT challenge, device_id, purpose, pa
 /// One statement, so that of many who try one gets it. The row stays until it expires: its challenge was answered.
 pub(crate) const USE_CONFIRMATION: &str =
     "UPDATE passkey_confirmations SET used = 1 WHERE challenge = $1 AND used = 0 RETURNING challenge";
+pub(crate) const GIVE_CONFIRMATION_BACK: &str =
+    "UPDATE passkey_confirmations SET used = 0 WHERE challenge = $1 AND used = 1 RETURNING challenge";
 /// Authenticators that do not count say 0 each time.
 pub(crate) const USE_PASSKEY: &str = "UPDATE passkeys SET last_used_at = $2, count = $3 WHERE id = $1 \
     AND (count < $3 OR (count = 0 AND $3 = 0)) RETURNING id";

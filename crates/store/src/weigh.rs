@@ -27,7 +27,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         Command::Fenced(fenced) => weigh(&fenced.command),
         Command::Based(based) => weigh(&based.command),
         Command::Open(opened) => none.add(json(opened)),
-        Command::Message(message) => none.add(json(message)),
+        Command::Message(message) => none.add(json(&message.said)),
         Command::Record(outputs) => {
             outputs.iter().fold(none, |weight, output| weight.add(self::output(output)))
         }

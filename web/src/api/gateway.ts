@@ -134,6 +134,9 @@ function approval(interactionId: string, { promptId, idempotencyKey: _, ...respo
   return { purpose: "approve", interactionId, promptId, response: response as ResponseDraft };
 }
 
+const trusted = (body: TrustFolder) =>
+  withPasskey({ purpose: "trust_folder", trust: body }, () => take<Trust>(trustFolder({ body })));
+
 /** The last message, while it is not known whether it arrived. */
 let unsure: { id: string; text: string; messageId: string } | null = null;
 
@@ -198,7 +201,8 @@ export const gateway = {
   rules: () => take<RulePage>(listRules()),
   explain: (body: CallToExplain) => take<ExplainedCall>(explainCall({ body })),
   suggestions: () => take<SuggestionPage>(suggestRules()),
-  addRule: (line: string) => take<SavedRule>(addRule({ body: { line } })),
+  addRule: (line: string) =>
+    withPasskey({ purpose: "save_rule", rule: { line } }, () => take<SavedRule>(addRule({ body: { line } }))),
   revokeRule: (id: string, session?: string | null) =>
     take<void>(revokeRule({ path: { id }, query: session ? { session } : {} })),
   devices: () => take<DevicePage>(listDevices()),
@@ -222,9 +226,9 @@ export const gateway = {
     const agent = "rules";
     const found = await take<FolderFiles>(showFolderFiles({ query: { agent, folder } }));
     if (!found.digest) throw new Error("This folder's rules cannot be trusted: the file is too large, or a link.");
-    await take<Trust>(trustFolder({ body: { agent, folder: found.folder, digest: found.digest } }));
+    await trusted({ agent, folder: found.folder, digest: found.digest });
   },
-  trustFolder: (body: TrustFolder) => take<Trust>(trustFolder({ body })),
+  trustFolder: trusted,
 };
 
 export type Gateway = typeof gateway;

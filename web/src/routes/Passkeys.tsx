@@ -32,7 +32,8 @@ export function Passkeys() {
               : "Add a passkey first."
           }
         >
-          Ask for a passkey before marked approvals, and before sessions that allow everything
+          Ask for a passkey before marked, wide and edited approvals, before sessions that allow everything or bring
+          programs, and before folders are trusted and rules are saved
         </Toggle>
       )}
       <ul className="divide-y divide-line">

@@ -24,7 +24,15 @@ pub(crate) fn decide(
     let ask = super::ask(session, allow.interaction_id)?;
     // A person was faster, its time is over, or it is none that rules decide.
     let waits = ask.state == AskState::Open && ask.prompt_id == allow.prompt_id && !ask.is_due(now);
-    if !waits || !ask.is_approval() || ask.has_handler {
+    // What is marked since it was read, or may have run already, stays a person's to decide.
+    let is_persons = ask.is_marked || session.head.may_have_run.covers(&ask.input_digest);
+    if !waits
+        || is_persons
+        || !ask.is_approval()
+        || ask.has_handler
+        || !ask.origin.is_agent()
+        || !ask.capabilities.scopes
+    {
         return Ok(Vec::new());
     }
     rules.check()?;

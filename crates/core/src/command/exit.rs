@@ -5,6 +5,7 @@ use holdstead_protocol::{
 };
 
 use super::cancel::{done, unknown};
+use super::queue::{Over, left_by};
 use super::resume::status;
 use crate::{Rejection, Session};
 
@@ -47,13 +48,21 @@ pub(crate) fn decide(session: &Session, command: &Exit) -> Result<Vec<EventBody>
     };
     let ended = ProcessChange::Ended { incarnation: command.incarnation };
     let gone = SessionStatus { message: command.message.clone(), ..status(agent) }.with_process(ended);
-    Ok(unknown.chain([EventBody::SessionStatus(gone)]).chain(end_of_turn(session, command, agent)).collect())
+    let turn_end = end_of_turn(session, command, agent);
+    let mut over = vec![Over::Life(command.incarnation)];
+    over.extend(session.head.turn.filter(|_| !turn_end.is_empty()).map(Over::Turn));
+    let left = left_by(session, &over);
+    Ok(left.into_iter().chain(unknown).chain([EventBody::SessionStatus(gone)]).chain(turn_end).collect())
 }
 
 /// A turn in which nothing is open ends with its process: nobody can say what it was doing. Both are one append, so
 /// that a gateway that dies in between does not leave a turn that nobody ends.
 fn end_of_turn(session: &Session, command: &Exit, agent: AgentState) -> Vec<EventBody> {
     let (Some(turn_id), Some(end)) = (session.head.turn, &command.turn_end) else { return Vec::new() };
+    // Only that the gateway listens to it no more is known: its turn goes on in the terminal.
+    if session.head.in_terminal {
+        return Vec::new();
+    }
     let answered = session.undelivered().any(|(_, ask)| {
         ask.origin.is_agent() && (ask.delivery == Some(Delivery::Accepted) || !ask.is_approval())
     });

@@ -3,6 +3,7 @@
 use holdstead_protocol::{AskState, Delivery, EventBody, SessionError, StopReason, TurnId, Usage};
 
 use super::cancel::done;
+use super::queue::{Over, left_by};
 use super::still_open;
 use crate::telling::{cancelled, delivery};
 use crate::{Rejection, Session};
@@ -49,5 +50,6 @@ pub(crate) fn decide(session: &Session, command: &Finish) -> Result<Vec<EventBod
         words.map(|message| EventBody::Error(SessionError { turn_id: Some(command.turn_id), message }));
     let by = session.head.stopped_by.clone();
     let done = done(command.turn_id, command.reason, by, command.usage.clone());
-    Ok(left.chain(error).chain([done]).collect())
+    let of_tools = left_by(session, &[Over::Turn(command.turn_id)]);
+    Ok(of_tools.into_iter().chain(left).chain(error).chain([done]).collect())
 }

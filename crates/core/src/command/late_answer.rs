@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::respond::{Respond, late_grant, lost};
 use crate::telling::closed;
-use crate::{Ask, Rejection, Session};
+use crate::{Act, Ask, Rejection, Session};
 
 /// So many characters of a call's input are said again.
 const MOST_QUOTED: usize = 2_000;
@@ -89,6 +89,7 @@ pub(super) fn queued(
 
 fn late_answer(ask: &Ask, command: &Respond, body_digest: Digest) -> Result<EventBody, Rejection> {
     let response = ask.check(&command.response)?;
+    command.confirmed.check(Act::Answer { is_marked: ask.is_marked, response: &command.response })?;
     match response {
         // It would become a message, and messages are kept.
         Response::Answer { .. } | Response::Submit { .. } if ask.spec.has_secrets() => {

@@ -8,12 +8,46 @@ use crate::{Head, Rejection};
 /// Each is part of the head, which is read and written at every append.
 const MOST_WAITING: usize = 1_000;
 
-pub(crate) fn decide(head: &Head, message: &UserMessage) -> Result<Vec<EventBody>, Rejection> {
+/// What a person says, and whether the agent's program could hear it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub said: UserMessage,
+    pub listener: Listener,
+}
+
+/// What the node that takes a message knows of the agent's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    /// This node listens to it.
+    Here,
+    /// Its machine is connected here, and the program is not there.
+    NotHere,
+    /// Its machine is connected to another node, if to any.
+    Elsewhere,
+}
+
+/// A program in a terminal is told something only while it listens: nobody here starts it.
+fn is_away(head: &Head, listener: Listener) -> bool {
+    head.in_terminal
+        && match listener {
+            Listener::Here => false,
+            Listener::NotHere => true,
+            Listener::Elsewhere => head.alive.is_none(),
+        }
+}
+
+pub(crate) fn decide(
+    head: &Head,
+    Message { said: message, listener }: &Message,
+) -> Result<Vec<EventBody>, Rejection> {
     // Before all else: whoever says it again for want of a reply is told what became of it, also when the session is over.
     if let Some(said) = head.last_said.iter().find(|said| said.message_id == message.message_id) {
         return Err(Rejection::AlreadySaid { seq: said.seq });
     }
     still_open(head)?;
+    if is_away(head, *listener) {
+        return Err(Rejection::TerminalAway);
+    }
     if message.text.trim().is_empty() {
         return Err(Rejection::EmptyMessage);
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ask, request, respond, still_open};
 use crate::telling::{closed, update};
-use crate::{Ask, Rejection, Session, secret};
+use crate::{Ask, Rejection, Session, policy, secret};
 
 /// How often one ask may be shown.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -109,5 +109,6 @@ fn reprompt(ask: &Ask, command: &Outcome, again: &InteractionRequest) -> Result<
     }
     let mut again = InteractionRequest { attempt: ask.attempt + 1, ..again.clone() };
     secret::not_shown_again(&mut again);
+    policy::reach::limit(&mut again, &ask.source)?;
     Ok(EventBody::InteractionRequest(Box::new(again)))
 }

@@ -1,5 +1,7 @@
 //! The agent goes away until its one open ask is answered.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::{AgentState, AskState, Delivery, EventBody, Incarnation, InteractionId};
 
 use super::{ask, resume::status};
@@ -22,6 +24,7 @@ pub(crate) fn decide(
     session: &Session,
     interaction_id: InteractionId,
     incarnation: Incarnation,
+    awaited: &BTreeSet<InteractionId>,
 ) -> Result<Vec<EventBody>, Rejection> {
     if session.head.alive != Some(incarnation) {
         return Err(Rejection::StaleIncarnation);
@@ -43,6 +46,10 @@ pub(crate) fn decide(
         return Err(Rejection::CannotPark(CannotPark::NoWayBack));
     }
     if session.head.blocking != 1 || !ask.is_blocking() {
+        return Err(Rejection::CannotPark(CannotPark::MoreThanOne));
+    }
+    // Another call may have its answer, marked as being handed over by an earlier task: the agent hears that first.
+    if awaited.iter().any(|other| *other != interaction_id) {
         return Err(Rejection::CannotPark(CannotPark::MoreThanOne));
     }
     // It would hear it only in its next life.

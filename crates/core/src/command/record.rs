@@ -1,8 +1,8 @@
 //! The agent said something that asks nothing of anybody.
 
 use holdstead_protocol::{
-    EventBody, InteractionId, Scope, SessionError, TextDelta, ThinkingDelta, Timestamp, Told, ToolCallDelta,
-    ToolCallEnd, ToolCallStart, ToolResult,
+    EventBody, InteractionId, SessionError, TextDelta, ThinkingDelta, Told, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolResult,
 };
 
 use super::based::{Rules, not_stopped};
@@ -59,14 +59,13 @@ pub(crate) fn decide(
     session: &Session,
     outputs: &[Output],
     rules: Rules,
-    now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     still_open(&session.head)?;
     for output in outputs {
         if let Output::ToolCallEnd(end) = output
             && let Some(decision) = &end.decision
         {
-            may_be_decided(session, end, decision.told, rules.check()?, now)?;
+            may_be_decided(session, end, decision.told, rules.check()?)?;
         }
     }
     Ok(outputs.iter().map(Output::to_event).collect())
@@ -79,7 +78,6 @@ fn may_be_decided(
     end: &ToolCallEnd,
     told: Told,
     earlier_ask: Option<InteractionId>,
-    now: Timestamp,
 ) -> Result<(), Rejection> {
     let (tool, input) = (end.tool_name.as_deref().unwrap_or_default(), digest(&end.input));
     // Another input is another call, even under the same id.
@@ -92,8 +90,7 @@ fn may_be_decided(
         Told::LeftToAgent => not_stopped(&session.head),
         Told::Allowed => {
             not_stopped(&session.head)?;
-            let covering = policy::covering(&session.head.grants, &[], tool, &input, now);
-            let once = covering.is_some_and(|grant| grant.scope == Scope::Once);
+            let once = policy::is_approved_late(&session.head.grants, tool, &input);
             if once || session.head.undelivered > 0 { Err(Rejection::OnRecord) } else { Ok(()) }
         }
     }

@@ -1,13 +1,14 @@
 //! Somebody needs a person.
 
 use holdstead_protocol::{
-    AskState, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId, InteractionRequest,
-    InteractionResponse, MessageId, Origin, PromptId, Response, RevokedWhy, Scope, Settlement, Timestamp,
-    ToolCallId, TurnId,
+    AskState, CallSource, Decider, Delivery, EventBody, Grant, GrantRevoked, InteractionId,
+    InteractionRequest, InteractionResponse, MessageId, Origin, PromptId, Response, RevokedWhy, Scope,
+    Settlement, Timestamp, ToolCallId, TurnId,
 };
 
 use super::based::{Rules, not_stopped};
 use super::still_open;
+use crate::policy::ExactCall;
 use crate::telling::delivery;
 use crate::{Ask, AskSpec, Quota, Rejection, Session, asked, digest, policy, secret, shape};
 
@@ -45,6 +46,8 @@ pub(crate) fn decide(
     let mut request = request.clone();
     request.attempt = 1;
     secret::not_shown_again(&mut request);
+    let source = session.head.source_of(&request);
+    policy::reach::limit(&mut request, &source)?;
     let id = request.interaction_id;
     if !request.body.is_approval() {
         room(session, &request, command.quota)?;
@@ -59,7 +62,7 @@ pub(crate) fn decide(
             let call = request.tool_call_id.clone();
             settled_by(id, request.prompt_id, call, (request.turn_id, request.response_id), decider)
         };
-        if let Some((earlier, ask)) = identical(session, &request) {
+        if let Some((earlier, ask)) = identical(session, &request, &source) {
             let settled = settled_by(Decider::Earlier { interaction_id: earlier });
             let moved =
                 delivery(earlier, ask, Delivery::Undeliverable { moved_to: Some(id), in_terminal: None });
@@ -69,9 +72,13 @@ pub(crate) fn decide(
         if !command.owner_grants.is_empty() || command.allowed_by.is_some() {
             rules.check()?;
         }
-        if let Some(grant) =
-            policy::covering(grants, &command.owner_grants, &request.tool_name, &request.input_digest, now)
-        {
+        let call = ExactCall {
+            source: &source,
+            tool_name: &request.tool_name,
+            input: &request.input_digest,
+            is_marked: !request.marks.is_empty(),
+        };
+        if let Some(grant) = policy::covering(grants, &command.owner_grants, &call, now) {
             not_stopped(&session.head)?;
             let settled = settled_by(Decider::Grant { grant_id: grant.grant_id });
             let mut events = vec![EventBody::InteractionRequest(Box::new(request)), settled];
@@ -114,7 +121,11 @@ fn asked_before(ask: &Ask, request: &InteractionRequest) -> Result<Vec<EventBody
 
 /// An approval of the same tool and input whose asking process died before it was written. One with edited input is
 /// left out: it answered another call.
-fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(InteractionId, &'a Ask)> {
+fn identical<'a>(
+    session: &'a Session,
+    request: &InteractionRequest,
+    source: &CallSource,
+) -> Option<(InteractionId, &'a Ask)> {
     session.undelivered().find(|(_, ask)| {
         ask.delivery == Some(Delivery::Accepted)
             && ask.state == AskState::Settled { settlement: Settlement::Approved }
@@ -123,6 +134,7 @@ fn identical<'a>(session: &'a Session, request: &InteractionRequest) -> Option<(
             && ask.origin == request.origin
             // Somebody may have refused it in the terminal since.
             && ask.origin == Origin::Agent
+            && ask.source == *source
             && ask.tool_name == request.tool_name
             && ask.input_digest == request.input_digest
     })

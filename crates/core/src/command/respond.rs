@@ -8,7 +8,14 @@ use holdstead_protocol::{
 
 use super::{ask, late_answer};
 use crate::state::{Action, ResponseRecord};
-use crate::{Ask, Rejection, Session, digest, secret};
+use crate::{Act, Ask, Confirmed, Rejection, Session, digest, secret};
+
+/// Whether one answer was sent by itself or with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Together {
+    Alone,
+    WithOthers,
+}
 
 /// A person's response.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +31,9 @@ pub struct Respond {
     pub name: String,
     pub surface: Surface,
     pub actor: Option<Actor>,
+    pub together: Together,
+    /// Whether a passkey confirmed it.
+    pub confirmed: Confirmed,
     /// For an answer that turns out to be late: the turn and message it becomes.
     pub turn_id: TurnId,
     pub message_id: MessageId,
@@ -54,6 +64,10 @@ pub(crate) fn decide(
     if command.prompt_id != ask.prompt_id {
         let over = over(session, ask, command.interaction_id, now);
         return Err(over.unwrap_or(Rejection::StalePrompt { current: ask.prompt_id }));
+    }
+    match (command.together, ask.is_marked) {
+        (Together::WithOthers, true) => return Err(Rejection::Marked),
+        (Together::Alone, _) | (Together::WithOthers, false) => {}
     }
     match &ask.state {
         AskState::Open if ask.is_due(now) => late_answer::after_deadline(session, ask, command, body_digest),
@@ -96,6 +110,7 @@ fn win(
     now: Timestamp,
 ) -> Result<Vec<EventBody>, Rejection> {
     let response = ask.check(&command.response)?;
+    command.confirmed.check(Act::Answer { is_marked: ask.is_marked, response: &command.response })?;
     if secret::in_the_clear(&ask.spec, &response) {
         return Err(Rejection::SecretInTheClear);
     }
@@ -148,7 +163,11 @@ fn given(ask: &Ask, command: &Respond, response: &Response, now: Timestamp) -> O
 pub(super) fn late_grant(ask: &Ask, command: &Respond, now: Timestamp) -> Grant {
     Grant {
         grant_id: GrantId::from_answer(command.prompt_id),
-        rule: Rule::ExactInput { tool_name: ask.tool_name.clone(), input_digest: ask.input_digest.clone() },
+        rule: Rule::ExactInput {
+            tool_name: ask.tool_name.clone(),
+            input_digest: ask.input_digest.clone(),
+            source: Some(ask.source.clone()),
+        },
         scope: Scope::Once,
         given_by: command.name.clone(),
         interaction_id: Some(command.interaction_id),

@@ -34,7 +34,11 @@ fn grant(scope: Scope) -> Grant {
     let request = approval(9, 9);
     Grant {
         grant_id: GrantId::from_answer(prompt(9, 1)),
-        rule: Rule::ExactInput { tool_name: request.tool_name, input_digest: request.input_digest },
+        rule: Rule::ExactInput {
+            tool_name: request.tool_name,
+            input_digest: request.input_digest,
+            source: Some(agents_source()),
+        },
         scope,
         given_by: "ana".to_owned(),
         interaction_id: None,

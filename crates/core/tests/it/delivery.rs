@@ -1,5 +1,7 @@
 //! How a settlement reaches the agent, once.
 
+use std::collections::BTreeSet;
+
 use crate::world::*;
 use holdstead_core::{
     Cancel, CannotPark, Command, Exit, Finish, MayHaveRun, Needs, Outcome, Output, RanOther, Rejection,
@@ -32,8 +34,8 @@ fn last_exit(life: u32, parked: bool) -> Command {
     Command::Exit(Exit { incarnation: Incarnation(life), parked, message: None, turn_end })
 }
 
-fn park(n: u8, life: u32) -> Command {
-    Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(life) }
+pub(crate) fn park(n: u8, life: u32) -> Command {
+    Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(life), awaited: BTreeSet::new() }
 }
 
 #[test]

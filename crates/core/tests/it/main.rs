@@ -2,6 +2,7 @@
 
 mod attention;
 mod based;
+mod confirmation;
 mod delivery;
 mod fencing;
 mod lifecycle;
@@ -10,9 +11,11 @@ mod next_step;
 mod policy;
 mod properties;
 mod put_aside;
+mod reach;
 mod rules;
 mod saving;
 mod secrets;
 mod terminals;
+mod turns;
 mod two_speakers;
 mod world;

@@ -114,7 +114,7 @@ fn an_agent_that_died_at_its_calls_is_started_when_it_can_be_told() {
 fn an_agent_that_was_parked_comes_back_to_its_call() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));
-    world.ok(Command::Park { interaction_id: ask_id(1), incarnation: Incarnation(1) });
+    world.ok(crate::delivery::park(1, 1));
     world.ok(exit(true));
     assert_eq!(steps(&world), both(Step::Nothing), "a parked agent needs no process");
     world.ok(respond(1, 1, "k", approve()));

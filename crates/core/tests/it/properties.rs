@@ -239,7 +239,11 @@ fn command(world: &World, step: &Step) -> Command {
         }),
         Step::CancelAsk(n) => Command::Cancel(Cancel::Ask(ask_id(n))),
         Step::CancelTurn => Command::Cancel(Cancel::Turn { by: "Ada".to_owned() }),
-        Step::Park(n) => Command::Park { interaction_id: ask_id(n), incarnation: Incarnation(lives) },
+        Step::Park(n) => Command::Park {
+            interaction_id: ask_id(n),
+            incarnation: Incarnation(lives),
+            awaited: BTreeSet::new(),
+        },
         Step::Stay => Command::Stay { incarnation: Incarnation(lives) },
         Step::Delivering { n, old_life } => Command::Delivering {
             interaction_id: ask_id(n),

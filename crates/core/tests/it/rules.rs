@@ -337,7 +337,7 @@ fn a_journal_begins_with_its_opening() {
 
 fn message_without_words() -> Command {
     let Command::Message(mut message) = message(1) else { unreachable!("a message") };
-    message.text = " \n".to_owned();
+    message.said.text = " \n".to_owned();
     Command::Message(message)
 }
 

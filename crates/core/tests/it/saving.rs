@@ -1,6 +1,8 @@
 //! Rules that approvals give to all sessions of the owner: given with the answer, saved in the owner's journal.
 
-use holdstead_core::{Command, Outcome, Rejection, Trigger, Verdict, digest, is_unfinished, offered_scopes};
+use holdstead_core::{
+    Command, Outcome, Rejection, Trigger, Verdict, digest, is_unfinished, offered_scopes, policy,
+};
 use holdstead_protocol::{
     AskBody, AskChange, EventBody, Grant, GrantId, InteractionRequest, Rule, Scope, Timestamp,
 };
@@ -10,7 +12,8 @@ use crate::world::*;
 
 fn reaching(n: u8) -> InteractionRequest {
     let input = approval_input(n);
-    let offered_scopes = offered_scopes("Bash", &digest(&input), &[Scope::Once, Scope::Hour, Scope::Always]);
+    let once = offered_scopes("Bash", &digest(&input), &[Scope::Once]);
+    let offered_scopes = policy::wanted(once, &[vec![format!("allow Bash(make {n})")]]);
     request(n, AskBody::Approval { preview: None, offered_scopes, is_plan: false }, input)
 }
 
@@ -29,7 +32,7 @@ fn rule(n: u32) -> Grant {
     let input_digest = digest(&approval_input(0));
     Grant {
         grant_id: GrantId::from_answer(prompt(1, n)),
-        rule: Rule::ExactInput { tool_name: "Bash".to_owned(), input_digest },
+        rule: Rule::ExactInput { tool_name: "Bash".to_owned(), input_digest, source: Some(agents_source()) },
         scope: Scope::Always,
         given_by: "ana".to_owned(),
         interaction_id: Some(ask_id(1)),

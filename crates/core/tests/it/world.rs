@@ -1,12 +1,12 @@
 //! A session driven by commands, as the store drives it, without a store.
 
 use holdstead_core::{
-    Ask, Basis, Command, Quota, Rejection, Request, Respond, Resume, Retell, Session, Start, State, asking,
-    decide, digest, fold, offered_scopes,
+    Ask, Basis, Command, Confirmed, Listener, Message, Quota, Rejection, Request, Respond, Resume, Retell,
+    Session, Start, State, Together, asking, decide, digest, fold, offered_scopes,
 };
 use holdstead_protocol::{
-    AgentBox, AskBody, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold, HoldThen,
-    Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
+    AgentBox, AskBody, CallSource, Capabilities, Event, EventBody, EventId, Field, FieldKind, Form, Hold,
+    HoldThen, Incarnation, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId, Question,
     QuestionOption, Response, ResponseDraft, Scope, Seq, SessionId, SessionOpened, Surface, Timestamp,
     ToolCallId, TurnId, UserMessage,
 };
@@ -111,13 +111,14 @@ pub(crate) fn open() -> Command {
 }
 
 pub(crate) fn message(n: u8) -> Command {
-    Command::Message(UserMessage {
+    let said = UserMessage {
         turn_id: turn(n),
         message_id: MessageId::from_uuid(id(4, n)),
         text: "hello".to_owned(),
         from: "ana".to_owned(),
         actor: None,
-    })
+    };
+    Command::Message(Box::new(Message { said, listener: Listener::Here }))
 }
 
 pub(crate) fn start(n: u32, turn: Option<TurnId>) -> Command {
@@ -131,6 +132,11 @@ pub(crate) fn resume(n: u32) -> Command {
         left_out: None,
         boxed: AgentBox::Landlock,
     })
+}
+
+/// The source of the calls that the tests ask about.
+pub(crate) fn agents_source() -> CallSource {
+    CallSource::Agent { agent: "scripted".to_owned(), folder: None, runner: None }
 }
 
 /// What the tests ask about. Two asks with the same number of `what` have the same input.
@@ -214,6 +220,8 @@ pub(crate) fn respond(n: u8, attempt: u32, key: &str, response: ResponseDraft) -
         name: "ana".to_owned(),
         surface: Surface::Web,
         actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
         turn_id: TurnId::from_uuid(id(5, n)),
         message_id: MessageId::from_uuid(id(6, n)),
     }))

@@ -17,12 +17,12 @@ use std::sync::Arc;
 use holdstead_agents::{Driver, ProjectFiles};
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{
-    self, Asked, Call, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing, Subject, Trust,
-    covering,
+    self, Asked, Call, ExactCall, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing,
+    Subject, Trust, covering,
 };
-use holdstead_core::{Basis, Head, digest};
+use holdstead_core::{Basis, Head, digest, offered_scopes};
 use holdstead_protocol::{
-    AskBody, CallDecision, CallMark, Grant, GrantId, OfferedScope, PermissionMode, Rule, Scope, SessionId,
+    AskBody, CallDecision, CallMark, Grant, GrantId, OfferedScope, PermissionMode, Scope, SessionId,
     Timestamp, Told, Variables,
 };
 use holdstead_runner as machine;
@@ -34,8 +34,6 @@ use files::Files;
 
 /// A line may name paths that lead to further ones: so often they are looked up.
 const ROUNDS: usize = 4;
-/// How far an approval may reach, with the rules that it saves.
-const FURTHER: [Scope; 3] = [Scope::Session, Scope::Hour, Scope::Always];
 
 /// What an organisation says for every session of its gateway.
 #[derive(Debug, Clone, Default)]
@@ -182,7 +180,11 @@ impl Gateway {
                 let judged = judge_now.judge(&call_now, &places);
                 (judged, places)
             });
-            let judged = judged.await.map_err(|_| GatewayError::Closing)?;
+            // A worker that is lost has decided nothing. Only a gateway that goes away stops one that did not fail.
+            let judged = judged.await.map_err(|lost| match lost.is_panic() {
+                true => GatewayError::NotJudged,
+                false => GatewayError::Closing,
+            })?;
             let (Looked { judged, unresolved }, known) = judged;
             places = known;
             if unresolved.is_empty() || round == ROUNDS {
@@ -332,10 +334,11 @@ impl Judge {
         let call = Call { tool: &asked.tool, input: &asked.input, meaning };
         let facts = ground.facts(places);
         let verdict = policy::decide(&call, &ground.rules, &facts);
+        let marks = policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input);
         let standing = Standing {
             may_allow: asked.may_allow,
             mode: self.mode,
-            grant: self.exact_grant(asked),
+            grant: self.exact_grant(asked, &marks),
             may_have_run: self.head.may_have_run.covers(&digest(&asked.input)),
         };
         let offers = policy::offers(&call, &ground.rules, &facts, &self.marked_words);
@@ -350,7 +353,7 @@ impl Judge {
         let lines = |offer: Offer| offer.rules.into_iter().map(|rule| rule.text).collect();
         let judged = Judged {
             judgement,
-            marks: policy::told_marks(&policy::marks(&call, &facts, &self.marked_words), &asked.input),
+            marks,
             offers: offers.offers.into_iter().map(lines).collect(),
             basis: self.basis.clone(),
             project_files: self.project_files,
@@ -375,9 +378,14 @@ impl Judge {
     }
 
     /// An approval of the very same input that is not for one call only.
-    fn exact_grant(&self, asked: &CallToJudge) -> Option<GrantId> {
-        let covering =
-            covering(&self.head.grants, &self.owners, &asked.tool, &digest(&asked.input), self.now);
+    fn exact_grant(&self, asked: &CallToJudge, marks: &[CallMark]) -> Option<GrantId> {
+        let call = ExactCall {
+            source: &self.head.source_of_agent(asked.cwd.as_deref()),
+            tool_name: &asked.tool,
+            input: &digest(&asked.input),
+            is_marked: !marks.is_empty(),
+        };
+        let covering = covering(&self.head.grants, &self.owners, &call, self.now);
         covering.filter(|grant| grant.scope != Scope::Once).map(|grant| grant.grant_id)
     }
 }
@@ -393,29 +401,10 @@ pub(crate) fn line_of<'a>(meaning: Meaning<'_>, input: &'a Value) -> Option<&'a 
     }
 }
 
-/// How far an approval of this call may reach, each with the literal rule it would save.
-pub(crate) fn offered(tool: &str, input: &Value, judged: &Judged) -> Vec<OfferedScope> {
-    let exact = Rule::ExactInput { tool_name: tool.to_owned(), input_digest: digest(input) };
-    let mut offered = vec![OfferedScope { scope: Scope::Once, rule: exact.clone() }];
-    for lines in &judged.offers {
-        offered
-            .extend(FURTHER.map(|scope| OfferedScope { scope, rule: Rule::Lines { lines: lines.clone() } }));
-    }
-    // Where no rule can be written, the very same input again; unless it is risky, or a rule wants it asked every time.
-    if judged.offers.is_empty() && judged.marks.is_empty() && !asks_by_rule(&judged.judgement) {
-        offered.push(OfferedScope { scope: Scope::Session, rule: exact });
-    }
-    offered
-}
-
-fn asks_by_rule(judgement: &Judgement) -> bool {
-    match judgement {
-        Judgement::Ask(verdict) => verdict
-            .parts
-            .iter()
-            .any(|part| part.effect == holdstead_protocol::Effect::Ask && part.rule.is_some()),
-        Judgement::Decided(_) => false,
-    }
+/// What an approval of this call could save. How far it may reach is decided when the ask is opened.
+pub(crate) fn wanted(tool: &str, input: &Value, judged: &Judged) -> Vec<OfferedScope> {
+    let exact = offered_scopes(tool, &digest(input), &[Scope::Once, Scope::Session]);
+    policy::wanted(exact, &judged.offers)
 }
 
 pub(crate) const fn trust_of(trusted: bool) -> Trust {

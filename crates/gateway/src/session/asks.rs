@@ -9,9 +9,8 @@ use holdstead_core::policy::Judgement;
 use holdstead_core::{Command, EndedBy, Head, Output, Rejection, Request, asking, waits_for};
 use holdstead_protocol::api::LONGEST_TIMEOUT_MS;
 use holdstead_protocol::{
-    AgentSeq, AskBody, AskChange, AskState, Capabilities, Closing, Delivery, EventBody, Incarnation,
-    InteractionId, InteractionRequest, InteractionUpdate, Origin, PromptId, Scope, Seq, SessionError, Told,
-    ToolCallId,
+    AgentSeq, AskBody, AskChange, AskState, Closing, Delivery, EventBody, Incarnation, InteractionId,
+    InteractionRequest, InteractionUpdate, Origin, PromptId, Seq, SessionError, Told, ToolCallId,
 };
 use holdstead_runner::{Said, Tell};
 use holdstead_store::AskRecord;
@@ -22,7 +21,7 @@ use super::calls::resolution;
 use super::journal::ask_of;
 use super::process::{Asked, Process};
 use crate::GatewayError;
-use crate::policy::{Judged, named, offered};
+use crate::policy::{Judged, named, wanted};
 use crate::secrets::Revealed;
 
 /// How often a call is judged anew because the rules changed meanwhile.
@@ -155,7 +154,7 @@ impl SessionTask {
             None => None,
         };
         let carried = ask.capabilities.unwrap_or(capabilities.ask);
-        let body = with_scopes(ask.body, &ask.tool_name, &ask.input, judged, carried);
+        let body = with_scopes(ask.body, &ask.tool_name, &ask.input, judged);
         let is_approval = body.is_approval();
         let (verdict, allowed_by) = match &judged.judgement {
             Judgement::Ask(verdict) => (is_approval.then(|| verdict.clone()), None),
@@ -370,19 +369,10 @@ impl SessionTask {
     }
 }
 
-/// An agent does not say how far an approval may reach: we do.
-fn with_scopes(
-    mut body: AskBody,
-    tool_name: &str,
-    input: &Value,
-    judged: &Judged,
-    carried: Capabilities,
-) -> AskBody {
+/// An agent does not say how far an approval may reach.
+fn with_scopes(mut body: AskBody, tool_name: &str, input: &Value, judged: &Judged) -> AskBody {
     if let AskBody::Approval { offered_scopes, .. } = &mut body {
-        *offered_scopes = offered(tool_name, input, judged);
-        if !carried.scopes {
-            offered_scopes.retain(|offered| offered.scope == Scope::Once);
-        }
+        *offered_scopes = wanted(tool_name, input, judged);
     }
     body
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holdstead_core::{
-    AfterHold, AfterLimit, CannotPark, Command, Expire, ExpireCause, Head, Rejection, after_hold, after_limit,
+    AfterHold, AfterLimit, Command, Expire, ExpireCause, Head, Rejection, after_hold, after_limit,
 };
 use holdstead_protocol::{AgentState, Hold, InteractionId};
 use holdstead_store::AskRecord;
@@ -167,11 +167,8 @@ impl SessionTask {
     /// Tells the agent to go, or says why it cannot.
     pub(super) async fn park(&mut self, id: InteractionId) -> Result<Result<(), Rejection>, GatewayError> {
         let Some(process) = &self.process else { return Ok(Err(Rejection::StaleIncarnation)) };
-        // Another call may have its answer, marked as being handed over by whoever took it: the agent hears that first.
-        if process.asked.values().any(|asked| asked.ask != id) {
-            return Ok(Err(Rejection::CannotPark(CannotPark::MoreThanOne)));
-        }
-        let park = Command::Park { interaction_id: id, incarnation: process.incarnation };
+        let awaited = process.asked.values().map(|asked| asked.ask).collect();
+        let park = Command::Park { interaction_id: id, incarnation: process.incarnation, awaited };
         let parking = self.append_or_refusal(park).await?;
         if parking.is_ok()
             && let Some(process) = self.process.as_mut()

@@ -10,7 +10,6 @@ use holdstead_runner::{Said, Tell};
 
 use super::SessionTask;
 use super::journal::{Beginning, ask_of};
-use super::left::Over;
 use super::lifecycle::words_of;
 use crate::GatewayError;
 use crate::terminals::TYPED_BY;
@@ -126,7 +125,6 @@ impl SessionTask {
             AgentEvent::TurnEnding => self.turn_ending(turn_id).await?,
             AgentEvent::TurnDone { reason, usage } => {
                 self.keep_words().await?;
-                self.leave_tool_asks(Over::Turn(turn_id)).await?;
                 self.take(Command::Finish(Finish { turn_id, reason, usage, words: None })).await?;
                 if let Some(process) = self.process.as_mut() {
                     process.turn_done();

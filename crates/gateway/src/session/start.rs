@@ -12,7 +12,6 @@ use holdstead_runner::{Life, Loss, Reserved, Started, Unable, life};
 use holdstead_store::{SessionRecord, UnderWay};
 
 use super::SessionTask;
-use super::left::Over;
 use crate::GatewayError;
 
 /// What a started agent does not know.
@@ -242,16 +241,9 @@ impl SessionTask {
     /// Records the end of a process, and with it the end of a turn in which nothing is open.
     async fn gone(&mut self, incarnation: Incarnation, gone: Gone<'_>) -> Result<(), GatewayError> {
         self.gateway.end_agent_token(self.session, incarnation).await?;
-        // Before the end is known: whoever takes this up after a crash does it again.
-        self.leave_tool_asks(Over::Life(incarnation)).await?;
         let record = self.gateway.inner.journal.session(self.session).await?;
         let forgotten = record.is_some_and(|record| record.state.forgotten);
-        let mut exit = exit(incarnation, gone, forgotten);
-        if self.terminal().is_some() {
-            // Only that nobody listens to it is known: its turn goes on there.
-            exit.turn_end = None;
-        }
-        let exit = Command::Exit(exit);
+        let exit = Command::Exit(exit(incarnation, gone, forgotten));
         let appended = match gone {
             // It said so itself, behind all that it said before.
             Gone::Heard(_) => self.take(exit).await?,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError, TurnEnds};
-use holdstead_core::{Command, Output};
+use holdstead_core::{Command, Listener, Message, Output};
 use holdstead_gateway::{Gateway, GatewayConfig};
 use holdstead_protocol::api::SendMessage;
 use holdstead_protocol::{
@@ -90,7 +90,10 @@ async fn left_behind(journal: &Arc<dyn Journal>) -> SessionId {
         actor: None,
     };
     let opened = SessionOpened::new(owner("ada"), "slow");
-    for command in [Command::Open(Box::new(opened)), Command::Message(message)] {
+    for command in [
+        Command::Open(Box::new(opened)),
+        Command::Message(Box::new(Message { said: message, listener: Listener::Here })),
+    ] {
         journal.append(session, command).await.unwrap();
     }
     session

@@ -1,6 +1,6 @@
 //! A rule that an answer gives to all sessions of the owner is saved, though the connection or the gateway is gone.
 
-use holdstead_core::{Command, Respond};
+use holdstead_core::{Command, Confirmed, Respond, Together};
 use holdstead_gateway::Gateway;
 use holdstead_protocol::{
     AskChange, EventBody, GrantId, InteractionRequest, MessageId, ResponseDraft, Rule, Scope, Seq, SessionId,
@@ -50,6 +50,8 @@ async fn answered_and_killed(gateway: &Gateway, session: SessionId, ask: &Intera
         name: "Ada".to_owned(),
         surface: Surface::Web,
         actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     };

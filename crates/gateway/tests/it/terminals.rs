@@ -1,5 +1,6 @@
 //! Programs in people's own terminals, as far as their hooks and their record show them.
 
+use holdstead_core::Rejection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -214,7 +215,7 @@ async fn the_terminal_was_faster() {
     let hook = machine.asks("toolu_2", "rm more.txt").await;
     talk.ask().await;
     hook.0.abort();
-    let how = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Withdrawn };
+    let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Withdrawn };
     assert_eq!(talk.closed().await.in_terminal, Some(how));
     gateway.stop().await;
 }
@@ -293,7 +294,7 @@ async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
     machine.tells("UserPromptSubmit", json!({ "prompt": "go on" })).await;
     talk.status(AgentState::Running).await;
     let stopped = gateway.interrupt(&ada(), talk.session).await;
-    assert!(matches!(stopped, Err(GatewayError::InTerminal)), "{stopped:?}");
+    assert!(matches!(stopped, Err(GatewayError::Rejected(Rejection::InTerminal))), "{stopped:?}");
     machine.tells("SessionEnd", json!({ "reason": "prompt_input_exit" })).await;
     talk.done().await;
     let closed = |body: &EventBody| match body {
@@ -302,7 +303,7 @@ async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
     };
     assert!(talk.until(closed).await.contains("closed"));
     let said = gateway.message(&ada(), talk.session, SendMessage::new("are you there?")).await;
-    assert!(matches!(said, Err(GatewayError::TerminalAway)), "{said:?}");
+    assert!(matches!(said, Err(GatewayError::Rejected(Rejection::TerminalAway))), "{said:?}");
     gateway.stop().await;
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::OpenSession;
+use super::{NewRule, OpenSession, TrustFolder};
 use crate::{InteractionId, PasskeyId, PersonId, PromptId, ResponseDraft, Timestamp};
 
 /// Your passkeys, and whether one has to confirm what is risky.
@@ -11,7 +11,7 @@ use crate::{InteractionId, PasskeyId, PersonId, PromptId, ResponseDraft, Timesta
 #[serde(rename_all = "camelCase")]
 pub struct PasskeyPage {
     pub passkeys: Vec<Passkey>,
-    /// Marked approvals, and sessions in `auto`, need one.
+    /// Marked, wide and edited approvals, sessions in `auto` or with programs of their own, trusts and rules need one.
     pub required: bool,
 }
 
@@ -42,6 +42,14 @@ pub enum PasskeyPurpose {
     /// This session, exactly as it will be opened.
     OpenSession {
         session: Box<OpenSession>,
+    },
+    /// These files of this folder.
+    TrustFolder {
+        trust: TrustFolder,
+    },
+    /// This rule, for all sessions.
+    SaveRule {
+        rule: NewRule,
     },
     /// Where passkeys are required: one more.
     AddPasskey,

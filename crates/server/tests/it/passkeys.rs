@@ -189,6 +189,57 @@ async fn neither_the_rule_nor_its_passkeys_go_without_one() {
 }
 
 #[tokio::test]
+async fn what_counts_widely_takes_a_passkeys_answer_to_exactly_that_and_once() {
+    let running = Running::start().await;
+    let (ana, finger) = required(&running).await;
+    let session = |more: Value| {
+        let mut body = json!({"agent": "scripted", "title": "shop-api"});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        ("/v1/sessions", json!({"purpose": "open_session", "session": body}), body)
+    };
+    let rule = json!({"line": "allow Bash(make test)"});
+    for (path, purpose, body) in [
+        session(json!({"mcpServers": {"x": {"command": "sh"}}})),
+        session(json!({"allowedTools": ["Bash(make test)"]})),
+        ("/v1/rules", json!({"purpose": "save_rule", "rule": rule}), rule),
+    ] {
+        let (status, problem) = ana.post(path, &body).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("passkey_required")), "{body}: {problem}");
+        finger.confirm(&ana, &purpose).await;
+        assert_eq!(ana.post(path, &body).await.0, 201, "{body}");
+        assert_eq!(ana.post(path, &body).await.0, 403, "{body}: once");
+    }
+    let ask = ana.open_ask(&ana.session("approve Bash {\"command\":\"ls src\"}").await).await;
+    for wide in [
+        json!({"action": "approve", "scope": "hour"}),
+        json!({"action": "approve", "scope": "always"}),
+        json!({"action": "approve", "editedInput": {"command": "ls other"}}),
+    ] {
+        let (status, problem) = ana.respond(&ask, "k", wide.clone()).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("passkey_required")), "{wide}: {problem}");
+    }
+    let (status, problem) = ana.respond(&ask, "k", json!({"action": "approve"})).await;
+    assert_eq!(status, 200, "a plain approval takes none: {problem}");
+    let program = json!({"agent": "scripted", "program": "/bin/true"});
+    let (status, problem) = ana.post("/v1/sessions", &program).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{problem}");
+}
+
+#[tokio::test]
+async fn a_confirmation_whose_answer_was_refused_is_good_for_the_next_one() {
+    let running = Running::start().await;
+    let (ana, finger) = required(&running).await;
+    let ask = ana.open_ask(&ana.session(MARKED).await).await;
+    finger.confirm(&ana, &approval(&ask)).await;
+    let request = &ask["request"];
+    let answer = json!({"interactionId": request["interactionId"], "promptId": request["promptId"],
+        "idempotencyKey": "k1", "action": "approve"});
+    let (status, receipts) = ana.post("/v1/interactions/respond", &json!({"answers": [answer]})).await;
+    assert_eq!((status, &receipts["results"][0]["taken"]), (200, &Value::Null), "{receipts}");
+    assert_eq!(ana.respond(&ask, "k2", json!({"action": "approve"})).await.0, 200, "it was given back");
+}
+
+#[tokio::test]
 async fn only_a_person_on_our_own_page_is_asked() {
     let running = Running::start().await;
     let finger = Finger::new(&running);

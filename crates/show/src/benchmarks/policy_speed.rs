@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use holdstead_core::policy::Rules;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::shell::{self, Shell};
-use holdstead_core::{Command, Quota, Request, Respond, State, asking, decide, fold};
+use holdstead_core::{Command, Confirmed, Quota, Request, Respond, State, Together, asking, decide, fold};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, EventId, InteractionId, MessageId, Origin, OwnerId, PromptId,
     ResponseDraft, Seq, SessionId, SessionOpened, Surface, Timestamp, TurnId,
@@ -198,6 +198,8 @@ impl Answered {
             name: "ana".to_owned(),
             surface: Surface::Api,
             actor: None,
+            together: Together::Alone,
+            confirmed: Confirmed::NotRequired,
             turn_id: TurnId::generate(),
             message_id: MessageId::generate(),
         };

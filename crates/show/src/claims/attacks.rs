@@ -1,6 +1,7 @@
 //! Attacks on the gateway's tokens, keys and decisions. Each attempt is played as its attacker would play it, and the show
 //! fails if one of them succeeds. Beside an older binary it counts how many succeeded before.
 
+mod approvals;
 mod hook_socket;
 mod leftovers;
 mod preview;
@@ -84,6 +85,9 @@ pub(crate) async fn show() -> Result<String> {
     }
     if wants("trust") {
         trust::play(&mut attempts).await?;
+    }
+    if wants("approvals") {
+        approvals::play(&mut attempts).await?;
     }
     if wants("root") {
         root::play(&mut attempts).await?;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdstead_core::{Command, Exit, Quota, Request, Resume, Start, asking};
+use holdstead_core::{Command, Exit, Listener, Message, Quota, Request, Resume, Start, asking};
 use holdstead_protocol::{
     AgentBox, AgentState, AskBody, Capabilities, Hold, HoldThen, Incarnation, InteractionId,
     InteractionRequest, MessageId, Origin, OwnerId, PromptId, RunnerId, SessionId, SessionOpened, ToolCallId,
@@ -88,12 +88,13 @@ async fn parked(journal: &dyn Journal, number: usize) -> Result<()> {
     let text = "Roll out the release that was tagged this morning".to_owned();
     let message = UserMessage { turn_id, message_id, text, from: "Ada".to_owned(), actor: None };
     let request = request(session, turn_id)?;
-    let park = Command::Park { interaction_id: request.interaction_id, incarnation: LIFE };
+    let park =
+        Command::Park { interaction_id: request.interaction_id, incarnation: LIFE, awaited: [].into() };
     let request = Request { request, owner_grants: Vec::new(), allowed_by: None, quota: Quota::default() };
     let resume = Resume { incarnation: LIFE, pid: 100, left_out: None, boxed: AgentBox::Landlock };
     let commands = [
         Command::Open(Box::new(opened)),
-        Command::Message(message),
+        Command::Message(Box::new(Message { said: message, listener: Listener::Here })),
         Command::Start { incarnation: LIFE, turn: None },
         Command::Resume(resume),
         Command::Begin { turn_id, start: Start::default() },

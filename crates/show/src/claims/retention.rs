@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use holdstead_core::{Command, Output};
+use holdstead_core::{Command, Listener, Message, Output};
 use holdstead_protocol::{
     Event, MessageId, OwnerId, Seq, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
 };
@@ -122,7 +122,12 @@ async fn said(journal: &dyn Journal, number: usize) -> Result<SessionId> {
             from: "Ada".to_owned(),
             actor: None,
         };
-        appends.push(journal.append(session, Command::Message(asked)));
+        appends.push(
+            journal.append(
+                session,
+                Command::Message(Box::new(Message { said: asked, listener: Listener::Here })),
+            ),
+        );
         let delta = |word: usize| {
             let text = format!("and word {word} ");
             Output::Text(TextDelta { turn_id, message_id, text, parents: Vec::new() })

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use holdstead_core::{Command, Output, Quota, Request, Respond, asking};
+use holdstead_core::{
+    Command, Confirmed, Listener, Message, Output, Quota, Request, Respond, Together, asking,
+};
 use holdstead_protocol::{
     AskBody, Capabilities, Event, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, PromptId,
     Question, ResponseDraft, Seq, SessionId, SessionOpened, Surface, TextDelta, Timestamp, TurnId,
@@ -44,13 +46,14 @@ pub(crate) fn text_delta(text: &str) -> Output {
 }
 
 pub(crate) fn message(text: &str) -> Command {
-    Command::Message(UserMessage {
+    let said = UserMessage {
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
         text: text.to_owned(),
         from: "ada".to_owned(),
         actor: None,
-    })
+    };
+    Command::Message(Box::new(Message { said, listener: Listener::Here }))
 }
 
 /// A question of a program, under a key of its own.
@@ -97,6 +100,8 @@ pub(crate) fn answer(request: &InteractionRequest, name: &str, key: &str, text: 
         name: name.to_owned(),
         surface: Surface::Web,
         actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     }))

@@ -468,13 +468,17 @@ pub(crate) async fn a_confirmation_counts_once(fixture: &Fixture) {
         async |one: &ConfirmationRecord| journal.add_confirmation(one.clone()).await.expect("an answer");
     let (first, second) = tokio::join!(add(&one), add(&one));
     assert!(first != second, "a challenge is answered once");
-    let using =
-        async |device, purpose| journal.use_confirmation(device, &[purpose; 32]).await.expect("an answer");
+    let using = async |device, purpose| {
+        journal.use_confirmation(device, &[purpose; 32]).await.expect("an answer").map(|used| used.passkey)
+    };
     assert_eq!(using(DeviceId::generate(), 2).await, None, "on another device");
     assert_eq!(using(device, 3).await, None, "for something else");
     let (first, second) = tokio::join!(using(device, 2), using(device, 2));
     assert_eq!((first.or(second), first.is_some() && second.is_some()), (Some(passkey), false));
     assert!(!add(&one).await, "its challenge stays answered");
+    journal.give_confirmation_back(&one).await.expect("given back");
+    let (first, second) = tokio::join!(using(device, 2), using(device, 2));
+    assert_eq!((first.or(second), first.is_some() && second.is_some()), (Some(passkey), false), "once again");
 
     let late =
         ConfirmationRecord { challenge: [4; 32], expires_at: from_now(journal, 0).await, ..one.clone() };

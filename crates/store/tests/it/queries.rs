@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdstead_core::{Cancel, Command, Exit, Expire, ExpireCause, Resume, Start, TurnEnd};
+use holdstead_core::{Cancel, Command, Exit, Expire, ExpireCause, Listener, Message, Resume, Start, TurnEnd};
 use holdstead_protocol::api::SessionFilter;
 use holdstead_protocol::{
     AgentBox, AgentState, Incarnation, InteractionRequest, MessageId, Origin, OwnerId, Response, SessionId,
@@ -282,13 +282,14 @@ pub(crate) async fn a_head_does_not_grow_with_its_asks(fixture: &Fixture) {
 
 /// Also when an older version wrote its rows.
 fn said(turn_id: TurnId) -> Command {
-    Command::Message(UserMessage {
+    let said = UserMessage {
         turn_id,
         message_id: MessageId::generate(),
         text: "go".to_owned(),
         from: "ada".to_owned(),
         actor: None,
-    })
+    };
+    Command::Message(Box::new(Message { said, listener: Listener::Here }))
 }
 
 pub(crate) async fn what_is_on_its_way_to_an_agent_is_found(fixture: &Fixture) {

@@ -25,6 +25,7 @@ Presentation = Literal["tool", "questionnaire"]
 PromptId = str
 Requirement = Literal["folder_trust"]
 Risk = Literal["deletes", "destroys", "forces", "rewrites", "pipes_to_shell", "writes_outside", "runs_code", "sends", "changes_machine", "credentials", "listed", "other"]
+RunnerId = str
 Scope = Literal["once", "session", "hour", "always"]
 Seq = int
 SessionId = str
@@ -135,6 +136,18 @@ class _CallPart(TypedDict):
 class CallPart(_CallPart, total=False):
     rule: RuleText | None
     text: str | None
+
+
+class _CallSource(TypedDict):
+    by: Literal["agent", "tool", "program"]
+
+
+class CallSource(_CallSource, total=False):
+    agent: str
+    folder: str | None
+    name: str | None
+    personId: PersonId | None
+    runner: RunnerId | None
 
 
 class _CallVerdict(TypedDict):
@@ -255,6 +268,7 @@ class Grant(_Grant, total=False):
     interactionId: InteractionId | None
     key: str
     lines: list[str]
+    source: CallSource | None
     toolName: str
 
 
@@ -391,6 +405,7 @@ class OfferedScope(_OfferedScope, total=False):
     inputDigest: Digest
     key: str
     lines: list[str]
+    source: CallSource | None
     toolName: str
 
 
@@ -463,6 +478,7 @@ class Rule(_Rule, total=False):
     inputDigest: Digest
     key: str
     lines: list[str]
+    source: CallSource | None
     toolName: str
 
 

@@ -256,6 +256,24 @@ export type CallPart = {
 };
 
 /**
+ * Who makes a call, and where. The same words from another source are another call.
+ */
+export type CallSource = {
+    agent: string;
+    by: 'agent';
+    folder?: string | null;
+    runner?: RunnerId | null;
+} | {
+    by: 'tool';
+    folder?: string | null;
+    runner?: RunnerId | null;
+} | {
+    by: 'program';
+    name?: string | null;
+    personId?: PersonId | null;
+};
+
+/**
  * A call that nobody makes: what would rules make of it?
  */
 export type CallToExplain = {
@@ -1599,7 +1617,7 @@ export type PasskeyId = string;
 export type PasskeyPage = {
     passkeys: Array<Passkey>;
     /**
-     * Marked approvals, and sessions in `auto`, need one.
+     * Marked, wide and edited approvals, sessions in `auto` or with programs of their own, trusts and rules need one.
      */
     required: boolean;
 };
@@ -1617,6 +1635,12 @@ export type PasskeyPurpose = {
 } | {
     purpose: 'open_session';
     session: OpenSession;
+} | {
+    purpose: 'trust_folder';
+    trust: TrustFolder;
+} | {
+    purpose: 'save_rule';
+    rule: NewRule;
 } | {
     purpose: 'add_passkey';
 } | {
@@ -1909,6 +1933,7 @@ export type Role = 'person' | 'viewer' | 'agent' | 'runner' | 'metrics' | 'admin
 export type Rule = {
     inputDigest: Digest;
     rule: 'exact_input';
+    source?: CallSource | null;
     toolName: string;
 } | {
     key: string;

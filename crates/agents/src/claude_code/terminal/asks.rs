@@ -256,7 +256,8 @@ impl ClaudeTerminal {
         }
     }
 
-    /// The program closed a request by itself: somebody said no in the terminal.
+    /// A hook went away before it was answered. A person may have said no in the terminal, or the hook was killed: nothing
+    /// tells these apart, so no refusal is recorded.
     pub(super) fn withdrawn(&mut self, gone: u64) -> Vec<TerminalEffect> {
         self.unmatched.retain(|request| request.waits != gone);
         let waits_so = |call: &Call| matches!(call.state, CallState::Waits { waits, .. } if waits == gone);
@@ -265,7 +266,7 @@ impl ClaudeTerminal {
         };
         let asked = matches!(call.state, CallState::Waits { asked: true, .. });
         call.state = CallState::Over;
-        let how = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Withdrawn };
+        let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Withdrawn };
         let told = call_id(id).filter(|_| asked);
         told.map(|tool_call_id| event(AgentEvent::AnsweredInTerminal { tool_call_id, how }))
             .into_iter()

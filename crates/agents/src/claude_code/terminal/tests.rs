@@ -110,10 +110,10 @@ fn a_yes_in_the_terminal_is_known_when_the_command_has_ended() {
 }
 
 #[test]
-fn a_no_in_the_terminal_closes_the_request() {
+fn a_hook_that_goes_away_closes_the_request_and_is_no_refusal() {
     let recording = include_str!("../../../tests/fixtures/claude-code/terminal/no-in-terminal.jsonl");
     let effects = played(recording, None);
-    let how = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Withdrawn };
+    let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Withdrawn };
     assert_eq!(
         count(
             &effects,

@@ -1,7 +1,7 @@
 //! Journals with many asks in them.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use holdstead_core::{Command, Quota, Request, Respond, asking};
+use holdstead_core::{Command, Confirmed, Quota, Request, Respond, Together, asking};
 use holdstead_protocol::{
     AskBody, Capabilities, InteractionId, InteractionRequest, MessageId, Origin, OwnerId, Presentation,
     PromptId, SessionId, SessionOpened, Surface, TurnId,
@@ -174,6 +174,8 @@ pub(super) fn approval(ask: OpenAsk) -> Command {
         name: "Ada".to_owned(),
         surface: Surface::Api,
         actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     }))

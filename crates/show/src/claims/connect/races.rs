@@ -41,8 +41,11 @@ pub(super) async fn run(desk: &mut Desk, count: usize) -> Result<String> {
         let over = desk.over(&ask).await?;
         desk.idle().await?;
         let ran = desk.lines_in(&file);
-        let there = if yes_there { TerminalAnswer::Allowed } else { TerminalAnswer::Refused };
-        let by_terminal = answered_there(&over) == Some(there);
+        let by_terminal = answered_there(&over).is_some_and(|answer| match yes_there {
+            true => answer == TerminalAnswer::Allowed,
+            // Of a hook that went away it is not known whether a person said no.
+            false => matches!(answer, TerminalAnswer::Refused | TerminalAnswer::NotSaid),
+        });
         let settlement = if yes_there { Settlement::Denied } else { Settlement::Approved };
         let by_card = has_counted(&over, settlement);
         // What nobody can know is told as unknown.

@@ -332,6 +332,7 @@ async fn plant(
         rule: Rule::ExactInput {
             tool_name: "Bash".to_owned(),
             input_digest: digest(&json!({ "command": "ls" })),
+            source: None,
         },
         scope: Scope::Always,
         given_by: "Ada".to_owned(),
