@@ -42,6 +42,7 @@ pub(crate) mod snooze;
 pub(crate) mod start;
 pub(crate) mod stay;
 pub(crate) mod trust;
+pub(crate) mod withdraw;
 
 use holdstead_protocol::{
     AgentSeq, AgentState, EventBody, Grant, GrantId, InTerminal, Incarnation, InteractionId,
@@ -56,7 +57,7 @@ use fenced::Passed;
 
 use crate::{
     Allow, Ask, Based, Basis, Cancel, Exit, Expire, Fence, Fenced, Finish, Outcome, Output, Overhear,
-    RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict,
+    RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict, Withdraw,
 };
 use crate::{Head, Session, State};
 
@@ -99,6 +100,8 @@ pub enum Command {
     Expire(Expire),
     /// Asks are taken back.
     Cancel(Cancel),
+    /// The program that asked takes its ask back.
+    Withdraw(Withdraw),
     /// The agent is about to be told to go away until the answer comes.
     Park { interaction_id: InteractionId, incarnation: Incarnation },
     /// The agent would not go: it keeps waiting.
@@ -252,6 +255,7 @@ impl Command {
             | Self::Queue { .. }
             | Self::Expire(_)
             | Self::Cancel(_)
+            | Self::Withdraw(_)
             | Self::Park { .. }
             | Self::Stay { .. }
             | Self::Start { .. }
@@ -311,6 +315,7 @@ impl Command {
             Self::Retell(retell) => vec![retell.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],
             Self::Expire(expire) => vec![expire.interaction_id],
+            Self::Withdraw(withdraw) => vec![withdraw.interaction_id],
             Self::Queue { interaction_id, .. }
             | Self::Park { interaction_id, .. }
             | Self::Delivering { interaction_id, .. }
@@ -368,6 +373,7 @@ impl Command {
             | Self::Retell(_)
             | Self::Outcome(_)
             | Self::Expire(_)
+            | Self::Withdraw(_)
             | Self::Queue { .. }
             | Self::Delivering { .. }
             | Self::Delivered { .. }
@@ -445,6 +451,7 @@ fn decide_by(
         Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
         Command::Expire(expire) => expire::decide(session, expire, now),
         Command::Cancel(cancel) => cancel::decide(session, cancel),
+        Command::Withdraw(withdraw) => withdraw::decide(session, withdraw),
         Command::Park { interaction_id, incarnation } => park::decide(session, *interaction_id, *incarnation),
         Command::Stay { incarnation } => stay::decide(&session.head, *incarnation),
         Command::Start { incarnation, turn } => start::decide(&session.head, *incarnation, *turn),

@@ -53,6 +53,7 @@ pub use command::request::Request;
 pub use command::respond::Respond;
 pub use command::resume::Resume;
 pub use command::retell::Retell;
+pub use command::withdraw::Withdraw;
 pub use command::{Command, Needs, Said, decide};
 pub use digest::digest;
 pub use fold::{CALLER, fold};

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdstead_protocol::{
-    AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, Digest, Grant, GrantId, Hold,
-    InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response, ResponseDraft,
-    RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId, TurnId, Variables,
+    AgentBox, AgentSeq, AgentState, AskState, Capabilities, Decider, Delivery, DeviceId, Digest, Grant,
+    GrantId, Hold, InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response,
+    ResponseDraft, RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId,
+    TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{AskSpec, Rejection, RulesFiles};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 19;
+pub const STATE_VERSION: u32 = 20;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +236,9 @@ pub struct Ask {
     pub prompt_id: PromptId,
     pub attempt: u32,
     pub origin: Origin,
+    /// The device of the program that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<DeviceId>,
     /// The life of the agent that asked, if it had one.
     pub asked_in: Option<Incarnation>,
     pub turn_id: Option<TurnId>,

@@ -110,7 +110,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
-        Rejection::NotTheirs { .. } => Refusal::new(Code::Forbidden, words),
+        Rejection::NotTheirs { .. } | Rejection::NotTheAsker => Refusal::new(Code::Forbidden, words),
         Rejection::WrongRule { what, hint, .. } => {
             let field = ("line".to_owned(), format!("{what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }

@@ -15,4 +15,5 @@ mod saving;
 mod secrets;
 mod terminals;
 mod two_speakers;
+mod withdrawing;
 mod world;
