@@ -39,8 +39,9 @@ fn expire(world: &mut World, n: u8) {
 
 #[test]
 fn a_program_withdraws_what_nobody_answered() {
-    type Before = fn(&mut World);
-    let table: [(&str, Before, Result<usize, fn(&Rejection) -> bool>); 7] = [
+    /// A state, what led to it, and how many events a withdrawal makes there, or why it makes none.
+    type Row = (&'static str, fn(&mut World), Result<usize, fn(&Rejection) -> bool>);
+    let table: [Row; 7] = [
         ("open", |_| (), Ok(1)),
         ("withdrawn", |world| drop(world.ok(withdraw(1, device(1)))), Ok(0)),
         (
