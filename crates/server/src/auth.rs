@@ -22,6 +22,7 @@ use crate::App;
 use crate::body::Asked;
 use crate::connections::RequestSeat;
 use crate::guard;
+use crate::limit::{Bill, Cost};
 use crate::problem::ApiError;
 use crate::signed::Signed;
 use crate::tokens::{BROWSER_BEARER, browser_bearer};
@@ -245,10 +246,12 @@ impl FromRequestParts<App> for SocketCaller {
         // A ticket of a process that is gone opens nothing: whoever took its place may have seen it.
         let runs = ticket.rsplit_once('.').and_then(|(_, nonce)| app.gateway.check_nonce(nonce));
         runs.ok_or(ApiError::BadTicket)?;
-        let hash =
-            app.gateway.journal().use_ticket(&token_hash(&ticket)).await?.ok_or(ApiError::BadTicket)?;
-        take(hash, parts, app)?;
-        Ok(Self(Caller::new(admitted(&hash, app).await?, hash, parts)))
+        let ticket = token_hash(&ticket);
+        let used = async { app.gateway.journal().use_ticket(&ticket).await?.ok_or(ApiError::BadTicket) };
+        let hash = app.doubtful.tickets.look_up(used).await?;
+        let admitted = admitted(&hash, app).await?;
+        count(hash, parts, app)?;
+        Ok(Self(Caller::new(admitted, hash, parts)))
     }
 }
 
@@ -261,17 +264,19 @@ impl FromRequestParts<App> for Caller {
             return Self::with_token(stored_hash(secret, parts), parts, app).await;
         };
         let admitted = admitted(&signed.hash, app).await?;
-        signed.check()?;
         // Keys are no secret: only who has one takes from what it may send.
-        take(signed.hash, parts, app)?;
+        if let Err(error) = signed.check() {
+            return Err(app.doubtful.tokens.failed(error).await);
+        }
+        count(signed.hash, parts, app)?;
         Ok(Self::new(admitted, signed.hash, parts))
     }
 }
 
 impl Caller {
     async fn with_token(hash: [u8; 32], parts: &Parts, app: &App) -> Result<Self, ApiError> {
-        take(hash, parts, app)?;
         let admitted = admitted(&hash, app).await?;
+        count(hash, parts, app)?;
         match (admitted.device.kind, admitted.device.identified_by) {
             // Of the time before browsers signed. Whoever had its port for a moment may have it.
             (DeviceKind::Browser, IdentifiedBy::Token) => Err(ApiError::ExchangeNeeded),
@@ -309,9 +314,12 @@ impl Caller {
     }
 }
 
-/// Counts a request for whoever it is of.
-fn take(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
-    app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
+/// Counts a request for a caller that was let in, who pays for its body as well.
+fn count(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
+    if let Some(bill) = parts.extensions.get::<Bill>() {
+        bill.goes_to(&app.limits, hash);
+    }
+    app.limits.take(&hash, Cost::REQUEST, Instant::now()).map_err(ApiError::TooMany)?;
     match parts.extensions.get::<RequestSeat>() {
         Some(seat) if !seat.count(hash) => Err(ApiError::TooManyAtOnce),
         Some(_) | None => Ok(()),
@@ -319,7 +327,17 @@ fn take(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
 }
 
 async fn admitted(hash: &[u8; 32], app: &App) -> Result<Admitted, ApiError> {
-    app.gateway.admit(hash).await?.ok_or(ApiError::NoToken)
+    let admit = async { app.gateway.admit(hash).await?.ok_or(ApiError::NoToken) };
+    if !app.limits.knows(hash) {
+        return app.doubtful.tokens.look_up(admit).await;
+    }
+    match admit.await {
+        Err(ApiError::NoToken) => {
+            app.limits.forget(hash);
+            Err(app.doubtful.tokens.failed(ApiError::NoToken).await)
+        }
+        admitted => admitted,
+    }
 }
 
 /// What is stored of a token that came with this request.
@@ -359,8 +377,9 @@ impl FromRequestParts<App> for Newcomer {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         if let Some(signed) = parts.extensions.get::<Signed>() {
-            signed.check()?;
-            take(signed.hash, parts, app)?;
+            if let Err(error) = signed.check() {
+                return Err(app.doubtful.codes.failed(error).await);
+            }
             return Ok(Self { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None });
         }
         let host = guard::host(&parts.headers, &parts.uri).unwrap_or_default();
@@ -454,7 +473,7 @@ impl FromRequestParts<App> for Hosting {
             (Role::Runner, None) => Ok(Self(caller)),
             (Role::Person | Role::Viewer | Role::Agent | Role::Metrics | Role::Admin, _)
             | (Role::Runner, Some(_)) => Err(ApiError::Forbidden(
-                "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner NAME",
+                "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner --name NAME",
             )),
         }
     }

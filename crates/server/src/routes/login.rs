@@ -13,7 +13,7 @@ use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
 use crate::auth::{Caller, Newcomer};
-use crate::body::{Nothing, Sent};
+use crate::body::{Brief, Nothing};
 use crate::browser_name::browser_name;
 use crate::problem::ApiError;
 use crate::tokens::{add_browser, issue_link};
@@ -40,31 +40,42 @@ pub(super) async fn login(
     State(app): State<App>,
     newcomer: Newcomer,
     headers: HeaderMap,
-    body: Result<Sent<UseLoginLink>, ApiError>,
+    body: Result<Brief<UseLoginLink>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
     let link = match body {
-        Ok(Sent(link)) => link,
+        Ok(Brief(link)) => link,
         // A login without a code is one with a wrong code.
         Err(ApiError::Refused(refusal)) if refusal.field_errors.contains_key("code") => {
             return Err(ApiError::LinkUnknown);
         }
         Err(error) => return Err(error),
     };
-    // Its first answer may have been lost.
-    if !newcomer.is_known(&app).await? {
-        let journal = app.gateway.journal();
-        match journal.use_login_link(&token_hash(&link.code)).await? {
-            LinkUse::Ok(person) => {
-                let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-                let name = browser_name(said.unwrap_or_default());
-                add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
-            }
-            LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
-            LinkUse::Expired(_) => return Err(ApiError::LinkExpired),
-            LinkUse::Unknown => return Err(ApiError::LinkUnknown),
-        }
-    }
+    app.doubtful.codes.look_up(log_in(&app, &newcomer, &link, &headers)).await?;
     Ok(logged_in(newcomer))
+}
+
+async fn log_in(
+    app: &App,
+    newcomer: &Newcomer,
+    link: &UseLoginLink,
+    headers: &HeaderMap,
+) -> Result<(), ApiError> {
+    // Its first answer may have been lost.
+    if newcomer.is_known(app).await? {
+        return Ok(());
+    }
+    let journal = app.gateway.journal();
+    match journal.use_login_link(&token_hash(&link.code)).await? {
+        LinkUse::Ok(person) => {
+            let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+            let name = browser_name(said.unwrap_or_default());
+            add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
+            Ok(())
+        }
+        LinkUse::UsedAt(at) => Err(ApiError::LinkUsed(at)),
+        LinkUse::Expired(_) => Err(ApiError::LinkExpired),
+        LinkUse::Unknown => Err(ApiError::LinkUnknown),
+    }
 }
 
 /// Exchange the token that a browser had before browsers signed for the key that signs this request. The token is good no longer.
@@ -74,17 +85,22 @@ pub(super) async fn login(
 pub(super) async fn exchange(
     State(app): State<App>,
     newcomer: Newcomer,
-    Sent(ExchangeToken { token }): Sent<ExchangeToken>,
+    Brief(ExchangeToken { token }): Brief<ExchangeToken>,
 ) -> Result<impl IntoResponse, ApiError> {
-    // Another tab of this browser may have been first.
-    if !newcomer.is_known(&app).await? {
+    let exchange = async {
+        // Another tab of this browser may have been first.
+        if newcomer.is_known(&app).await? {
+            return Ok(());
+        }
         // JSON can hold what no header can, such as the bytes that the hash of a key is made of.
         let is_one = token.starts_with("hs_") && token.bytes().all(|byte| byte.is_ascii_graphic());
         let (old, new) = (token_hash(&token), newcomer.hash);
         if !is_one || !app.gateway.exchange_browser(&old, &new, newcomer.identified_by).await? {
             return Err(ApiError::NoToken);
         }
-    }
+        Ok(())
+    };
+    app.doubtful.codes.look_up(exchange).await?;
     Ok(logged_in(newcomer))
 }
 
