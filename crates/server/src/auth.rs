@@ -372,15 +372,29 @@ impl Newcomer {
     }
 }
 
-impl FromRequestParts<App> for Newcomer {
+/// A browser that logs in, before its signature is checked: that costs more than to wait for the rest of its request.
+#[derive(Debug)]
+pub(crate) struct Claimant {
+    newcomer: Newcomer,
+    signed: Option<Signed>,
+}
+
+impl Claimant {
+    pub(crate) fn check(self) -> Result<Newcomer, ApiError> {
+        if let Some(signed) = self.signed {
+            signed.check()?;
+        }
+        Ok(self.newcomer)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Claimant {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if let Some(signed) = parts.extensions.get::<Signed>() {
-            if let Err(error) = signed.check() {
-                return Err(app.doubtful.codes.failed(error).await);
-            }
-            return Ok(Self { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None });
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        if let Some(signed) = parts.extensions.get::<Signed>().cloned() {
+            let newcomer = Newcomer { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None };
+            return Ok(Self { newcomer, signed: Some(signed) });
         }
         let host = guard::host(&parts.headers, &parts.uri).unwrap_or_default();
         if guard::is_this_machine(host) {
@@ -388,7 +402,8 @@ impl FromRequestParts<App> for Newcomer {
         }
         let token = browser_bearer();
         let hash = bearer_hash(host, &token);
-        Ok(Self { hash, identified_by: IdentifiedBy::Bearer, token: Some(token) })
+        let newcomer = Newcomer { hash, identified_by: IdentifiedBy::Bearer, token: Some(token) };
+        Ok(Self { newcomer, signed: None })
     }
 }
 

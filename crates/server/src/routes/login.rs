@@ -12,7 +12,7 @@ use holdstead_protocol::api::{ExchangeToken, LoggedIn, LoginLink, UseLoginLink};
 use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
-use crate::auth::{Caller, Newcomer};
+use crate::auth::{Caller, Claimant, Newcomer};
 use crate::body::{Brief, Nothing};
 use crate::browser_name::browser_name;
 use crate::problem::ApiError;
@@ -38,7 +38,7 @@ pub(super) async fn make_link(
     responses((status = 200, body = LoggedIn), (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
-    newcomer: Newcomer,
+    claimant: Claimant,
     headers: HeaderMap,
     body: Result<Brief<UseLoginLink>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -50,19 +50,20 @@ pub(super) async fn login(
         }
         Err(error) => return Err(error),
     };
-    app.doubtful.codes.look_up(log_in(&app, &newcomer, &link, &headers)).await?;
+    let newcomer = app.doubtful.codes.look_up(log_in(&app, claimant, &link, &headers)).await?;
     Ok(logged_in(newcomer))
 }
 
 async fn log_in(
     app: &App,
-    newcomer: &Newcomer,
+    claimant: Claimant,
     link: &UseLoginLink,
     headers: &HeaderMap,
-) -> Result<(), ApiError> {
+) -> Result<Newcomer, ApiError> {
+    let newcomer = claimant.check()?;
     // Its first answer may have been lost.
     if newcomer.is_known(app).await? {
-        return Ok(());
+        return Ok(newcomer);
     }
     let journal = app.gateway.journal();
     match journal.use_login_link(&token_hash(&link.code)).await? {
@@ -70,7 +71,7 @@ async fn log_in(
             let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
             let name = browser_name(said.unwrap_or_default());
             add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
-            Ok(())
+            Ok(newcomer)
         }
         LinkUse::UsedAt(at) => Err(ApiError::LinkUsed(at)),
         LinkUse::Expired(_) => Err(ApiError::LinkExpired),
@@ -84,13 +85,14 @@ async fn log_in(
     responses((status = 200, body = LoggedIn), (status = "default", body = Problem)))]
 pub(super) async fn exchange(
     State(app): State<App>,
-    newcomer: Newcomer,
+    claimant: Claimant,
     Brief(ExchangeToken { token }): Brief<ExchangeToken>,
 ) -> Result<impl IntoResponse, ApiError> {
     let exchange = async {
+        let newcomer = claimant.check()?;
         // Another tab of this browser may have been first.
         if newcomer.is_known(&app).await? {
-            return Ok(());
+            return Ok(newcomer);
         }
         // JSON can hold what no header can, such as the bytes that the hash of a key is made of.
         let is_one = token.starts_with("hs_") && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -98,10 +100,9 @@ pub(super) async fn exchange(
         if !is_one || !app.gateway.exchange_browser(&old, &new, newcomer.identified_by).await? {
             return Err(ApiError::NoToken);
         }
-        Ok(())
+        Ok(newcomer)
     };
-    app.doubtful.codes.look_up(exchange).await?;
-    Ok(logged_in(newcomer))
+    Ok(logged_in(app.doubtful.codes.look_up(exchange).await?))
 }
 
 fn logged_in(newcomer: Newcomer) -> impl IntoResponse {
