@@ -50,6 +50,8 @@ impl Cost {
     }
 }
 
+/// How long a frame waits at least that has to wait.
+const GATHER: Duration = Duration::from_millis(50);
 /// When so many callers were seen, those whose buckets are full again are forgotten: they would start full anyway.
 const SWEEP: usize = 10_000;
 
@@ -106,6 +108,14 @@ impl Limits {
             buckets.retain(|_, bucket| bucket.filled(self.rate, now) < self.rate.burst);
         }
         buckets.entry(*key).or_insert_with(|| Bucket::full(self.rate, now)).take(cost, self.rate, now)
+    }
+
+    /// Waits until the caller may send this. It waits for a while at once, in which room for more than one frame comes:
+    /// many connections of one caller would otherwise wake for each.
+    pub(crate) async fn paid(&self, key: &Key, cost: Cost) {
+        while let Err(wait) = self.take(key, cost, Instant::now()) {
+            tokio::time::sleep(wait.max(GATHER)).await;
+        }
     }
 
     /// Whether this caller was let in lately.

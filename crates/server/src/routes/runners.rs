@@ -1,7 +1,7 @@
 //! Machines that run agents: they dial in over a socket of their own.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -88,10 +88,7 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
     let reader = tokio::spawn(async move {
         while let Some(Ok(message)) = incoming.next().await {
             // What comes next stays with the machine until its quota has room.
-            let cost = Cost::frame(message_size(&message));
-            while let Err(wait) = limits.take(&runner, cost, Instant::now()) {
-                tokio::time::sleep(wait).await;
-            }
+            limits.paid(&runner, Cost::frame(message_size(&message))).await;
             let text = match message {
                 Message::Text(text) => text.as_str().to_owned(),
                 Message::Ping(_) | Message::Pong(_) => continue,

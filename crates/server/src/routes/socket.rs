@@ -7,7 +7,7 @@ mod frames;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
@@ -104,7 +104,7 @@ impl Connection {
                     tokio::select! {
                         () = shutdown.cancelled() => {}
                         () = gone.cancelled() => break,
-                        () = self.paid(Cost::frame(message_size(message))) => {}
+                        () = self.app.limits.paid(&self.token, Cost::frame(message_size(message))) => {}
                     }
                 }
                 // Whatever was on its way, or waited to be paid for, when the device was revoked is not done.
@@ -152,13 +152,6 @@ impl Connection {
         drop(frames);
         // The writer ends with its queue; a panic in it has nothing left to spoil.
         drop(writer.await);
-    }
-
-    /// Waits until the caller's token may send this.
-    async fn paid(&self, cost: Cost) {
-        while let Err(wait) = self.app.limits.take(&self.token, cost, Instant::now()) {
-            tokio::time::sleep(wait).await;
-        }
     }
 
     async fn take(&mut self, frame: Frame, frames: &mpsc::Sender<Outgoing>) -> Result<(), Gone> {
