@@ -31,7 +31,7 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
         EventBody::InteractionClosed(closed) => match closed.closing {
             Closing::Expired => of_agent(&closed.interaction_id),
             // The agent withdrew it, is being stopped, or was told before that the answer comes later.
-            Closing::Cancelled | Closing::AnsweredLate => false,
+            Closing::Cancelled | Closing::AnsweredLate | Closing::Withdrawn => false,
         },
         // Ended, or somebody wants the turn to end.
         EventBody::SessionStatus(status) => status.agent == AgentState::Ended || status.by.is_some(),
@@ -93,7 +93,7 @@ pub fn waits_for(ask: &Ask, turn: Option<TurnId>) -> bool {
         AskState::Settled { .. } => ask.needs_delivery(),
         // Its time ran out while no process was there to be told.
         AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => ask.turn_id == turn,
-        AskState::Closed { closing: Closing::Cancelled } => false,
+        AskState::Closed { closing: Closing::Cancelled | Closing::Withdrawn } => false,
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) mod snooze;
 pub(crate) mod start;
 pub(crate) mod stay;
 pub(crate) mod trust;
+pub(crate) mod withdraw;
 
 use std::collections::BTreeSet;
 
@@ -58,7 +59,7 @@ use fenced::Passed;
 
 use crate::{
     Allow, Ask, Based, Basis, Cancel, Exit, Expire, Fence, Fenced, Finish, Message, Outcome, Output,
-    Overhear, RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict,
+    Overhear, RanOther, Rejection, Request, Respond, Resume, Retell, Start, Verdict, Withdraw,
 };
 use crate::{Head, Session, State};
 
@@ -101,6 +102,8 @@ pub enum Command {
     Expire(Expire),
     /// Asks are taken back.
     Cancel(Cancel),
+    /// The program that asked takes its ask back.
+    Withdraw(Withdraw),
     /// The agent is about to be told to go away until the answer comes.
     Park {
         interaction_id: InteractionId,
@@ -259,6 +262,7 @@ impl Command {
             | Self::Queue { .. }
             | Self::Expire(_)
             | Self::Cancel(_)
+            | Self::Withdraw(_)
             | Self::Park { .. }
             | Self::Stay { .. }
             | Self::Start { .. }
@@ -318,6 +322,7 @@ impl Command {
             Self::Retell(retell) => vec![retell.interaction_id],
             Self::Outcome(outcome) => vec![outcome.interaction_id],
             Self::Expire(expire) => vec![expire.interaction_id],
+            Self::Withdraw(withdraw) => vec![withdraw.interaction_id],
             Self::Queue { interaction_id, .. }
             | Self::Park { interaction_id, .. }
             | Self::Delivering { interaction_id, .. }
@@ -376,6 +381,7 @@ impl Command {
             | Self::Retell(_)
             | Self::Outcome(_)
             | Self::Expire(_)
+            | Self::Withdraw(_)
             | Self::Queue { .. }
             | Self::Delivering { .. }
             | Self::Delivered { .. }
@@ -453,6 +459,7 @@ fn decide_by(
         Command::Queue { interaction_id, message } => queue::decide(session, *interaction_id, message),
         Command::Expire(expire) => expire::decide(session, expire, now),
         Command::Cancel(cancel) => cancel::decide(session, cancel),
+        Command::Withdraw(withdraw) => withdraw::decide(session, withdraw),
         Command::Park { interaction_id, incarnation, awaited } => {
             park::decide(session, *interaction_id, *incarnation, awaited)
         }

@@ -268,6 +268,11 @@ impl Folding<'_> {
                 prompt_id: request.prompt_id,
                 attempt: request.attempt,
                 origin: request.origin,
+                asked_by: request
+                    .asked_by
+                    .as_ref()
+                    .and_then(|asker| asker.actor)
+                    .map(|actor| actor.device_id),
                 asked_in: self.head.alive,
                 turn_id: request.turn_id,
                 response_id: request.response_id,

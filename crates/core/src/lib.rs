@@ -55,6 +55,7 @@ pub use command::request::Request;
 pub use command::respond::{Respond, Together};
 pub use command::resume::Resume;
 pub use command::retell::Retell;
+pub use command::withdraw::Withdraw;
 pub use command::{Command, Needs, Said, decide};
 pub use confirmation::{Act, Confirmed, NeedsPasskey, needs_passkey};
 pub use digest::digest;

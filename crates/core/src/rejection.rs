@@ -66,6 +66,8 @@ pub enum Rejection {
     PasskeyRequired { what: NeedsPasskey },
     #[error("only an admin chooses the program of a session: leave `program` out, or ask an admin")]
     ProgramIsAdmins,
+    #[error("only the program that asked can withdraw this ask, with the token it asked with")]
+    NotTheAsker,
     #[error("it is marked as risky: look at it and answer it by itself")]
     Marked,
     #[error("{given} answers at once, and at most {most} are taken: send them in parts")]
@@ -148,6 +150,7 @@ const fn closing_words(closing: Closing) -> &'static str {
         Closing::Expired => "nobody answered in time",
         Closing::Cancelled => "its agent withdrew it, or its turn or session is over",
         Closing::AnsweredLate => "its answer went to the agent as a message",
+        Closing::Withdrawn => "the program that asked withdrew it",
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdstead_protocol::{
-    AgentBox, AgentSeq, AgentState, AskState, CallSource, Capabilities, Decider, Delivery, Digest, Grant,
-    GrantId, Hold, InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId, Response,
-    ResponseDraft, RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust, TrustId,
-    TurnId, Variables,
+    AgentBox, AgentSeq, AgentState, AskState, CallSource, Capabilities, Decider, Delivery, DeviceId, Digest,
+    Grant, GrantId, Hold, InTerminal, Incarnation, InteractionId, MessageId, Origin, OwnerId, PromptId,
+    Response, ResponseDraft, RunnerId, Scope, Seq, Settlement, StopReason, Timestamp, ToolCallId, Trust,
+    TrustId, TurnId, Variables,
 };
 use serde::{Deserialize, Serialize};
 
@@ -242,6 +242,9 @@ pub struct Ask {
     pub prompt_id: PromptId,
     pub attempt: u32,
     pub origin: Origin,
+    /// The device of the program that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<DeviceId>,
     /// The life of the agent that asked, if it had one.
     pub asked_in: Option<Incarnation>,
     pub turn_id: Option<TurnId>,

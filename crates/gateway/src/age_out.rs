@@ -2,14 +2,16 @@
 //! brings one back.
 
 use std::fs::File;
-use std::io::{BufWriter, IntoInnerError};
+use std::io::{BufWriter, ErrorKind, IntoInnerError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdstead_protocol::{AgentState, SessionId, Timestamp};
-use holdstead_store::{EraseError, SessionRecord, StoreError, owners_alone};
+use holdstead_store::{EraseError, Going, SessionRecord, StoreError, owners_alone};
 use tokio::time::sleep;
+use uuid::Uuid;
 
+use crate::node::Node;
 use crate::{Gateway, GatewayError};
 
 /// From the start of the gateway to the first round, and from then on between rounds.
@@ -28,6 +30,12 @@ pub struct AgeOut {
 /// For as long as the gateway runs, if its settings ask for it.
 pub(crate) async fn run(gateway: Gateway) {
     let Some(age_out) = &gateway.inner.config.age_out else { return };
+    match gateway.clean(&age_out.to) {
+        Ok(()) => {}
+        // Nothing went there yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => tracing::warn!(%error, "files that are not whole were not removed"),
+    }
     let shutdown = gateway.shutdown_token();
     let every_day = async {
         sleep(FIRST).await;
@@ -91,40 +99,87 @@ impl Gateway {
             return Ok(false);
         }
         let file = to.join(format!("{}.jsonl", record.id));
-        if let Err(error) = self.write_out(record.id, &file).await {
+        let partial = Partial(to.join(format!("{}.{}", record.id, self.partial())));
+        let kept = |error: &dyn std::fmt::Display| {
             tracing::error!(session = %record.id, file = %file.display(), %error, "this session stays: its file cannot be written");
+        };
+        if let Err(error) = self.write_out(record.id, &partial.0).await {
+            kept(&error);
             return Ok(false);
         }
-        match self.inner.journal.age_out(record.id, &file.to_string_lossy(), record.head).await {
+        let (name, member) =
+            (file.to_string_lossy().into_owned(), self.inner.node.as_ref().map(Node::member));
+        let going = Going::new(name, record.head, member, {
+            let (partial, file) = (partial.0.clone(), file.clone());
+            move || give_name(&partial, &file)
+        });
+        match self.inner.journal.age_out(record.id, going).await {
             Ok(_) => Ok(true),
             Err(EraseError::Store(error)) => Err(error.into()),
-            // Something happened in it meanwhile.
-            Err(EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing) => Ok(false),
+            Err(error @ EraseError::NoFile(_)) => {
+                kept(&error);
+                Ok(false)
+            }
+            // Something happened in it meanwhile, or another node sees to it.
+            Err(
+                EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing | EraseError::LostPlace,
+            ) => Ok(false),
         }
     }
 
-    /// It has its name when all of it is on the disk.
+    /// How a file of this node ends that is not whole.
+    fn partial(&self) -> String {
+        let node = self.inner.node.as_ref().map_or_else(Uuid::nil, |node| node.id.uuid());
+        format!("{node}.partial")
+    }
+
+    /// Removes what this node began to write and was killed over.
+    fn clean(&self, folder: &Path) -> std::io::Result<()> {
+        let ours = self.partial();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().ends_with(&ours) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All of it is on the disk after this.
     async fn write_out(
         &self,
         session: SessionId,
-        file: &Path,
+        partial: &Path,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        if let Some(folder) = file.parent() {
+        if let Some(folder) = partial.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let partial = file.with_extension("partial");
-        let mut out = BufWriter::new(owners_alone().create(true).truncate(true).open(&partial)?);
+        let mut out = BufWriter::new(owners_alone().create(true).truncate(true).open(partial)?);
         self.inner.journal.export(session, &mut out).await?;
         let out = out.into_inner().map_err(IntoInnerError::into_error)?;
-        let file = file.to_owned();
-        tokio::task::spawn_blocking(move || give_name(&out, &partial, &file)).await??;
+        tokio::task::spawn_blocking(move || out.sync_all()).await??;
         Ok(())
     }
 }
 
+/// A file that is not whole, until it has its name.
+struct Partial(PathBuf);
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        match std::fs::remove_file(&self.0) {
+            Ok(()) => {}
+            // It has its name, or was never made.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(file = %self.0.display(), %error, "a file that is not whole was not removed")
+            }
+        }
+    }
+}
+
 /// The journal drops its copy after this, so the name has to be on the disk as well: a folder keeps it, and a file does not.
-fn give_name(out: &File, partial: &Path, file: &Path) -> std::io::Result<()> {
-    out.sync_all()?;
+fn give_name(partial: &Path, file: &Path) -> std::io::Result<()> {
     std::fs::rename(partial, file)?;
     match file.parent() {
         Some(folder) => File::open(folder)?.sync_all(),

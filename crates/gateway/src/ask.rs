@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdstead_core::{
-    CALLER, Command, Rejection, Request, Session, asking, digest, form_from_schema, is_concealed,
+    CALLER, Command, Rejection, Request, Session, Withdraw, asking, digest, form_from_schema, is_concealed,
     offered_scopes,
 };
 use holdstead_protocol::api::{AskCall, AskCallBody, FormCall, Interaction, LONGEST_TIMEOUT_MS};
@@ -106,6 +106,14 @@ impl Gateway {
             // It was asked before, and may have been answered.
             None => self.interaction(&caller.owner, interaction_id).await,
         }
+    }
+
+    /// Takes an ask back for the program that asked. Its device is compared with the one that asked: a person has many.
+    pub async fn withdraw(&self, caller: &Person, id: InteractionId) -> Result<Interaction, GatewayError> {
+        let session = self.ask_of(&caller.owner, id).await?.session;
+        let by = caller.actor.ok_or(Rejection::NotTheAsker)?.device_id;
+        self.append(session, Command::Withdraw(Withdraw { interaction_id: id, by })).await?;
+        self.interaction(&caller.owner, id).await
     }
 
     /// Hands the interaction to somebody who reads it. Whoever asked has what was decided by that: once, with its secrets.

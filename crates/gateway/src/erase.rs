@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdstead_core::may_manage;
 use holdstead_protocol::{Code, Refusal, SessionId};
-use holdstead_store::EraseError;
+use holdstead_store::{EraseError, Going};
 use tokio::time::sleep;
 
 use crate::{Gateway, GatewayError, Person};
@@ -67,12 +67,23 @@ impl Gateway {
         let Some(record) = self.inner.journal.session(session).await? else { return Ok(()) };
         let Some(begun) = record.erased else { return Ok(()) };
         let done = match &record.aged_out_to {
-            Some(to) => self.inner.journal.age_out(session, to, record.head).await,
+            Some(to) => {
+                // Its file has its name. If the session is back from there meanwhile, nothing is taken away.
+                let back = || Err(std::io::Error::other("the session is back from its file"));
+                self.inner.journal.age_out(session, Going::new(to, record.head, None, back)).await
+            }
             None => self.inner.journal.erase(session, &begun.by).await,
         };
         match done {
             Err(EraseError::Store(error)) => Err(error.into()),
-            Ok(_) | Err(EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing) => Ok(()),
+            Ok(_)
+            | Err(
+                EraseError::NoSession
+                | EraseError::NotEnded
+                | EraseError::StillGoing
+                | EraseError::LostPlace
+                | EraseError::NoFile(_),
+            ) => Ok(()),
         }
     }
 }
@@ -87,6 +98,8 @@ fn refused(error: EraseError) -> Refusal {
             Code::Conflict,
             "This session has ended and its agent is still going. Try again in a moment.",
         ),
+        // They come of sessions that go to a file.
+        EraseError::LostPlace | EraseError::NoFile(_) => Refusal::from(&GatewayError::Closing),
         EraseError::Store(error) => Refusal::from(&GatewayError::from(error)),
     }
 }

@@ -109,7 +109,9 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
         Rejection::PasskeyRequired { .. } => Refusal::new(Code::PasskeyRequired, words),
-        Rejection::NotTheirs { .. } | Rejection::ProgramIsAdmins => Refusal::new(Code::Forbidden, words),
+        Rejection::NotTheirs { .. } | Rejection::NotTheAsker | Rejection::ProgramIsAdmins => {
+            Refusal::new(Code::Forbidden, words)
+        }
         Rejection::WrongRule { what, hint, .. } => {
             let field = ("line".to_owned(), format!("{what} ({hint})"));
             Refusal { field_errors: [field].into(), ..Refusal::new(Code::Invalid, words) }

@@ -188,6 +188,7 @@ const fn closing(closing: Closing) -> &'static str {
         Closing::Expired => "expired",
         Closing::Cancelled => "cancelled",
         Closing::AnsweredLate => "answered late",
+        Closing::Withdrawn => "withdrawn",
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn state(interaction: &Interaction) -> &'static str {
         AskState::Closed { closing: Closing::Expired } => "expired",
         AskState::Closed { closing: Closing::Cancelled } => "cancelled",
         AskState::Closed { closing: Closing::AnsweredLate } => "answered late",
+        AskState::Closed { closing: Closing::Withdrawn } => "withdrawn by the program",
     }
 }
 

@@ -59,6 +59,8 @@ pub enum Closing {
     Cancelled,
     /// It was queued, and its answer went to the agent as a message.
     AnsweredLate,
+    /// The program that asked took it back.
+    Withdrawn,
 }
 
 /// What the agent's process is doing.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::runner::{Life, Runner, Unable};
 use crate::running::{Running, Snapshot};
 use crate::said::{AHEAD, KeptWord, Said};
-use crate::wire::{Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
+use crate::wire::{self, Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
 
 /// So many agents at a time are believed of one machine.
 const MOST_LIVES: usize = 10_000;
@@ -198,7 +198,7 @@ impl Arrived {
                 text = self.wire.receive.recv() => {
                     let Some(text) = text else { break Ended::Gone };
                     heard = Instant::now();
-                    let taken = match serde_json::from_str(&text) {
+                    let taken = match wire::read(&text) {
                         Ok(frame) => self.take(frame, text.len()),
                         Err(error) => Err(Ended::Confused(error.to_string())),
                     };
@@ -322,7 +322,7 @@ impl Runner {
 /// The next frame, and how large it was.
 async fn receive(wire: &mut Wire) -> Result<(FromRunner, usize), Ended> {
     let text = timeout(SILENCE, wire.receive.recv()).await.map_err(|_| Ended::Silent)?.ok_or(Ended::Gone)?;
-    let frame = serde_json::from_str(&text).map_err(|error| Ended::Confused(error.to_string()))?;
+    let frame = wire::read(&text).map_err(|error| Ended::Confused(error.to_string()))?;
     Ok((frame, text.len()))
 }
 

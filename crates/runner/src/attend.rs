@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::afar::Ended;
 use crate::runner::{Life, Runner};
 use crate::running::{Running, Snapshot, Tell};
-use crate::wire::{Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
+use crate::wire::{self, Answer, FromRunner, HEARTBEAT, Question, SILENCE, ToRunner, VERSION, Wire};
 
 impl Runner {
     /// Serves one gateway until the connection ends. Agents go on after that, and what they say is kept.
@@ -62,7 +62,7 @@ impl Runner {
                 text = wire.receive.recv() => {
                     let Some(text) = text else { return Ended::Gone };
                     heard = Instant::now();
-                    match serde_json::from_str(&text) {
+                    match wire::read(&text) {
                         Ok(ToRunner::Refused { why }) => return Ended::Refused(why),
                         Ok(ToRunner::Welcome { name }) => welcomed(&name),
                         Ok(frame) => self.take(frame, gateway, &frames),

@@ -3,6 +3,8 @@
 //! A runner says hello, shows every life that it has, and is ready. From then on it passes on what agents say and answers
 //! questions about its machine; the gateway tells agents what was decided. A gateway that goes away is no end of an agent's.
 
+mod frame;
+
 use std::time::Duration;
 
 use holdstead_agents::{Appeared, FoundFiles, Launch};
@@ -16,6 +18,8 @@ use uuid::Uuid;
 use crate::facts::{FolderIs, Ground, TrustedFolder};
 use crate::running::{Snapshot, Started, Tell};
 use crate::said::{KeptWord, Said};
+
+pub(crate) use frame::read;
 
 /// Both sides must speak the same one.
 pub const VERSION: u32 = 5;

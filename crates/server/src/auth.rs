@@ -22,6 +22,7 @@ use crate::App;
 use crate::body::Asked;
 use crate::connections::RequestSeat;
 use crate::guard;
+use crate::limit::{Bill, Cost};
 use crate::problem::ApiError;
 use crate::signed::Signed;
 use crate::tokens::{BROWSER_BEARER, browser_bearer};
@@ -256,10 +257,11 @@ impl FromRequestParts<App> for SocketCaller {
         // A ticket of a process that is gone opens nothing: whoever took its place may have seen it.
         let runs = ticket.rsplit_once('.').and_then(|(_, nonce)| app.gateway.check_nonce(nonce));
         runs.ok_or(ApiError::BadTicket)?;
-        let hash =
-            app.gateway.journal().use_ticket(&token_hash(&ticket)).await?.ok_or(ApiError::BadTicket)?;
-        take(hash, parts, app)?;
+        let ticket = token_hash(&ticket);
+        let used = async { app.gateway.journal().use_ticket(&ticket).await?.ok_or(ApiError::BadTicket) };
+        let hash = app.doubtful.tickets.look_up(used).await?;
         let admitted = admitted(&hash, app).await?;
+        count(hash, parts, app)?;
         app.gateway.used(&admitted);
         Ok(Self(Caller::new(admitted, hash, parts)))
     }
@@ -274,9 +276,11 @@ impl FromRequestParts<App> for Caller {
             return Self::with_token(stored_hash(secret, parts), parts, app).await;
         };
         let admitted = admitted(&signed.hash, app).await?;
-        signed.check()?;
         // Keys are no secret: only who has one takes from what it may send.
-        take(signed.hash, parts, app)?;
+        if let Err(error) = signed.check() {
+            return Err(app.doubtful.tokens.failed(error).await);
+        }
+        count(signed.hash, parts, app)?;
         app.gateway.used(&admitted);
         Ok(Self::new(admitted, signed.hash, parts))
     }
@@ -284,8 +288,8 @@ impl FromRequestParts<App> for Caller {
 
 impl Caller {
     async fn with_token(hash: [u8; 32], parts: &Parts, app: &App) -> Result<Self, ApiError> {
-        take(hash, parts, app)?;
         let admitted = admitted(&hash, app).await?;
+        count(hash, parts, app)?;
         match (admitted.device.kind, admitted.device.identified_by) {
             // Of the time before browsers signed. Whoever had its port for a moment may have it.
             (DeviceKind::Browser, IdentifiedBy::Token) => Err(ApiError::ExchangeNeeded),
@@ -326,9 +330,12 @@ impl Caller {
     }
 }
 
-/// Counts a request for whoever it is of.
-fn take(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
-    app.limits.take(hash, Instant::now()).map_err(ApiError::TooMany)?;
+/// Counts a request for a caller that was let in, who pays for its body as well.
+fn count(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
+    if let Some(bill) = parts.extensions.get::<Bill>() {
+        bill.goes_to(&app.limits, hash);
+    }
+    app.limits.take(&hash, Cost::REQUEST, Instant::now()).map_err(ApiError::TooMany)?;
     match parts.extensions.get::<RequestSeat>() {
         Some(seat) if !seat.count(hash) => Err(ApiError::TooManyAtOnce),
         Some(_) | None => Ok(()),
@@ -336,7 +343,17 @@ fn take(hash: [u8; 32], parts: &Parts, app: &App) -> Result<(), ApiError> {
 }
 
 async fn admitted(hash: &[u8; 32], app: &App) -> Result<Admitted, ApiError> {
-    app.gateway.admit(hash).await?.ok_or(ApiError::NoToken)
+    let admit = async { app.gateway.admit(hash).await?.ok_or(ApiError::NoToken) };
+    if !app.limits.knows(hash) {
+        return app.doubtful.tokens.look_up(admit).await;
+    }
+    match admit.await {
+        Err(ApiError::NoToken) => {
+            app.limits.forget(hash);
+            Err(app.doubtful.tokens.failed(ApiError::NoToken).await)
+        }
+        admitted => admitted,
+    }
 }
 
 /// What is stored of a token that came with this request.
@@ -371,14 +388,29 @@ impl Newcomer {
     }
 }
 
-impl FromRequestParts<App> for Newcomer {
+/// A browser that logs in, before its signature is checked: that costs more than to wait for the rest of its request.
+#[derive(Debug)]
+pub(crate) struct Claimant {
+    newcomer: Newcomer,
+    signed: Option<Signed>,
+}
+
+impl Claimant {
+    pub(crate) fn check(self) -> Result<Newcomer, ApiError> {
+        if let Some(signed) = self.signed {
+            signed.check()?;
+        }
+        Ok(self.newcomer)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Claimant {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if let Some(signed) = parts.extensions.get::<Signed>() {
-            signed.check()?;
-            take(signed.hash, parts, app)?;
-            return Ok(Self { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None });
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        if let Some(signed) = parts.extensions.get::<Signed>().cloned() {
+            let newcomer = Newcomer { hash: signed.hash, identified_by: IdentifiedBy::Key, token: None };
+            return Ok(Self { newcomer, signed: Some(signed) });
         }
         let host = guard::host(&parts.headers, &parts.uri).unwrap_or_default();
         if guard::is_this_machine(host) {
@@ -386,7 +418,8 @@ impl FromRequestParts<App> for Newcomer {
         }
         let token = browser_bearer();
         let hash = bearer_hash(host, &token);
-        Ok(Self { hash, identified_by: IdentifiedBy::Bearer, token: Some(token) })
+        let newcomer = Newcomer { hash, identified_by: IdentifiedBy::Bearer, token: Some(token) };
+        Ok(Self { newcomer, signed: None })
     }
 }
 
@@ -471,7 +504,7 @@ impl FromRequestParts<App> for Hosting {
             (Role::Runner, None) => Ok(Self(caller)),
             (Role::Person | Role::Viewer | Role::Agent | Role::Metrics | Role::Admin, _)
             | (Role::Runner, Some(_)) => Err(ApiError::Forbidden(
-                "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner NAME",
+                "Only a runner's token may do this. Make one on the gateway's machine: holdstead token --role runner --name NAME",
             )),
         }
     }

@@ -2,10 +2,11 @@
 
 use std::error::Error as _;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use holdstead_protocol::json::{self, BadJson};
@@ -13,10 +14,11 @@ use holdstead_protocol::shape::{self, Schemas};
 use holdstead_protocol::{Code, FieldErrors, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 use utoipa::openapi::path::ParameterIn;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::connections::SlowBody;
+use crate::connections::{FastBody, SlowBody};
 use crate::problem::ApiError;
 use crate::signed::OtherBody;
 
@@ -39,6 +41,27 @@ impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Sent<T> 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let Whole(value) = Whole::from_request(request, state).await?;
         Ok(Self(fitting(value)?))
+    }
+}
+
+/// The largest body of a caller that nobody knows yet, and how long it may take to arrive.
+const BRIEF: usize = 4 * 1024;
+const SOON: Duration = Duration::from_secs(2);
+
+/// The body of a caller that nobody knows yet.
+#[derive(Debug)]
+pub(crate) struct Brief<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Brief<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, ApiError> {
+        DefaultBodyLimit::max(BRIEF).apply(&mut request);
+        match timeout(SOON, Sent::from_request(request, state)).await {
+            Ok(Err(ApiError::TooLarge)) => Err(ApiError::NotBrief),
+            Ok(sent) => sent.map(|Sent(value)| Self(value)),
+            Err(_) => Err(ApiError::BadRequest(plain(&SlowBody(SOON).to_string()))),
+        }
     }
 }
 
@@ -123,6 +146,9 @@ impl From<BytesRejection> for ApiError {
         let mut causes = std::iter::successors(rejection.source(), |&cause| cause.source());
         if causes.clone().any(|cause| cause.is::<OtherBody>()) {
             return Self::BadSignature;
+        }
+        if let Some(FastBody(wait)) = causes.clone().find_map(|cause| cause.downcast_ref::<FastBody>()) {
+            return Self::TooMany(*wait);
         }
         Self::BadRequest(match causes.find_map(|cause| cause.downcast_ref::<SlowBody>()) {
             Some(slow) => plain(&slow.to_string()),

@@ -3,6 +3,7 @@
 //! What an agent or a person wrote may begin like a formula, and spreadsheets run those: such a field gets an apostrophe
 //! before it, which they take for "this is text".
 
+use holdstead_protocol::Closing;
 use holdstead_protocol::api::{Decision, DecisionBy, DecisionOutcome};
 use serde::Serialize;
 use serde_json::Value;
@@ -13,6 +14,7 @@ marks,agent,cwd,sessionTitle,sessionId,interactionId\r\n";
 pub(crate) fn row(decision: &Decision) -> String {
     let outcome = match decision.outcome {
         DecisionOutcome::Settled { settlement } => word(&settlement),
+        DecisionOutcome::Closed { closing: Closing::Withdrawn } => "withdrawn by the program".to_owned(),
         DecisionOutcome::Closed { closing } => word(&closing),
     };
     let (by, decider) = match &decision.by {

@@ -9,6 +9,7 @@ mod body;
 mod browser_name;
 mod connections;
 mod csv;
+mod doubtful;
 mod guard;
 mod limit;
 mod listen;
@@ -66,7 +67,11 @@ pub(crate) struct App {
     pub(crate) hosts: Arc<guard::AllowedHosts>,
     pub(crate) doors: Arc<network::Doors>,
     pub(crate) openapi: Arc<str>,
+    /// Of each token that was let in.
     pub(crate) limits: Arc<limit::Limits>,
+    /// Of each machine that runs agents.
+    pub(crate) runner_limits: Arc<limit::Limits>,
+    pub(crate) doubtful: Arc<doubtful::Doubtful>,
     pub(crate) scrapers: Arc<metrics::Scrapers>,
     pub(crate) answered: Arc<metrics::Answered>,
 }
@@ -91,6 +96,8 @@ fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
         doors: Arc::new(doors),
         openapi: routes::document(&document).to_string().into(),
         limits: Arc::new(limit::Limits::new(config.rate_limit)),
+        runner_limits: Arc::new(limit::Limits::new(RateLimit::RUNNER)),
+        doubtful: Arc::default(),
         scrapers: Arc::default(),
         answered: Arc::default(),
     };

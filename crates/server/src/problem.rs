@@ -29,6 +29,8 @@ pub(crate) enum ApiError {
     NotReached,
     BadRequest(String),
     TooLarge,
+    /// Of a caller that nobody knows yet.
+    NotBrief,
     /// Too many requests; how long to wait.
     TooMany(Duration),
     /// Too many of them at once.
@@ -125,6 +127,9 @@ impl ApiError {
             ),
             Self::BadRequest(why) => refusal(Code::BadRequest, why),
             Self::TooLarge => refusal(Code::TooLarge, "The body is larger than 1 MiB."),
+            Self::NotBrief => {
+                refusal(Code::TooLarge, "The body is larger than 4 KiB, which is enough to log in.")
+            }
             Self::TooMany(_) => refusal(Code::TooMany, "Too many requests with this token. Wait a moment."),
             Self::TooManyAtOnce => refusal(
                 Code::TooMany,

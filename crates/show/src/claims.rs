@@ -20,6 +20,7 @@ pub(crate) mod retention;
 pub(crate) mod revoke;
 pub(crate) mod routes;
 pub(crate) mod rules;
+pub(crate) mod starve;
 pub(crate) mod stop;
 pub(crate) mod terminal;
 pub(crate) mod traces;

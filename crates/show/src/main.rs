@@ -61,6 +61,7 @@ async fn main() -> ExitCode {
         "retention" => claims::retention::show().await,
         "reconnect" => claims::reconnect::show().await,
         "doors" => claims::doors::show().await,
+        "starve" => claims::starve::show().await,
         "fanout" => benchmarks::fanout::show().await,
         "answer-latency" => benchmarks::answer_latency::show().await,
         "stalls" => fault_tests::stalls::show().await,

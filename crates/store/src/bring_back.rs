@@ -46,7 +46,7 @@ pub(crate) async fn bring_back(
     session: SessionId,
     file: &mut (dyn BufRead + Send),
 ) -> Result<BroughtBack, BringBackError> {
-    is_away(db, session).await?;
+    let token = away(db, session).await?;
     let (mut opened, mut some) = (None, Vec::new());
     let (mut events, mut number) = (0, 0);
     while let Some(line) = read_line(file, &mut number)? {
@@ -60,14 +60,14 @@ pub(crate) async fn bring_back(
         events += 1;
         some.push(event);
         if some.len() == STEP {
-            put_back(db, std::mem::take(&mut some)).await?;
+            put_back(db, &token, std::mem::take(&mut some)).await?;
         }
     }
-    put_back(db, some).await?;
+    put_back(db, &token, some).await?;
     let opened = opened.ok_or(BringBackError::Lacks { seq: Seq::START.next() })?;
     let id = || Param::Id(session.uuid());
     let now = db.now().await?;
-    let mut transaction = db.begin(Some(session)).await?;
+    let mut transaction = hold(db, session, &token).await?;
     if let Some(row) = transaction.query(sql::STILL_AWAY, vec![id()]).await?.first() {
         return Err(BringBackError::Lacks { seq: decode::seq(row, "seq")? });
     }
@@ -81,18 +81,35 @@ pub(crate) async fn bring_back(
     Ok(BroughtBack { session, events })
 }
 
-async fn is_away(db: &dyn Db, session: SessionId) -> Result<(), BringBackError> {
+/// The fencing token of what is done here: the session, and the moment at which it went to its file.
+async fn away(db: &dyn Db, session: SessionId) -> Result<[Param; 2], BringBackError> {
     let rows = refold::look(db, sql::SESSION, vec![Param::Id(session.uuid())]).await?;
     let Some(row) = rows.first() else { return Err(BringBackError::NoSession { session }) };
-    match decode::session(row)?.aged_out_to {
-        Some(_) if !row.flag("unfinished")? => Ok(()),
-        Some(_) | None => Err(BringBackError::NotAway { session }),
+    let record = decode::session(row)?;
+    match (record.erased, record.aged_out_to) {
+        (Some(erasure), Some(_)) if !row.flag("unfinished")? => {
+            Ok([Param::Id(session.uuid()), Param::Int(erasure.at.micros())])
+        }
+        (Some(_) | None, Some(_) | None) => Err(BringBackError::NotAway { session }),
     }
 }
 
-async fn put_back(db: &dyn Db, events: Vec<EventLine>) -> Result<(), BringBackError> {
+/// A transaction in which the session is in its file as it was: nobody erases it, and nobody else has brought it back.
+async fn hold(
+    db: &dyn Db,
+    session: SessionId,
+    token: &[Param; 2],
+) -> Result<Box<dyn Snapshot>, BringBackError> {
+    let mut transaction = db.begin(Some(session)).await?;
+    if transaction.query(sql::STILL_IN_ITS_FILE, token.to_vec()).await?.is_empty() {
+        return Err(BringBackError::NotAway { session });
+    }
+    Ok(transaction)
+}
+
+async fn put_back(db: &dyn Db, token: &[Param; 2], events: Vec<EventLine>) -> Result<(), BringBackError> {
     let Some(first) = events.first() else { return Ok(()) };
-    let mut transaction = db.begin(Some(first.session)).await?;
+    let mut transaction = hold(db, first.session, token).await?;
     for event in events {
         let (seq, id) = (event.seq, Param::Id(event.session.uuid()));
         let at = vec![id.clone(), Param::Int(decode::number(seq) - 1), Param::Int(1)];

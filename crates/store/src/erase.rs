@@ -4,13 +4,14 @@
 //! unfinished, so that a gateway that starts goes on with it.
 
 use std::sync::Arc;
+use std::{fmt, io};
 
 use holdstead_core::{Head, State, fold, is_unfinished};
 use holdstead_protocol::{AgentState, Event, EventBody, EventId, Seq, SessionId, SessionOpened, Timestamp};
 
 use crate::db::{Db, Param, Snapshot};
 use crate::notary::{self, Notary};
-use crate::{Erasure, SessionRecord, StoreError, chain, decode, refold, rows, sql};
+use crate::{Erasure, Member, SessionRecord, StoreError, chain, decode, refold, rows, sql};
 
 /// How many rows one step takes away at most, and about how many bytes.
 const STEP: usize = 128;
@@ -28,6 +29,10 @@ pub enum EraseError {
     /// It has ended and still has a process, or an answer on its way.
     #[error("this session's agent is still going: try again in a moment")]
     StillGoing,
+    #[error("another node has taken this node's place: it takes the session away")]
+    LostPlace,
+    #[error("the session's file has not got its name: {0}")]
+    NoFile(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -35,20 +40,51 @@ pub enum EraseError {
 /// Who is on record for a session that went to a file.
 const AGED_OUT: &str = "Holdstead, to a file";
 
+/// The file that a session goes to.
+pub struct Going {
+    to: String,
+    head: Seq,
+    /// The node that wrote it. One that lost its place since takes nothing away.
+    member: Option<Member>,
+    give_name: GiveName,
+}
+
+type GiveName = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+impl Going {
+    /// It has everything up to the event `head`, and its name when `give_name` has run. That runs with the session locked, so
+    /// of two nodes that write the file at once only the one that takes the session away gives it its name.
+    pub fn new(
+        to: impl Into<String>,
+        head: Seq,
+        member: Option<Member>,
+        give_name: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> Self {
+        Self { to: to.into(), head, member, give_name: Box::new(give_name) }
+    }
+}
+
+impl fmt::Debug for Going {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Going").field("to", &self.to).field("head", &self.head).finish_non_exhaustive()
+    }
+}
+
 /// Why it goes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Why<'a> {
     /// Somebody wants it gone.
-    Erased { by: &'a str },
-    /// It is in a file that has everything up to this event.
-    AgedOut { to: &'a str, head: Seq },
+    Erased {
+        by: &'a str,
+    },
+    AgedOut(Going),
 }
 
 impl Why<'_> {
-    fn by(self) -> String {
+    fn by(&self) -> String {
         match self {
-            Self::Erased { by } => by.to_owned(),
-            Self::AgedOut { .. } => AGED_OUT.to_owned(),
+            Self::Erased { by } => (*by).to_owned(),
+            Self::AgedOut(_) => AGED_OUT.to_owned(),
         }
     }
 }
@@ -61,7 +97,7 @@ pub(crate) async fn erase(
 ) -> Result<Erasure, EraseError> {
     let (erasure, left) = mark(db, notary, session, why).await?;
     match left {
-        Left::Something => empty(db, session).await?,
+        Left::Something => empty(db, session, &erasure).await?,
         Left::Nothing => {}
     }
     Ok(erasure)
@@ -92,7 +128,7 @@ async fn mark(
     let record = decode::session(row)?;
     if let Some(earlier) = &record.erased {
         let left = if row.flag("unfinished")? { Left::Something } else { Left::Nothing };
-        if record.aged_out_to.is_none() || matches!(why, Why::AgedOut { .. }) {
+        if record.aged_out_to.is_none() || matches!(why, Why::AgedOut(_)) {
             return Ok((earlier.clone(), left));
         }
         let (at, by) = (Param::Int(erasure.at.micros()), Param::Text(erasure.by.clone()));
@@ -100,8 +136,8 @@ async fn mark(
         notary::sign_and_commit(transaction, notary, session, erasure.at, Some(erasure.by.clone())).await?;
         return Ok((erasure, left));
     }
-    if let Why::AgedOut { head, .. } = why
-        && head != record.head
+    if let Why::AgedOut(going) = &why
+        && going.head != record.head
     {
         return Err(EraseError::StillGoing);
     }
@@ -117,27 +153,70 @@ async fn mark(
         | AgentState::Parked
         | AgentState::Detached => return Err(EraseError::NotEnded),
     }
+    let file = match why {
+        Why::Erased { .. } => None,
+        Why::AgedOut(going) => Some(keep(&mut *transaction, going).await?),
+    };
     transaction.query(sql::DROP_SECRETS_OF_SESSION, vec![Param::Id(session.uuid())]).await?;
-    empty_head(&mut *transaction, &record, &erasure, why).await?;
+    empty_head(&mut *transaction, &record, &erasure, file).await?;
     notary::sign_and_commit(transaction, notary, session, erasure.at, Some(erasure.by.clone())).await?;
     Ok((erasure, Left::Something))
 }
 
-/// Takes away what is left, a little at a time: on SQLite, everybody else who writes waits for each of these steps.
-async fn empty(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
-    let id = || Param::Id(session.uuid());
+/// The session's file has its name, if this node may still give it.
+async fn keep(
+    transaction: &mut dyn Snapshot,
+    Going { to, member, give_name, .. }: Going,
+) -> Result<String, EraseError> {
+    if let Some(Member { id, epoch }) = member {
+        let params = vec![Param::Id(id.uuid()), Param::Int(epoch)];
+        if transaction.query(sql::HOLD_MEMBER, params).await?.is_empty() {
+            return Err(EraseError::LostPlace);
+        }
+    }
+    let named = tokio::task::spawn_blocking(give_name).await.map_err(io::Error::other);
+    match named.and_then(|named| named) {
+        Ok(()) => Ok(to),
+        Err(error) => Err(EraseError::NoFile(error.to_string())),
+    }
+}
+
+/// Takes away what is left, a little at a time: on SQLite, everybody else who writes waits for each of these steps. The
+/// moment of the erasure is its fencing token, which each step checks: another process may have gone on and come to the
+/// end since, and the session may be back from its file.
+async fn empty(db: &dyn Db, session: SessionId, erasure: &Erasure) -> Result<(), StoreError> {
+    let token = || vec![Param::Id(session.uuid()), Param::Int(erasure.at.micros())];
     let mut after = Seq::START;
     loop {
-        let mut transaction = db.begin(Some(session)).await?;
+        let Some(mut transaction) = hold(db, session, token()).await? else { return Ok(()) };
         let Some(last) = empty_some(&mut *transaction, session, after).await? else { break };
         transaction.commit().await?;
         after = last;
     }
-    let some = || vec![id(), Param::Int(STEP as i64)];
-    while db.execute(sql::DROP_SOME_ASKS, some()).await?.len() == STEP {}
-    while db.execute(sql::DROP_SOME_FOUND, some()).await?.len() == STEP {}
+    for drop_some in [sql::DROP_SOME_ASKS, sql::DROP_SOME_FOUND] {
+        loop {
+            let Some(mut transaction) = hold(db, session, token()).await? else { return Ok(()) };
+            let some = vec![Param::Id(session.uuid()), Param::Int(STEP as i64)];
+            let dropped = transaction.query(drop_some, some).await?.len();
+            transaction.commit().await?;
+            if dropped < STEP {
+                break;
+            }
+        }
+    }
     db.forget().await?;
-    db.execute(sql::NOTHING_LEFT, vec![id()]).await.map(drop)
+    db.execute(sql::NOTHING_LEFT, token()).await.map(drop)
+}
+
+/// A transaction in which the session is still to be emptied by this erasure.
+async fn hold(
+    db: &dyn Db,
+    session: SessionId,
+    token: Vec<Param>,
+) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    let mut transaction = db.begin(Some(session)).await?;
+    let held = transaction.query(sql::STILL_BEING_EMPTIED, token).await?;
+    Ok((!held.is_empty()).then_some(transaction))
 }
 
 /// Each event keeps its line, and what its data and salt hashed to. Returns the last one, if there was any.
@@ -176,12 +255,8 @@ async fn empty_head(
     transaction: &mut dyn Snapshot,
     record: &SessionRecord,
     erasure: &Erasure,
-    why: Why<'_>,
+    file: Option<String>,
 ) -> Result<(), StoreError> {
-    let file = match why {
-        Why::Erased { .. } => None,
-        Why::AgedOut { to, .. } => Some(to.to_owned()),
-    };
     let kept = &record.opened;
     let opened = SessionOpened {
         permission_mode: kept.permission_mode,

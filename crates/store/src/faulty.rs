@@ -15,10 +15,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim, Cluster,
-    ConfirmationRecord, DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Guard,
-    Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend, People,
-    PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
-    SessionQuery, SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting, WriterLoad,
+    ConfirmationRecord, DecidedRecord, DeviceRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Going,
+    Guard, Heads, Journal, LinkUse, LoginLinkRecord, Notary, PasskeyRecord, PasskeyRule, PendingAppend,
+    People, PersonRecord, PublicKey, QueryPlan, Revision, Round, RoundsReport, SealedSecret, SearchQuery,
+    SecretsOf, SessionQuery, SessionRecord, Source, StoreError, TicketRecord, UnderWay, Unmarked, Waiting,
+    WriterLoad,
 };
 
 /// A call of the journal.
@@ -226,8 +227,8 @@ impl Journal for FaultyJournal {
         self.may("erase")?.erase(session, by).await
     }
 
-    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError> {
-        self.may("age_out")?.age_out(session, to, head).await
+    async fn age_out(&self, session: SessionId, going: Going) -> Result<Erasure, EraseError> {
+        self.may("age_out")?.age_out(session, going).await
     }
 
     async fn bring_back(

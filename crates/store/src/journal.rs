@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     AppendError, Appended, AskQuery, AskRecord, BringBackError, BroughtBack, ChainReport, Checkpoint, Claim,
-    Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Heads, Notary, People,
+    Cluster, DecidedRecord, DueList, EraseError, Erasure, Fault, FoundRecord, Going, Heads, Notary, People,
     PostgresJournal, PublicKey, QueryPlan, Round, RoundsReport, SealedSecret, SearchQuery, SecretsOf,
     SessionQuery, SessionRecord, SqliteJournal, StoreError, UnderWay, Waiting, WriterLoad, old_format,
 };
@@ -129,8 +129,8 @@ pub trait Journal: People {
     /// reader at once and from the database step by step; whoever is interrupted meanwhile calls this again.
     async fn erase(&self, session: SessionId, by: &str) -> Result<Erasure, EraseError>;
 
-    /// The same for one that is in this file, as [`Journal::export`] wrote it, up to the event `head`: it can be brought back.
-    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError>;
+    /// The same for one that is in this file, as [`Journal::export`] wrote it: it can be brought back.
+    async fn age_out(&self, session: SessionId, going: Going) -> Result<Erasure, EraseError>;
 
     /// Brings a session back from the file that it went to.
     async fn bring_back(

@@ -76,7 +76,7 @@ pub use cluster::{
     NODE_SILENT_AFTER, NOTICE_LIMIT, NodeId, NodeStart, Notices, Roll, RunnerPlace, Speaking, Watcher,
     WatchersSeen,
 };
-pub use erase::EraseError;
+pub use erase::{EraseError, Going};
 pub use error::{AppendError, Source, StoreError};
 pub use export::verify_export;
 pub use fault::{ChainReport, Fault, RoundFault, RoundsReport};

@@ -245,7 +245,15 @@ pub(crate) const DROP_SOME_ASKS: &str = "DELETE FROM asks WHERE id IN \
 pub(crate) const DROP_SOME_FOUND: &str = "DELETE FROM search WHERE session_id = $1 AND seq IN \
     (SELECT seq FROM search WHERE session_id = $1 ORDER BY seq LIMIT $2) RETURNING seq";
 pub(crate) const NOTHING_LEFT: &str =
-    "UPDATE sessions SET unfinished = FALSE WHERE id = $1 AND erased_at IS NOT NULL";
+    "UPDATE sessions SET unfinished = FALSE WHERE id = $1 AND erased_at = $2";
+/// Whether this erasure is the one that counts, and is not done.
+pub(crate) const STILL_BEING_EMPTIED: &str =
+    "SELECT id FROM sessions WHERE id = $1 AND erased_at = $2 AND unfinished = TRUE";
+/// Whether the session is in the file that it went to with this erasure, and nothing is being taken away any more.
+pub(crate) const STILL_IN_ITS_FILE: &str = "SELECT id FROM sessions WHERE id = $1 AND erased_at = $2 \
+    AND unfinished = FALSE AND aged_out_to IS NOT NULL";
+/// Nobody declares this life of a node dead before the transaction is over.
+pub(crate) const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
 
 pub(crate) const KEEP_SECRET: &str = "INSERT INTO secrets \
     (answer, session_id, interaction_id, prompt_id, sealed, at) VALUES ($1, $2, $3, $4, $5, $6) \

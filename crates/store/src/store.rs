@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::batch::{Batchers, Queue};
 use crate::db::{Db, Param, Row};
-use crate::erase::Why;
+use crate::erase::{Going, Why};
 use crate::guard::Guard;
 use crate::notary::{self, Noted};
 use crate::{
@@ -256,9 +256,9 @@ impl<D: Db + 'static> Journal for Store<D> {
         erase::erase(&*self.db, self.notary.get(), session, Why::Erased { by }).await
     }
 
-    async fn age_out(&self, session: SessionId, to: &str, head: Seq) -> Result<Erasure, EraseError> {
+    async fn age_out(&self, session: SessionId, going: Going) -> Result<Erasure, EraseError> {
         refold::refold(&*self.db, session).await?;
-        erase::erase(&*self.db, self.notary.get(), session, Why::AgedOut { to, head }).await
+        erase::erase(&*self.db, self.notary.get(), session, Why::AgedOut(going)).await
     }
 
     async fn bring_back(

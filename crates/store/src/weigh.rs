@@ -63,6 +63,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::Unsnooze(_)
         | Command::Expire(_)
         | Command::Cancel(_)
+        | Command::Withdraw(_)
         | Command::Park { .. }
         | Command::Stay { .. }
         | Command::Start { .. }

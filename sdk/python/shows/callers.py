@@ -28,6 +28,7 @@ ASKS = 50  # of each caller
 ALL = PROCESSES * CALLERS * ASKS
 ANSWERERS = 4
 KILLS = 50  # of caller processes, spread over the run
+WITHDRAWALS = 100
 LONGEST = 300.0
 
 
@@ -185,6 +186,7 @@ def main() -> int:
         failures += [f"{key}: {values}, not {answers.given.get(key)}" for key, values in got.items()
                      if values != {answers.given.get(key)}]
         asked = journal(gateway)
+        failures += withdrawals(gateway)
     if asked != ALL:
         failures.append(f"there are {asked} asks, not {ALL}: one key was asked twice, or never")
     # The last few may find their victim done.
@@ -197,6 +199,33 @@ def main() -> int:
     print(f"time: {time.monotonic() - begin:.0f} s")
     print(f"keys whose caller ended with the one answer given: {right} of {ALL}")
     return 0 if right == ALL and not failures else 1
+
+
+def withdrawals(gateway: Gateway) -> list[str]:
+    """A program withdraws an ask while a person answers it: exactly one of them succeeds, whoever is first."""
+    token = gateway.token("withdrawing")
+    counts: dict[str, int] = {"withdrawn": 0, "answered": 0}
+    failures = []
+    for n in range(WITHDRAWALS):
+        call = {"key": f"w{n}", "kind": "approval", "toolName": "deploy", "input": {"n": n}}
+        _, ask = gateway.send("POST", "/v1/interactions", call, token)
+        path = f"/v1/interactions/{ask['request']['interactionId']}"
+        got: dict[str, int] = {}
+        answer = threading.Thread(
+            target=lambda: got.update(answered=gateway.respond(ask, {"action": "approve"}, f"w{n}")[0])
+        )
+        answer.start()
+        got["withdrawn"] = gateway.send("DELETE", path, token=token)[0]
+        answer.join()
+        again = gateway.send("DELETE", path, token=token)[0]
+        if got == {"withdrawn": 200, "answered": 410} and again == 200:
+            counts["withdrawn"] += 1
+        elif got == {"withdrawn": 409, "answered": 200} and again == 409:
+            counts["answered"] += 1
+        else:
+            failures.append(f"a withdrawal beside an answer got {got}, and {again} when repeated")
+    print(f"withdrawals beside an answer: {counts['withdrawn']} came first, {counts['answered']} came second")
+    return failures
 
 
 def journal(gateway: Gateway) -> int:

@@ -21,6 +21,7 @@ from holdstead import (
     Refused,
     SecretGone,
     Unreachable,
+    Withdrawn,
 )
 from tests.running import Gateway
 
@@ -35,7 +36,8 @@ class WithGateway(unittest.TestCase):
 
     def setUp(self) -> None:
         # A caller of its own for each test, and so a session of its own.
-        self.hold = Holdstead(self.gateway.url, self.gateway.token(self.id()))
+        self.token = self.gateway.token(self.id())
+        self.hold = Holdstead(self.gateway.url, self.token)
 
 
 class Asking(WithGateway):
@@ -100,6 +102,13 @@ class Asking(WithGateway):
         [ask] = [ask for ask in self.gateway.open_asks() if ask["request"]["interactionId"] == pending.id]
         self.gateway.call("DELETE", f"/v1/sessions/{ask['sessionId']}")
         self.assertEqual(self.hold.ask("Still there?", key="z"), Cancelled())
+
+    def test_an_ask_that_the_program_withdrew_is_not_answered(self) -> None:
+        pending = self.hold.ask("Still needed?", key="w", wait=0)
+        self.assertIsInstance(pending, Pending)
+        status, _ = self.gateway.send("DELETE", f"/v1/interactions/{pending.id}", token=self.token)
+        self.assertEqual(status, 200)
+        self.assertEqual(self.hold.ask("Still needed?", key="w"), Withdrawn())
 
     def test_an_answer_that_came_too_late_is_there_for_who_looks_again(self) -> None:
         def ask() -> object:

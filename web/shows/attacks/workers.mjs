@@ -80,7 +80,7 @@ async function stays(stage, { registrations, script, headers, listener }, again)
     await tab.goto(stage.url + inScope).catch(() => undefined);
     // A worker that was ours may answer once.
     await reload(tab);
-    await tab.waitForFunction(() => document.title === "Left");
+    await tab.waitForFunction(() => document.title === "Left", undefined, { timeout: 30_000 });
   });
   for (let load = 0; load < 2; load += 1) await again(tab);
   const own = `${stage.url}${OURS} ${stage.url}/`;

@@ -129,6 +129,7 @@ const shared = ({ name, request, send, done }: Kind): Shown[] => {
       ask: ask(request, { ...done, response: { ...done?.response, name: "Ben", surface: "terminal" } } as never),
     },
     { name: `${name} timed out`, ask: ask(request, state({ state: "closed", closing: "expired" })) },
+    { name: `${name} withdrawn`, ask: ask(request, state({ state: "closed", closing: "withdrawn" })) },
     { name: `${name} cancelled`, ask: ask(request, state({ state: "closed", closing: "cancelled" })) },
     { name: `${name} parked`, ask: ask(request, state({ state: "open", parked: true })) },
     { name: `${name} queued`, ask: ask(request, state({ state: "queued" })) },

@@ -232,6 +232,7 @@ describe("every card", () => {
       "✕ Denied: “use pnpm”, ana in the browser",
     ],
     ["timed out", { state: "closed", closing: "expired" } as never, "◷ Nobody answered in time, not run"],
+    ["withdrawn", { state: "closed", closing: "withdrawn" } as never, "◷ Withdrawn by the program, not run"],
     ["cancelled", { state: "closed", closing: "cancelled" } as never, "◷ Cancelled"],
     [
       "sent",

@@ -440,6 +440,8 @@ function closed(ask: Ask): string {
   switch (ask.closing) {
     case "answered_late":
       return "Answered late, sent to the agent as a message";
+    case "withdrawn":
+      return `Withdrawn by the program${nothing}`;
     case "cancelled":
       if (ask.inTerminal) {
         const { answer, knownBy } = ask.inTerminal;

@@ -21,7 +21,12 @@ export interface Outcome {
 
 export function outcomeOf({ outcome, remembered, by }: Pick<Decision, "outcome" | "remembered" | "by">): Outcome {
   if (outcome.state === "closed") {
-    const words = { expired: "No answer", cancelled: "Cancelled", answered_late: "Answered late" }[outcome.closing];
+    const words = {
+      expired: "No answer",
+      cancelled: "Cancelled",
+      answered_late: "Answered late",
+      withdrawn: "Withdrawn",
+    }[outcome.closing];
     return { tone: "quiet", icon: "clock", words };
   }
   switch (outcome.settlement) {
@@ -51,8 +56,10 @@ export function decidedBy(
     : (remembered?.length ?? 0) > 0
       ? (remembered ?? []).map(brief).join("; ")
       : null;
-  if (!by)
+  if (!by) {
+    if (outcome.state === "closed" && outcome.closing === "withdrawn") return { who: "The program", more: said };
     return { who: "Nobody", more: outcome.state === "closed" && outcome.closing === "expired" ? "not run" : said };
+  }
   switch (by.is) {
     case "person": {
       const name = by.name === me ? "You" : visible(by.name);

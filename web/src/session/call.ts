@@ -111,6 +111,7 @@ function settled(ask: Ask): Said {
   if (ask.state === "closed") {
     if (ask.closing === "expired") return { tone: "plain", text: "no answer" };
     if (ask.closing === "answered_late") return { tone: "plain", text: "answered late" };
+    if (ask.closing === "withdrawn") return { tone: "plain", text: "withdrawn by the program" };
     if (ask.inTerminal) return { tone: "plain", text: IN_TERMINAL[ask.inTerminal.answer] };
     return { tone: "plain", text: ask.closedBy ? `stopped by ${visible(ask.closedBy)}` : "cancelled" };
   }

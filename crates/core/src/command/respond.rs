@@ -78,7 +78,8 @@ pub(crate) fn decide(
         }
         AskState::Submitted { .. } | AskState::Settled { .. } => Err(lost(command.interaction_id, ask)),
         AskState::Closed { closing: Closing::AnsweredLate } => Err(lost(command.interaction_id, ask)),
-        AskState::Closed { closing: Closing::Cancelled } => Err(withdrawn(ask)),
+        AskState::Closed { closing: Closing::Cancelled } => Err(cancelled(ask)),
+        AskState::Closed { closing: Closing::Withdrawn } => Err(WITHDRAWN),
     }
 }
 
@@ -92,11 +93,14 @@ fn over(session: &Session, ask: &Ask, id: InteractionId, now: Timestamp) -> Opti
         AskState::Queued => late_answer::ended(session),
         AskState::Submitted { .. } | AskState::Settled { .. } => Some(lost(id, ask)),
         AskState::Closed { closing: Closing::AnsweredLate } => Some(lost(id, ask)),
-        AskState::Closed { closing: Closing::Cancelled } => Some(withdrawn(ask)),
+        AskState::Closed { closing: Closing::Cancelled } => Some(cancelled(ask)),
+        AskState::Closed { closing: Closing::Withdrawn } => Some(WITHDRAWN),
     }
 }
 
-fn withdrawn(ask: &Ask) -> Rejection {
+const WITHDRAWN: Rejection = Rejection::Dead { closing: Closing::Withdrawn };
+
+pub(super) fn cancelled(ask: &Ask) -> Rejection {
     match &ask.closed_by {
         Some(by) => Rejection::Stopped { by: by.clone() },
         None => Rejection::Dead { closing: Closing::Cancelled },

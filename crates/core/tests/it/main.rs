@@ -18,4 +18,5 @@ mod secrets;
 mod terminals;
 mod turns;
 mod two_speakers;
+mod withdrawing;
 mod world;

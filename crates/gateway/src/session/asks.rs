@@ -262,7 +262,7 @@ impl SessionTask {
                     message: self.words(&record).await?.unwrap_or(EXPIRED.to_owned()),
                 }),
                 // The agent withdrew it, or its turn was stopped: a dead ask is never answered.
-                AskState::Closed { closing: Closing::Cancelled } => None,
+                AskState::Closed { closing: Closing::Cancelled | Closing::Withdrawn } => None,
             };
             self.resolved(&tool_call_id, interaction_id);
             if let (Some(process), Some(resolution)) = (&self.process, resolution) {

@@ -137,7 +137,7 @@ impl ToolContext {
                 AskState::Closed { closing: Closing::Expired } => {
                     return without_asking_again(handler.on_timeout().await, InteractionError::Expired);
                 }
-                AskState::Closed { closing: Closing::Cancelled } => {
+                AskState::Closed { closing: Closing::Cancelled | Closing::Withdrawn } => {
                     handler.on_cancel().await;
                     return Err(InteractionError::Cancelled);
                 }

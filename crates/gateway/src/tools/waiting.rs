@@ -134,7 +134,9 @@ impl ToolContext {
             AskState::Closed { closing: Closing::Expired | Closing::AnsweredLate } => {
                 self.too_late(&record).await
             }
-            AskState::Closed { closing: Closing::Cancelled } => Err(InteractionError::Cancelled),
+            AskState::Closed { closing: Closing::Cancelled | Closing::Withdrawn } => {
+                Err(InteractionError::Cancelled)
+            }
             AskState::Open | AskState::Submitted { .. } | AskState::Queued => {
                 Ok(pending("The answer comes as a message."))
             }

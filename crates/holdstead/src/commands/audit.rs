@@ -151,9 +151,11 @@ async fn erase(common: &Common, places: &Places, session: &str) -> Result<(), Fa
     journal.close().await;
     let erasure = erased.map_err(|error| match error {
         EraseError::Store(error) => Failure::Store(error),
-        refused @ (EraseError::NoSession | EraseError::NotEnded | EraseError::StillGoing) => {
-            Failure::NotDone(format!("Nothing was erased: {refused}."))
-        }
+        refused @ (EraseError::NoSession
+        | EraseError::NotEnded
+        | EraseError::StillGoing
+        | EraseError::LostPlace
+        | EraseError::NoFile(_)) => Failure::NotDone(format!("Nothing was erased: {refused}.")),
     })?;
     if common.json {
         return print_json(&json!({ "session": session, "erasedAt": erasure.at, "erasedBy": erasure.by }));

@@ -115,6 +115,7 @@ impl Speech {
                     Closing::Expired => "Its time ran out: it was not answered, and nothing runs.",
                     Closing::Cancelled => "It is not asked any more.",
                     Closing::AnsweredLate => "It was answered late.",
+                    Closing::Withdrawn => "It was withdrawn by the program.",
                 };
                 heard.push(said(how));
                 heard.push(Heard::Settled(closed.interaction_id));

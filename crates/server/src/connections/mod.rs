@@ -1,8 +1,9 @@
 //! The accept loop: how many connections there may be, and for how long they may keep us waiting.
 //!
 //! A connection costs a file, and there are few of them. Whoever has sent no request, or none since its last one was
-//! answered, can be let go without a loss; so those give way when places run out, the oldest first. Those with a
-//! request under way stay.
+//! answered, can be let go without a loss; so those give way when places run out, the oldest first. Before them goes
+//! whoever sent a request and showed no good token with it, also while that request is under way. Those with a good
+//! token and a request under way stay.
 
 mod paced;
 mod seats;
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -32,6 +33,7 @@ use tokio_util::task::TaskTracker;
 use paced::Paced;
 use seats::{Occupied, Seat, Seats};
 
+use crate::limit::Bill;
 use crate::listen::Listener;
 use crate::network::Opened;
 
@@ -179,7 +181,7 @@ async fn accept<L: Accepts>(
 ) -> io::Result<(L::Stream, Option<Reached>, Arc<Seat>)> {
     loop {
         let (stream, reached) = listener.next().await?;
-        if seats.is_short() {
+        if seats.takes_unheard() {
             tokio::time::sleep(READ_FIRST).await;
         }
         if let Some(seat) = seats.take() {
@@ -200,11 +202,12 @@ async fn connection(
     bounds: ConnectionBounds,
     shutdown: CancellationToken,
 ) {
-    let gives_way = seat.gives_way();
+    let (gives_way, strangers) = (seat.gives_way(), seat.strangers());
     let io = TokioIo::new(Paced::new(stream, bounds.unread, Arc::clone(&seat)));
     let answering = hyper::service::service_fn(move |request| {
         let occupied = Occupied::new(Arc::clone(&seat));
-        answer(routes.clone(), request, occupied, reached, bounds.body)
+        let bill = Bill::new(Arc::clone(&strangers));
+        answer(routes.clone(), request, occupied, reached, bill, bounds.body)
     });
     let serving = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -235,16 +238,18 @@ async fn answer(
     request: hyper::Request<Incoming>,
     occupied: Occupied,
     reached: Option<Reached>,
+    bill: Bill,
     patience: Duration,
 ) -> Result<Response, Infallible> {
     let unread = Unread::default();
-    let mut request: Request = request.map(|body| timed(body, patience, unread.clone()));
+    let mut request: Request = request.map(|body| timed(body, patience, unread.clone(), bill.clone()));
+    request.extensions_mut().insert(bill.clone());
     request.extensions_mut().insert(occupied.clone());
     if let Some(reached) = reached {
         request.extensions_mut().insert(reached);
     }
     let response = routes.call(request).await?;
-    unread.drain().await;
+    unread.drain(&bill).await;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         // From here on the connection is a socket's.
         occupied.for_good();
@@ -263,13 +268,13 @@ impl Unread {
     }
 
     /// Reads some of it for nobody: a client that is still sending when the connection closes never sees its answer.
-    async fn drain(&self) {
+    async fn drain(&self, bill: &Bill) {
         let Some(mut rest) = self.slot().take() else { return };
         let deadline = Instant::now() + LINGER;
         let mut bytes = 0;
         while let Ok(Some(Ok(part))) = tokio::time::timeout_at(deadline, rest.next()).await {
             bytes += part.len();
-            if bytes > DRAINED {
+            if bytes > DRAINED || paid(bill, part.len(), deadline).await.is_err() {
                 return;
             }
         }
@@ -278,7 +283,7 @@ impl Unread {
 
 /// A body took longer than this to arrive.
 #[derive(Debug)]
-pub(crate) struct SlowBody(Duration);
+pub(crate) struct SlowBody(pub(crate) Duration);
 
 impl std::fmt::Display for SlowBody {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -288,22 +293,40 @@ impl std::fmt::Display for SlowBody {
 
 impl std::error::Error for SlowBody {}
 
-/// A body that has to arrive in time. One that is there already, or empty, costs nothing.
-fn timed(body: Incoming, patience: Duration, unread: Unread) -> Body {
+/// A body is more than its caller may send now; how long to wait.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is more than may be sent now")]
+pub(crate) struct FastBody(pub(crate) Duration);
+
+/// Waits until the caller may send this much, if that is before the deadline.
+async fn paid(bill: &Bill, bytes: usize, deadline: Instant) -> Result<(), FastBody> {
+    while let Err(wait) = bill.take(bytes) {
+        if Instant::now() + wait > deadline {
+            return Err(FastBody(wait));
+        }
+        tokio::time::sleep(wait).await;
+    }
+    Ok(())
+}
+
+/// A body that has to arrive in time, and that its caller pays for. One that is there already, or empty, costs nothing.
+fn timed(body: Incoming, patience: Duration, unread: Unread, bill: Bill) -> Body {
     if hyper::body::Body::is_end_stream(&body) {
         return Body::empty();
     }
     let deadline = Instant::now() + patience;
     *unread.slot() = Some(Body::new(body).into_data_stream());
-    let parts = futures_util::stream::unfold(unread, move |unread| async move {
+    let parts = futures_util::stream::unfold((unread, bill), move |(unread, bill)| async move {
         let mut rest = unread.slot().take()?;
         match tokio::time::timeout_at(deadline, rest.next()).await {
             Ok(part) => {
                 let part = part?.map_err(BoxError::from);
                 *unread.slot() = Some(rest);
-                Some((part, unread))
+                let bytes = part.as_ref().map_or(0, Bytes::len);
+                let part = paid(&bill, bytes, deadline).await.map_err(BoxError::from).and(part);
+                Some((part, (unread, bill)))
             }
-            Err(_) => Some((Err(SlowBody(patience).into()), unread)),
+            Err(_) => Some((Err(SlowBody(patience).into()), (unread, bill))),
         }
     });
     Body::from_stream(parts)

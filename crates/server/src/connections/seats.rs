@@ -10,10 +10,13 @@ use hyper::body::{Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
 use super::ConnectionBounds;
+use crate::limit::{Limits, RateLimit};
 
 #[derive(Debug)]
 pub(crate) struct Seats {
     bounds: ConnectionBounds,
+    /// What all callers that nobody knows may have us read.
+    strangers: Arc<Limits>,
     inner: Mutex<Inner>,
 }
 
@@ -22,16 +25,49 @@ struct Inner {
     taken: usize,
     /// Counts up: the lowest has waited longest.
     next: u64,
-    unheard: BTreeMap<u64, CancellationToken>,
-    idle: BTreeMap<u64, CancellationToken>,
+    strangers: Line,
+    unheard: Line,
+    idle: Line,
     /// Requests under way, by the hash of their token.
     by_token: HashMap<[u8; 32], usize>,
 }
 
+/// Connections that give way when places run out, the oldest first.
+type Line = BTreeMap<u64, CancellationToken>;
+
+/// Why a connection gives way when places run out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yields {
+    /// It sent a request, and has not shown a good token yet.
+    Stranger,
+    /// It has sent no request yet.
+    Unheard,
+    /// It showed a good token, and its last request was answered.
+    Idle,
+}
+
 impl Inner {
-    fn number(&mut self) -> u64 {
+    fn line(&mut self, yields: Yields) -> &mut Line {
+        match yields {
+            Yields::Stranger => &mut self.strangers,
+            Yields::Unheard => &mut self.unheard,
+            Yields::Idle => &mut self.idle,
+        }
+    }
+
+    /// At the end of a line.
+    fn enter(&mut self, yields: Yields, gives_way: CancellationToken) -> Place {
         self.next += 1;
-        self.next
+        let number = self.next;
+        self.line(yields).insert(number, gives_way);
+        Place::Yields(yields, number)
+    }
+
+    fn leave(&mut self, place: &mut Place) {
+        match place {
+            Place::Yields(yields, number) => drop(self.line(*yields).remove(number)),
+            Place::Busy { token } | Place::Socket { token } => self.release(token.take()),
+        }
     }
 
     fn release(&mut self, token: Option<[u8; 32]>) {
@@ -47,7 +83,8 @@ impl Inner {
 
 impl Seats {
     pub(crate) fn new(bounds: ConnectionBounds) -> Arc<Self> {
-        Arc::new(Self { bounds, inner: Mutex::default() })
+        let strangers = Arc::new(Limits::new(RateLimit::STRANGERS));
+        Arc::new(Self { bounds, strangers, inner: Mutex::default() })
     }
 
     pub(crate) const fn bounds(&self) -> ConnectionBounds {
@@ -58,28 +95,31 @@ impl Seats {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the next one takes somebody else's place.
-    pub(crate) fn is_short(&self) -> bool {
+    /// Whether the next one takes the place of one that may have sent its request already.
+    pub(crate) fn takes_unheard(&self) -> bool {
         let inner = self.lock();
-        inner.unheard.len() >= self.bounds.unheard || inner.taken >= self.bounds.total
+        let is_full = inner.taken >= self.bounds.total;
+        inner.unheard.len() >= self.bounds.unheard
+            || is_full && inner.strangers.is_empty() && inner.idle.is_empty()
     }
 
-    /// A place for a new connection, somebody else's if need be. `None`: all have a request under way.
+    /// A place for a new connection, another one's if need be. `None`: all have a good token and a request under way.
     pub(crate) fn take(self: &Arc<Self>) -> Option<Arc<Seat>> {
         let mut inner = self.lock();
         if inner.unheard.len() >= self.bounds.unheard {
             let (_, gives_way) = inner.unheard.pop_first()?;
             gives_way.cancel();
         } else if inner.taken >= self.bounds.total {
-            let (_, gives_way) = inner.idle.pop_first().or_else(|| inner.unheard.pop_first())?;
+            // An idle one loses nothing. One that is unheard may have sent its request already.
+            let order = [Yields::Stranger, Yields::Idle, Yields::Unheard];
+            let (_, gives_way) = order.into_iter().find_map(|yields| inner.line(yields).pop_first())?;
             gives_way.cancel();
         }
         inner.taken += 1;
-        let number = inner.number();
         let gives_way = CancellationToken::new();
-        inner.unheard.insert(number, gives_way.clone());
-        let place = Mutex::new(Place::Unheard(number));
-        Some(Arc::new(Seat { seats: Arc::clone(self), gives_way, place }))
+        let standing =
+            Standing { place: inner.enter(Yields::Unheard, gives_way.clone()), known: Known::NotYet };
+        Some(Arc::new(Seat { seats: Arc::clone(self), gives_way, standing: Mutex::new(standing) }))
     }
 }
 
@@ -88,44 +128,56 @@ impl Seats {
 pub(crate) struct Seat {
     seats: Arc<Seats>,
     gives_way: CancellationToken,
-    place: Mutex<Place>,
+    standing: Mutex<Standing>,
+}
+
+#[derive(Debug)]
+struct Standing {
+    place: Place,
+    known: Known,
+}
+
+/// Whether a request of this connection had a good token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    NotYet,
+    ByToken,
 }
 
 #[derive(Debug)]
 enum Place {
-    /// It has sent no request yet.
-    Unheard(u64),
+    /// It is in this line, under this number.
+    Yields(Yields, u64),
     /// It has a request under way, with this token.
-    Occupied { token: Option<[u8; 32]> },
+    Busy { token: Option<[u8; 32]> },
     /// It became a socket: in use until it closes.
     Socket { token: Option<[u8; 32]> },
-    /// Its last request was answered.
-    Idle(u64),
 }
 
 impl Seat {
-    /// Cancelled when somebody else needs the place.
+    /// Cancelled when another connection needs the place.
     pub(crate) fn gives_way(&self) -> CancellationToken {
         self.gives_way.clone()
     }
 
+    /// Who pays for requests of callers that nobody knows.
+    pub(super) fn strangers(&self) -> Arc<Limits> {
+        Arc::clone(&self.seats.strangers)
+    }
+
     /// Changes the place, and what the others know of it, as one.
-    fn change<T>(&self, change: impl FnOnce(&mut Inner, &mut Place) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Inner, &mut Standing) -> T) -> T {
         let mut inner = self.seats.lock();
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut inner, &mut place)
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut inner, &mut standing)
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.change(|inner, place| {
+        self.change(|inner, standing| {
             inner.taken -= 1;
-            match place {
-                Place::Unheard(number) => drop(inner.unheard.remove(number)),
-                Place::Idle(number) => drop(inner.idle.remove(number)),
-                Place::Occupied { token } | Place::Socket { token } => inner.release(token.take()),
-            }
+            inner.leave(&mut standing.place);
         });
     }
 }
@@ -139,44 +191,46 @@ struct UntilDropped(Arc<Seat>);
 
 impl Occupied {
     pub(super) fn new(seat: Arc<Seat>) -> Self {
-        seat.change(|inner, place| {
-            match place {
-                Place::Unheard(number) => drop(inner.unheard.remove(number)),
-                Place::Idle(number) => drop(inner.idle.remove(number)),
-                Place::Occupied { .. } | Place::Socket { .. } => {}
+        seat.change(|inner, Standing { place, known }| match (&place, known) {
+            (Place::Yields(Yields::Stranger, _) | Place::Busy { .. } | Place::Socket { .. }, _) => {}
+            (Place::Yields(Yields::Unheard | Yields::Idle, _), known) => {
+                inner.leave(place);
+                *place = match known {
+                    Known::NotYet => inner.enter(Yields::Stranger, seat.gives_way()),
+                    Known::ByToken => Place::Busy { token: None },
+                };
             }
-            *place = Place::Occupied { token: None };
         });
         Self(Arc::new(UntilDropped(seat)))
     }
 
-    /// Counts this request among its token's. `false`: there are too many of them already.
+    /// Counts this request among those of its token, which is good. `false`: there are too many of them already.
     pub(crate) fn count(&self, hash: [u8; 32]) -> bool {
         let seat = &self.0.0;
         let most = seat.seats.bounds.per_token;
-        seat.change(|inner, place| match place {
-            Place::Occupied { token: token @ None } => {
+        seat.change(|inner, standing| match standing.place {
+            Place::Yields(Yields::Stranger, _) | Place::Busy { token: None } => {
                 let count = inner.by_token.entry(hash).or_default();
                 if *count >= most {
                     return false;
                 }
                 *count += 1;
-                *token = Some(hash);
+                inner.leave(&mut standing.place);
+                *standing = Standing { place: Place::Busy { token: Some(hash) }, known: Known::ByToken };
                 true
             }
             // It was counted when its token was looked at first.
-            Place::Occupied { token: Some(_) }
+            Place::Busy { token: Some(_) }
             | Place::Socket { .. }
-            | Place::Unheard(_)
-            | Place::Idle(_) => true,
+            | Place::Yields(Yields::Unheard | Yields::Idle, _) => true,
         })
     }
 
     /// The connection became a socket.
     pub(super) fn for_good(&self) {
-        self.0.0.change(|_, place| {
-            if let Place::Occupied { token } = place {
-                *place = Place::Socket { token: token.take() };
+        self.0.0.change(|_, standing| {
+            if let Place::Busy { token } = &mut standing.place {
+                standing.place = Place::Socket { token: token.take() };
             }
         });
     }
@@ -185,12 +239,11 @@ impl Occupied {
 impl Drop for UntilDropped {
     fn drop(&mut self) {
         let seat = &self.0;
-        seat.change(|inner, place| {
-            if let Place::Occupied { token } = place {
-                inner.release(token.take());
-                let number = inner.number();
-                inner.idle.insert(number, seat.gives_way());
-                *place = Place::Idle(number);
+        // A stranger keeps its number: it has waited since its first request.
+        seat.change(|inner, standing| {
+            if let Place::Busy { .. } = standing.place {
+                inner.leave(&mut standing.place);
+                standing.place = inner.enter(Yields::Idle, seat.gives_way());
             }
         });
     }
@@ -238,23 +291,51 @@ mod tests {
     fn of_those_that_sent_nothing_the_oldest_gives_way() {
         let seats = seats(10, 2, 10);
         let busy = seats.take().unwrap();
-        let _request = Occupied::new(Arc::clone(&busy));
+        let request = Occupied::new(Arc::clone(&busy));
+        assert!(request.count([1; 32]));
         let taken: Vec<_> = (0..4).map(|_| seats.take().unwrap()).collect();
         let gone: Vec<_> = taken.iter().map(|seat| seat.gives_way().is_cancelled()).collect();
         assert_eq!(gone, [true, true, false, false]);
         assert!(!busy.gives_way().is_cancelled(), "it has a request under way");
     }
 
+    /// A request with a good token.
+    fn known(seat: &Arc<Seat>) -> Occupied {
+        let request = Occupied::new(Arc::clone(seat));
+        assert!(request.count([1; 32]));
+        request
+    }
+
+    #[test]
+    fn whoever_shows_no_good_token_gives_way_also_with_a_request_under_way() {
+        let seats = seats(3, 3, 10);
+        let [stranger, other, good] = [0; 3].map(|_| seats.take().unwrap());
+        let _theirs = Occupied::new(Arc::clone(&stranger));
+        drop(known(&good));
+        drop(Occupied::new(Arc::clone(&other)));
+        // Its next request is its own before its token is looked at again.
+        let _next = Occupied::new(Arc::clone(&good));
+        let fourth = seats.take().unwrap();
+        assert!(stranger.gives_way().is_cancelled() && !other.gives_way().is_cancelled());
+        drop(stranger);
+        let fifth = seats.take().unwrap();
+        assert!(other.gives_way().is_cancelled());
+        drop(other);
+        let (_fourth, _fifth) = (known(&fourth), known(&fifth));
+        assert!(seats.take().is_none(), "all have a good token and a request under way");
+        assert!(!good.gives_way().is_cancelled());
+    }
+
     #[test]
     fn when_all_places_are_taken_an_idle_one_goes_and_then_nobody() {
         let seats = seats(2, 2, 10);
         let (first, second) = (seats.take().unwrap(), seats.take().unwrap());
-        let under_way = Occupied::new(Arc::clone(&first));
-        drop(Occupied::new(Arc::clone(&second)));
+        let under_way = known(&first);
+        drop(known(&second));
         let third = seats.take().unwrap();
         assert!(second.gives_way().is_cancelled());
         drop(second);
-        let socket = Occupied::new(Arc::clone(&third));
+        let socket = known(&third);
         socket.for_good();
         drop(socket);
         assert!(seats.take().is_none(), "a request and a socket stay");

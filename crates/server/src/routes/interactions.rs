@@ -142,6 +142,25 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
         .ok_or_else(|| ApiError::BadRequest("Write the wait like `30s`.".to_owned()))
 }
 
+/// Withdraw an ask: only the token that asked can, as long as nobody answered. A repeat changes nothing.
+#[utoipa::path(delete, operation_id = "withdraw_interaction", path = "/v1/interactions/{id}", tag = "interactions",
+    security(("bearer" = ["person", "agent", "runner", "admin"])),
+    params(("id" = InteractionId, Path)),
+    responses(
+        (status = 200, body = Interaction),
+        (status = 403, description = "another token asked", body = Problem),
+        (status = 409, description = "a person answered first; `winner` says who", body = Problem),
+        (status = 410, description = "the ask closed in another way", body = Problem),
+        (status = "default", body = Problem)))]
+pub(super) async fn withdraw(
+    State(app): State<App>,
+    asker: Asker,
+    id: Result<Path<InteractionId>, PathRejection>,
+) -> Result<Json<Interaction>, ApiError> {
+    let Path(id) = id?;
+    Ok(Json(app.gateway.withdraw(asker.now()?, id).await?))
+}
+
 /// Answer an ask. The first answer wins.
 #[utoipa::path(post, path = "/v1/interactions/{id}/respond", tag = "interactions",
     security(("bearer" = ["person", "admin"])),

@@ -12,8 +12,8 @@ use holdstead_protocol::api::{ExchangeToken, LoggedIn, LoginLink, UseLoginLink};
 use holdstead_store::{LinkUse, token_hash};
 
 use crate::App;
-use crate::auth::{Caller, Newcomer};
-use crate::body::{Nothing, Sent};
+use crate::auth::{Caller, Claimant, Newcomer};
+use crate::body::{Brief, Nothing};
 use crate::browser_name::browser_name;
 use crate::problem::ApiError;
 use crate::tokens::{add_browser, issue_link};
@@ -38,33 +38,45 @@ pub(super) async fn make_link(
     responses((status = 200, body = LoggedIn), (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn login(
     State(app): State<App>,
-    newcomer: Newcomer,
+    claimant: Claimant,
     headers: HeaderMap,
-    body: Result<Sent<UseLoginLink>, ApiError>,
+    body: Result<Brief<UseLoginLink>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
     let link = match body {
-        Ok(Sent(link)) => link,
+        Ok(Brief(link)) => link,
         // A login without a code is one with a wrong code.
         Err(ApiError::Refused(refusal)) if refusal.field_errors.contains_key("code") => {
             return Err(ApiError::LinkUnknown);
         }
         Err(error) => return Err(error),
     };
-    // Its first answer may have been lost.
-    if !newcomer.is_known(&app).await? {
-        let journal = app.gateway.journal();
-        match journal.use_login_link(&token_hash(&link.code)).await? {
-            LinkUse::Ok(person) => {
-                let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-                let name = browser_name(said.unwrap_or_default());
-                add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
-            }
-            LinkUse::UsedAt(at) => return Err(ApiError::LinkUsed(at)),
-            LinkUse::Expired(_) => return Err(ApiError::LinkExpired),
-            LinkUse::Unknown => return Err(ApiError::LinkUnknown),
-        }
-    }
+    let newcomer = app.doubtful.codes.look_up(log_in(&app, claimant, &link, &headers)).await?;
     Ok(logged_in(newcomer))
+}
+
+async fn log_in(
+    app: &App,
+    claimant: Claimant,
+    link: &UseLoginLink,
+    headers: &HeaderMap,
+) -> Result<Newcomer, ApiError> {
+    let newcomer = claimant.check()?;
+    // Its first answer may have been lost.
+    if newcomer.is_known(app).await? {
+        return Ok(newcomer);
+    }
+    let journal = app.gateway.journal();
+    match journal.use_login_link(&token_hash(&link.code)).await? {
+        LinkUse::Ok(person) => {
+            let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+            let name = browser_name(said.unwrap_or_default());
+            add_browser(journal.as_ref(), person, &name, newcomer.hash, newcomer.identified_by).await?;
+            Ok(newcomer)
+        }
+        LinkUse::UsedAt(at) => Err(ApiError::LinkUsed(at)),
+        LinkUse::Expired(_) => Err(ApiError::LinkExpired),
+        LinkUse::Unknown => Err(ApiError::LinkUnknown),
+    }
 }
 
 /// Exchange the token that a browser had before browsers signed for the key that signs this request. The token is good no longer.
@@ -73,19 +85,24 @@ pub(super) async fn login(
     responses((status = 200, body = LoggedIn), (status = "default", body = Problem)))]
 pub(super) async fn exchange(
     State(app): State<App>,
-    newcomer: Newcomer,
-    Sent(ExchangeToken { token }): Sent<ExchangeToken>,
+    claimant: Claimant,
+    Brief(ExchangeToken { token }): Brief<ExchangeToken>,
 ) -> Result<impl IntoResponse, ApiError> {
-    // Another tab of this browser may have been first.
-    if !newcomer.is_known(&app).await? {
+    let exchange = async {
+        let newcomer = claimant.check()?;
+        // Another tab of this browser may have been first.
+        if newcomer.is_known(&app).await? {
+            return Ok(newcomer);
+        }
         // JSON can hold what no header can, such as the bytes that the hash of a key is made of.
         let is_one = token.starts_with("hs_") && token.bytes().all(|byte| byte.is_ascii_graphic());
         let (old, new) = (token_hash(&token), newcomer.hash);
         if !is_one || !app.gateway.exchange_browser(&old, &new, newcomer.identified_by).await? {
             return Err(ApiError::NoToken);
         }
-    }
-    Ok(logged_in(newcomer))
+        Ok(newcomer)
+    };
+    Ok(logged_in(app.doubtful.codes.look_up(exchange).await?))
 }
 
 fn logged_in(newcomer: Newcomer) -> impl IntoResponse {

@@ -121,7 +121,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(presence::set_mode))
         .routes(routes!(tickets::make))
         .routes(routes!(socket::connect))
-        .routes(routes!(interactions::show))
+        .routes(routes!(interactions::show, interactions::withdraw))
         .routes(routes!(interactions::respond))
         .routes(routes!(interactions::snooze, interactions::unsnooze))
         .routes(routes!(interactions::respond_to_many))

@@ -1,5 +1,6 @@
 //! Machines that run agents: they dial in over a socket of their own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -12,9 +13,11 @@ use holdstead_protocol::Problem;
 use holdstead_protocol::api::{RetireRunner, RetiredRunner, Runners};
 use tokio::sync::mpsc;
 
+use super::socket::message_size;
 use crate::App;
-use crate::auth::{Hosting, Operator, Reader};
+use crate::auth::{Caller, Hosting, Operator, Reader};
 use crate::body::Sent;
+use crate::limit::{Cost, Key};
 use crate::problem::ApiError;
 
 /// What a runner sends may be as large as what an agent says.
@@ -61,6 +64,13 @@ pub(super) async fn connect(
     Ok(upgrade.on_upgrade(|socket| attend(app, hosting, socket)))
 }
 
+/// One for the machine, however many connections it opens.
+fn bucket(caller: &Caller) -> Key {
+    let mut key = Key::default();
+    key[..16].copy_from_slice(caller.person_id.uuid().as_bytes());
+    key
+}
+
 async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
     let (mut sink, mut incoming) = socket.split();
     let (send, mut to_send) = mpsc::unbounded_channel::<String>();
@@ -74,8 +84,11 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
         // The other side may be gone already.
         drop(sink.close().await);
     });
+    let (limits, runner) = (Arc::clone(&app.runner_limits), bucket(&caller));
     let reader = tokio::spawn(async move {
         while let Some(Ok(message)) = incoming.next().await {
+            // What comes next stays with the machine until its quota has room.
+            limits.paid(&runner, Cost::frame(message_size(&message))).await;
             let text = match message {
                 Message::Text(text) => text.as_str().to_owned(),
                 Message::Ping(_) | Message::Pong(_) => continue,

@@ -28,6 +28,7 @@ use frames::{Frame, Said, Unread};
 
 use crate::App;
 use crate::auth::{Caller, Rights, SocketCaller, WithTicket};
+use crate::limit::Cost;
 use crate::problem::ApiError;
 
 /// How many frames wait for a client.
@@ -61,6 +62,8 @@ pub(super) async fn connect(
 struct Connection {
     app: App,
     owner: OwnerId,
+    /// The hash of the token, which pays for each frame.
+    token: [u8; 32],
     name: String,
     rights: Rights,
     lease: Lease,
@@ -71,11 +74,11 @@ struct Connection {
 impl Connection {
     fn new(app: App, caller: Caller, rights: Rights) -> Self {
         let (owner, name) = (caller.person.owner.clone(), caller.person.name.clone());
-        let lease = caller.lease;
+        let (token, lease) = (caller.token, caller.lease);
         let client = uuid::Uuid::new_v4().to_string();
         let answering = if rights.answer.is_ok() { Answering::On } else { Answering::Never };
         let direct = Direct::new(app.gateway.clone(), caller.person, client, answering);
-        Self { app, owner, name, rights, lease, direct, subscriptions: HashMap::new() }
+        Self { app, owner, token, name, rights, lease, direct, subscriptions: HashMap::new() }
     }
 
     async fn run(mut self, socket: WebSocket) {
@@ -97,7 +100,14 @@ impl Connection {
                     () = gone.cancelled() => break,
                     message = incoming.next() => message,
                 };
-                // Whatever was on its way when the device was revoked is not done.
+                if let Some(Ok(message)) = &message {
+                    tokio::select! {
+                        () = shutdown.cancelled() => {}
+                        () = gone.cancelled() => break,
+                        () = self.app.limits.paid(&self.token, Cost::frame(message_size(message))) => {}
+                    }
+                }
+                // Whatever was on its way, or waited to be paid for, when the device was revoked is not done.
                 if !self.lease.is_good() {
                     break;
                 }
@@ -279,6 +289,14 @@ impl Connection {
             }
         });
         Ok(())
+    }
+}
+
+pub(super) fn message_size(message: &Message) -> usize {
+    match message {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
+        Message::Close(_) => 0,
     }
 }
 

@@ -34,6 +34,38 @@ async fn a_program_asks_waits_and_gets_the_answer() {
 }
 
 #[tokio::test]
+async fn only_the_token_that_asked_withdraws_an_ask_and_not_after_an_answer() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let ci = running.client(Role::Agent, "ci").await;
+    let call = |key: &str| json!({"key": key, "kind": "approval", "toolName": "deploy", "input": {}});
+    let path = |ask: &serde_json::Value| {
+        format!("/v1/interactions/{}", ask["request"]["interactionId"].as_str().expect("an id"))
+    };
+    let (_, ask) = ci.post("/v1/interactions", &call("a")).await;
+    // The same name is another device.
+    let again = running.client(Role::Agent, "ci").await;
+    for other in [&ana, &again] {
+        let (status, problem) = other.delete(&path(&ask)).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{problem}");
+    }
+    for _ in 0..2 {
+        let (status, withdrawn) = ci.delete(&path(&ask)).await;
+        assert_eq!((status, &withdrawn["closing"]), (200, &json!("withdrawn")), "{withdrawn}");
+    }
+    assert_eq!(ana.respond(&ask, "k", json!({"action": "approve"})).await.0, 410);
+    let (_, page) = ana.get("/v1/decisions").await;
+    assert_eq!(page["decisions"][0]["outcome"]["closing"], "withdrawn", "{page}");
+    let csv = ana.request(reqwest::Method::GET, "/v1/decisions/export?format=csv").send().await.expect("200");
+    assert!(csv.text().await.expect("a table").contains(",withdrawn by the program,"));
+
+    let (_, ask) = ci.post("/v1/interactions", &call("b")).await;
+    assert_eq!(ana.respond(&ask, "l", json!({"action": "deny"})).await.0, 200);
+    let (status, problem) = ci.delete(&path(&ask)).await;
+    assert_eq!((status, &problem["winner"]["action"]), (409, &json!("deny")), "{problem}");
+}
+
+#[tokio::test]
 async fn whoever_asked_can_say_where_to_answer_while_they_wait() {
     let running = Running::start().await;
     let ci = running.client(Role::Agent, "ci").await;

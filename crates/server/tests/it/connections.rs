@@ -47,6 +47,49 @@ async fn half_sent_heads_keep_nobody_out() {
     assert!(!is_closed(&mut open[199], Duration::from_millis(50)).await, "the newest did not");
 }
 
+/// A log-in whose body does not come.
+async fn half_a_log_in(running: &Running, length: usize) -> TcpStream {
+    // Another name than this machine's own: there a browser would have to sign.
+    let address = running.url.strip_prefix("http://").expect("an address");
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head = format!(
+        "POST /v1/login HTTP/1.1\r\nHost: desk.test\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{{\"code\""
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream
+}
+
+async fn until_closed(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
+    assert!(read.is_ok(), "it is not waited for");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn log_ins_whose_bodies_do_not_come_keep_nobody_out() {
+    let connections = ConnectionBounds { total: 20, unheard: 20, ..ConnectionBounds::default() };
+    let allowed_hosts = vec!["desk.test".to_owned()];
+    let server = ServerConfig { connections, allowed_hosts, ..ServerConfig::default() };
+    let running = Running::start_with(server).await;
+    let ana = running.client(Role::Person, "ana").await;
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        open.push(half_a_log_in(&running, 100).await);
+    }
+    let (status, me) = ana.get("/v1/me").await;
+    assert_eq!((status, me["name"].as_str()), (200, Some("ana")));
+    assert!(is_closed(&mut open[0], PATIENCE).await, "the oldest went");
+    let newest = open.pop().expect("the newest");
+    let answer = until_closed(newest).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("within 2 s"), "{answer}");
+    let mut large = half_a_log_in(&running, 5_000).await;
+    large.write_all(&[b' '; 4_500]).await.expect("sent");
+    let answer = until_closed(large).await;
+    assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("4 KiB"), "{answer}");
+}
+
 #[tokio::test]
 async fn a_head_that_does_not_come_is_not_waited_for() {
     let running =

@@ -4,7 +4,7 @@ use crate::running::Running;
 use holdstead_protocol::api::Role;
 use holdstead_server::{RateLimit, ServerConfig};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_foreign_host_origin_or_content_type_is_refused() {
@@ -85,4 +85,50 @@ async fn a_flood_from_one_token_is_told_to_wait_and_another_token_is_served() {
     let wait: u64 = response.headers()["retry-after"].to_str().expect("text").parse().expect("seconds");
     assert!((3_590..=3_601).contains(&wait), "{wait}");
     assert_eq!(ana.get("/v1/me").await.0, 200);
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_body_count_and_another_token_is_served() {
+    let rate_limit = RateLimit { burst: 5.0, per_second: 1.0 / 3_600.0 };
+    let running = Running::start_with(ServerConfig { rate_limit, ..ServerConfig::default() }).await;
+    let flood = running.client(Role::Person, "flood").await;
+    let ana = running.client(Role::Person, "ana").await;
+    let call =
+        json!({"key": "k", "kind": "approval", "toolName": "t", "input": {"text": "x".repeat(900 * 1024)}});
+    let (status, problem) = flood.post("/v1/interactions", &call).await;
+    assert_eq!((status, &problem["code"]), (429, &json!("too_many")), "{problem}");
+    assert_eq!(flood.get("/v1/me").await.0, 429);
+    assert_eq!(ana.get("/v1/me").await.0, 200);
+}
+
+#[tokio::test]
+async fn made_up_tokens_tickets_and_codes_take_nothing_from_a_good_token() {
+    let running = Running::start_with(ServerConfig {
+        allowed_hosts: vec!["desk.test".to_owned()],
+        ..ServerConfig::default()
+    })
+    .await;
+    let made_up = |n: usize| running.plain(Method::GET, "/v1/me").bearer_auth(format!("hs_{n}")).send();
+    let code = |n: usize| {
+        let request = running.plain(Method::POST, "/v1/login").header("host", "desk.test");
+        request.json(&json!({"code": format!("made up {n}")})).send()
+    };
+    for (what, refused) in [
+        ("tokens", futures_util::future::join_all((0..700).map(made_up)).await),
+        ("codes", futures_util::future::join_all((0..700).map(code)).await),
+    ] {
+        let statuses: Vec<_> =
+            refused.into_iter().map(|answer| answer.expect("an answer").status().as_u16()).collect();
+        assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{what}: {statuses:?}");
+        assert!(statuses.contains(&401) && statuses.contains(&429), "{what}: {statuses:?}");
+    }
+    // This process has seen neither of them yet, as after a restart.
+    let ana = running.client(Role::Person, "ana").await;
+    assert_eq!(ana.get("/v1/me").await.0, 200);
+    let (status, ticket) = ana.post("/v1/tickets", &json!({})).await;
+    assert_eq!(status, 201, "{ticket}");
+    let (_, link) = ana.post("/v1/login-links", &json!({})).await;
+    let log_in = running.plain(Method::POST, "/v1/login").header("host", "desk.test");
+    let log_in = log_in.json(&json!({"code": link["code"]})).send().await.expect("an answer");
+    assert_eq!(log_in.status(), 200);
 }

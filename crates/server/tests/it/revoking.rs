@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use holdstead_protocol::Timestamp;
 use holdstead_protocol::api::Role;
-use holdstead_server::ServerConfig;
+use holdstead_protocol::{Event, EventBody, Seq, Timestamp};
+use holdstead_server::{RateLimit, ServerConfig};
 use holdstead_store::{Clock, SqliteJournal, SystemClock};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -229,4 +229,27 @@ async fn a_persons_token_for_one_session_acts_in_none() {
     assert_eq!(bound.respond(&ask, "k", answer).await.0, 403);
     assert_eq!(bound.delete(&format!("/v1/sessions/{session}")).await.0, 403);
     assert_eq!(bound.get("/v1/devices").await.0, 403);
+}
+
+#[tokio::test]
+async fn a_frame_that_waits_for_its_quota_does_nothing_once_its_device_is_revoked() {
+    // The connection takes one and two frames another each: the third frame waits.
+    let rate_limit = RateLimit { burst: 3.5, per_second: 1.0 / 3_600.0 };
+    let running = Running::start_with(ServerConfig { rate_limit, ..ServerConfig::default() }).await;
+    let ana = running.client(Role::Person, "ana").await;
+    let session = ana.session("say hello").await;
+    let screen = running.client(Role::Person, "screen").await;
+    let mut socket = Wire::connect(&running, &screen.token).await;
+    let frame =
+        |id: u64| json!({"type": "message", "id": id, "session": session, "text": format!("say {id}")});
+    assert_eq!(socket.reply(&frame(1)).await["type"], "reply");
+    assert_eq!(socket.reply(&frame(2)).await["type"], "reply");
+    socket.say(&frame(3)).await;
+    let device = running.device(&screen.token).await.id;
+    assert!(running.gateway.revoke_device(device).await.expect("revoked"));
+    while let Message::Text(_) = socket.heard().await {}
+    let events = running.gateway.journal().read(session.parse().expect("an id"), Seq(0), 1_000).await;
+    let said =
+        |event: &Event| matches!(&event.body, EventBody::UserMessage(message) if message.text == "say 3");
+    assert!(!events.expect("events").iter().any(said), "what waited was not done");
 }

@@ -7,7 +7,7 @@ use holdstead_core::{Command, Listener, Message, Output};
 use holdstead_protocol::{
     Event, MessageId, OwnerId, Seq, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
 };
-use holdstead_store::{AuditKey, Heads, Journal, Notary, PublicKey};
+use holdstead_store::{AuditKey, Going, Heads, Journal, Notary, PublicKey};
 use tempfile::TempDir;
 
 use super::parked;
@@ -89,7 +89,7 @@ async fn there_and_back(journal: &dyn Journal, session: SessionId, keys: &[Publi
     let mut file = Vec::new();
     journal.export(session, &mut file).await?;
     let head = before.last().map_or(Seq::START, |last| last.seq);
-    journal.age_out(session, "/aged", head).await?;
+    journal.age_out(session, Going::new("/aged", head, None, || Ok(()))).await?;
     ensure!(read(journal, session).await?.is_empty(), "{session} went to a file and can be read");
     ensure!(
         journal.audit(session, keys).await?.is_sound(),

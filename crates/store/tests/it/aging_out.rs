@@ -4,7 +4,7 @@ use holdstead_core::{Command, Output};
 use holdstead_protocol::{
     MessageId, Seq, SessionId, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallId, TurnId,
 };
-use holdstead_store::{BringBackError, EraseError, Journal};
+use holdstead_store::{BringBackError, EraseError, Going, Journal};
 use serde_json::json;
 
 use crate::checkpoints::Office;
@@ -13,6 +13,11 @@ use crate::fixture::Fixture;
 
 const WORDS: usize = 40;
 const CALL: &str = "toolu_1";
+
+/// A file that has its name already.
+pub(crate) fn written(head: Seq) -> Going {
+    Going::new("/aged/one.jsonl", head, None, || Ok(()))
+}
 
 /// Each in an event of its own: thoughts and words of a message, a call with what it is called with, and the
 /// words of another message, which goes on.
@@ -59,9 +64,9 @@ pub(crate) async fn what_went_to_a_file_comes_back(fixture: &Fixture) {
     let mut file = Vec::new();
     journal.export(session, &mut file).await.expect("written");
 
-    let late = journal.age_out(session, "/aged/one.jsonl", Seq(record.head.0 - 1)).await;
+    let late = journal.age_out(session, written(Seq(record.head.0 - 1))).await;
     assert!(matches!(late, Err(EraseError::StillGoing)), "{late:?}");
-    journal.age_out(session, "/aged/one.jsonl", record.head).await.expect("it goes");
+    journal.age_out(session, written(record.head)).await.expect("it goes");
     assert_eq!(read_all(journal, session).await, []);
     assert_eq!(journal.ask(request.interaction_id).await.expect("no ask"), None);
     let away = journal.session(session).await.expect("a session").expect("its lines stay");
@@ -86,6 +91,25 @@ pub(crate) async fn what_went_to_a_file_comes_back(fixture: &Fixture) {
     assert!(matches!(again, Err(BringBackError::NotAway { .. })), "{again:?}");
 }
 
+pub(crate) async fn a_file_without_its_name_takes_nothing_away(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let session = said(journal).await;
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    let record = journal.session(session).await.expect("a session").expect("this one");
+    let full = || Err(std::io::Error::other("the disk is full"));
+    let refused = journal.age_out(session, Going::new("/aged/one.jsonl", record.head, None, full)).await;
+    assert!(matches!(refused, Err(EraseError::NoFile(_))), "{refused:?}");
+    assert_eq!(journal.session(session).await.expect("a session"), Some(record.clone()));
+
+    // Only one of two nodes that write the file gives it its name.
+    journal.age_out(session, written(record.head)).await.expect("it goes");
+    let never = || unreachable!("another node gave the file its name");
+    let again = journal.age_out(session, Going::new("/aged/two.jsonl", record.head, None, never)).await;
+    assert!(again.is_ok(), "{again:?}");
+    let away = journal.session(session).await.expect("a session").expect("its lines stay");
+    assert_eq!(away.aged_out_to.as_deref(), Some("/aged/one.jsonl"));
+}
+
 pub(crate) async fn what_somebody_erased_does_not_come_back(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let office = Office::new(journal);
@@ -94,7 +118,7 @@ pub(crate) async fn what_somebody_erased_does_not_come_back(fixture: &Fixture) {
     let head = journal.session(session).await.expect("a session").expect("this one").head;
     let mut file = Vec::new();
     journal.export(session, &mut file).await.expect("written");
-    journal.age_out(session, "/aged/one.jsonl", head).await.expect("it goes");
+    journal.age_out(session, written(head)).await.expect("it goes");
     assert_eq!(journal.erase(session, "ada").await.expect("for good").by, "ada");
     let refused = journal.bring_back(session, &mut file.as_slice()).await;
     assert!(matches!(refused, Err(BringBackError::NotAway { .. })), "{refused:?}");

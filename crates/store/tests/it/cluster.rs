@@ -6,11 +6,12 @@ use std::time::Duration;
 use holdstead_core::Command;
 use holdstead_protocol::{OwnerId, RunnerId, Seq, SessionId, SessionOpened};
 use holdstead_store::{
-    Claimed, Cluster, ConnectedRunner, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId, NodeStart, Notices,
-    RunnerPlace, Speaking, Watcher,
+    Claimed, Cluster, ConnectedRunner, EraseError, Going, Journal, KeyMatch, Member, NOTICE_LIMIT, NodeId,
+    NodeStart, Notices, RunnerPlace, Speaking, Watcher,
 };
 use uuid::Uuid;
 
+use crate::commands::open;
 use crate::fixture::Fixture;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -349,5 +350,25 @@ async fn whoever_listens_hears_what_is_told_also_after_the_connection_broke() {
     assert_eq!(heard(&mut *notices).await, Some("again".to_owned()));
     second.close().await;
     elsewhere.end().await;
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_node_that_was_declared_dead_takes_no_session_to_a_file() {
+    let fixture = Fixture::postgres().await;
+    let journal = fixture.journal();
+    let dead = joined(journal, "one").await;
+    // Its place is taken: it is in another life now.
+    let lives = of(journal).join(dead.id, NodeStart::generate(), "one").await.expect("it joins");
+    let session = open(&**journal, "old").await;
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    let record = journal.session(session).await.expect("a session").expect("this one");
+    let never = || unreachable!("the file of a dead node got its name");
+    let refused =
+        journal.age_out(session, Going::new("/aged/one.jsonl", record.head, Some(dead), never)).await;
+    assert!(matches!(refused, Err(EraseError::LostPlace)), "{refused:?}");
+    assert_eq!(journal.session(session).await.expect("a session"), Some(record.clone()));
+    let going = Going::new("/aged/one.jsonl", record.head, Some(lives), || Ok(()));
+    journal.age_out(session, going).await.expect("it goes");
     fixture.end().await;
 }

@@ -144,6 +144,7 @@ conformance! {
     }
     aging_out {
         what_went_to_a_file_comes_back,
+        a_file_without_its_name_takes_nothing_away,
         what_somebody_erased_does_not_come_back,
     }
     old_format {

@@ -9,6 +9,7 @@ use holdstead_store::{AppendError, Journal, NodeId, NodeStart, StoreError, WentB
 use sqlx::{AssertSqlSafe, PgPool};
 use uuid::Uuid;
 
+use crate::aging_out::written;
 use crate::commands::{message, open};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -217,7 +218,7 @@ async fn erasing_and_ageing_out_elsewhere_takes_nothing_that_a_node_remembers() 
         let head = writer.session(*session).await.expect("a session").expect("this one").head;
         file.clear();
         writer.export(*session, &mut file).await.expect("written");
-        writer.age_out(*session, "/aged.jsonl", head).await.expect("it goes");
+        writer.age_out(*session, written(head)).await.expect("it goes");
     }
     writer.bring_back(sessions[2], &mut file.as_slice()).await.expect("it is back");
     database.break_connections().await;

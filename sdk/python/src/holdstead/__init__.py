@@ -3,7 +3,7 @@
 from ._aio import AsyncHoldstead
 from ._sync import Holdstead
 from .errors import EditRefused, HoldsteadError, KeyReused, NotApproved, Refused, SecretGone, Unreachable
-from .results import Answered, Approved, Cancelled, Declined, Denied, Expired, Pending
+from .results import Answered, Approved, Cancelled, Declined, Denied, Expired, Pending, Withdrawn
 
 __all__ = [
     "Answered",
@@ -22,4 +22,5 @@ __all__ = [
     "Refused",
     "SecretGone",
     "Unreachable",
+    "Withdrawn",
 ]

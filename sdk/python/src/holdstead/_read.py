@@ -6,7 +6,7 @@ from typing import Any
 
 from .errors import HoldsteadError, SecretGone
 from .generated import Interaction, InteractionResponse, LateResponse
-from .results import Answered, Approved, Cancelled, Decision, Declined, Denied, Expired, Pending, Reply, Unanswered
+from .results import Answered, Approved, Cancelled, Decision, Declined, Denied, Expired, Pending, Reply, Unanswered, Withdrawn
 
 # What stands in the place of a secret that was fetched before.
 _SECRET = "(secret)"
@@ -62,6 +62,8 @@ def _unanswered(ask: Interaction, key: str) -> Unanswered:
         return Expired(_late(ask))
     if ask["closing"] == "cancelled":
         return Cancelled()
+    if ask["closing"] == "withdrawn":
+        return Withdrawn()
     raise _unknown(ask)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .results import Cancelled, Denied, Expired, Pending
+    from .results import Cancelled, Denied, Expired, Pending, Withdrawn
 
 
 class HoldsteadError(Exception):
@@ -44,7 +44,7 @@ class EditRefused(HoldsteadError):
 class NotApproved(HoldsteadError):
     """A gate stayed shut; `result` says why."""
 
-    def __init__(self, what: str, result: Denied | Expired | Cancelled | Pending) -> None:
+    def __init__(self, what: str, result: Denied | Expired | Cancelled | Withdrawn | Pending) -> None:
         super().__init__(what, result)
         self.what = what
         self.result = result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 
 BTreeMap = dict[str, str]
-Closing = Literal["expired", "cancelled", "answered_late"]
+Closing = Literal["expired", "cancelled", "answered_late", "withdrawn"]
 Code = Literal["unauthenticated", "forbidden", "foreign_origin", "unsupported_media_type", "bad_request", "not_found", "method_not_allowed", "lost", "stale_prompt", "dead", "conflict", "invalid", "key_reused", "too_large", "link_used", "internal", "unavailable", "interaction_off", "passkey_required", "too_many", "nonce_refused", "bad_signature", "signature_needed", "exchange_needed"]
 DeviceId = str
 Digest = str

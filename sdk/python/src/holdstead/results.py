@@ -56,7 +56,12 @@ class Expired(_Result):
 
 @dataclass(frozen=True)
 class Cancelled(_Result):
-    """The ask was withdrawn, for instance because its session was ended."""
+    """The ask was cancelled, for instance because its session was ended."""
+
+
+@dataclass(frozen=True)
+class Withdrawn(_Result):
+    """The ask was withdrawn by the program that asked."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,6 @@ class Pending(_Result):
     id: str
 
 
-Unanswered = Union[Expired, Cancelled, Pending]
+Unanswered = Union[Expired, Cancelled, Withdrawn, Pending]
 Decision = Union[Approved, Denied, Unanswered]
 Reply = Union[Answered[T], Declined, Unanswered]

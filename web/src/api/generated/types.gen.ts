@@ -375,7 +375,7 @@ export type ClientFrame = {
 /**
  * Why an ask closed without a settlement.
  */
-export type Closing = 'expired' | 'cancelled' | 'answered_late';
+export type Closing = 'expired' | 'cancelled' | 'answered_late' | 'withdrawn';
 
 /**
  * Why something was refused. [`Code::words`] says what each means.
@@ -3047,6 +3047,39 @@ export type RespondToManyResponses = {
 };
 
 export type RespondToManyResponse = RespondToManyResponses[keyof RespondToManyResponses];
+
+export type WithdrawInteractionData = {
+    body?: never;
+    path: {
+        id: InteractionId;
+    };
+    query?: never;
+    url: '/v1/interactions/{id}';
+};
+
+export type WithdrawInteractionErrors = {
+    /**
+     * another token asked
+     */
+    403: Problem;
+    /**
+     * a person answered first; `winner` says who
+     */
+    409: Problem;
+    /**
+     * the ask closed in another way
+     */
+    410: Problem;
+    default: Problem;
+};
+
+export type WithdrawInteractionError = WithdrawInteractionErrors[keyof WithdrawInteractionErrors];
+
+export type WithdrawInteractionResponses = {
+    200: Interaction;
+};
+
+export type WithdrawInteractionResponse = WithdrawInteractionResponses[keyof WithdrawInteractionResponses];
 
 export type ShowInteractionData = {
     body?: never;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use holdstead_client::Browser;
+use holdstead_client::{Browser, requests_to};
 use holdstead_protocol::api::{DevicePage, LoginLink, Respond, Ticket};
 use holdstead_protocol::socket::{ClientFrame, InteractionOffer};
 use holdstead_protocol::{InteractionId, Seq, SessionId};
@@ -58,14 +58,15 @@ impl Victim {
         let path = format!("/v1/sessions/{session}/events?after={}", Seq::START);
         let mut request = self.browser.request(Method::GET, &path, None)?;
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let response = reqwest::Client::new().execute(request).await?.error_for_status()?;
+        let response = requests_to(&self.url).build()?.execute(request).await?.error_for_status()?;
         Ok(read("stream", response))
     }
 
     pub(super) async fn poll(&self, ask: InteractionId) -> Result<Open> {
         let request = self.browser.request(Method::GET, &format!("/v1/interactions/{ask}?wait=60s"), None)?;
+        let http = requests_to(&self.url).build()?;
         let reading = tokio::spawn(async move {
-            let polled = match reqwest::Client::new().execute(request).await {
+            let polled = match http.execute(request).await {
                 Ok(response) => response.text().await.unwrap_or_default(),
                 Err(error) => error.to_string(),
             };
