@@ -166,7 +166,9 @@ impl GatewayError {
                     StoreError::Unreachable { .. }
                         | StoreError::Refused { .. }
                         | StoreError::Overloaded { .. }
-                        | StoreError::NoWriter { .. },
+                        | StoreError::NoWriter { .. }
+                        | StoreError::NewerVersion { .. }
+                        | StoreError::Panicked { .. },
                 )
         )
     }

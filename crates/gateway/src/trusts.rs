@@ -103,6 +103,7 @@ impl Gateway {
                 return Err(GatewayError::CannotTrust { folder: now.folder, why });
             }
         };
+        let given_at = self.inner.journal.now().await?;
         let confirmation = self.confirm_trust(person, &wanted).await?;
         let trust = Trust {
             trust_id: TrustId::of(&now.agent, &now.folder, &digest),
@@ -111,7 +112,7 @@ impl Gateway {
             digest,
             files: now.files,
             given_by: person.name.clone(),
-            given_at: self.inner.journal.now().await?,
+            given_at,
         };
         let command = Command::Trust(Box::new(trust.clone()));
         let written = owner_journal::append_to_owner(self, &person.owner, command).await;

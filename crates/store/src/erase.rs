@@ -127,14 +127,14 @@ async fn mark(
     let row = rows.first().ok_or(EraseError::NoSession)?;
     let record = decode::session(row)?;
     if let Some(earlier) = &record.erased {
-        let left = if row.flag("unfinished")? { Left::Something } else { Left::Nothing };
         if record.aged_out_to.is_none() || matches!(why, Why::AgedOut(_)) {
+            let left = if row.flag("unfinished")? { Left::Something } else { Left::Nothing };
             return Ok((earlier.clone(), left));
         }
         let (at, by) = (Param::Int(erasure.at.micros()), Param::Text(erasure.by.clone()));
         transaction.query(sql::ERASE_FOR_GOOD, vec![Param::Id(session.uuid()), at, by]).await?;
         notary::sign_and_commit(transaction, notary, session, erasure.at, Some(erasure.by.clone())).await?;
-        return Ok((erasure, left));
+        return Ok((erasure, Left::Something));
     }
     if let Why::AgedOut(going) = &why
         && going.head != record.head

@@ -230,9 +230,9 @@ pub(crate) const ERASE_EVENT: &str = "UPDATE events SET data = $4, salt = $4, da
     WHERE session_id = $1 AND seq = $2 AND data_hash IS NULL";
 pub(crate) const ERASE_HEAD: &str = "UPDATE sessions SET title = NULL, opened = $2, state = $3, \
     agent_state = $4, state_version = $5, erased_at = $6, erased_by = $7, aged_out_to = $8, unfinished = TRUE WHERE id = $1";
-/// Of what went to a file it is known from now on that it does not come back.
-pub(crate) const ERASE_FOR_GOOD: &str =
-    "UPDATE sessions SET erased_at = $2, erased_by = $3, aged_out_to = NULL WHERE id = $1";
+/// Of what went to a file it is known from now on that it does not come back. A part of it may have been brought back already.
+pub(crate) const ERASE_FOR_GOOD: &str = "UPDATE sessions SET erased_at = $2, erased_by = $3, aged_out_to = NULL, \
+    unfinished = TRUE WHERE id = $1";
 pub(crate) const BRING_BACK_EVENT: &str = "UPDATE events SET data = $4, salt = $3, data_hash = NULL \
     WHERE session_id = $1 AND seq = $2";
 /// What is left of an older state is folded again.
@@ -252,8 +252,8 @@ pub(crate) const STILL_BEING_EMPTIED: &str =
 /// Whether the session is in the file that it went to with this erasure, and nothing is being taken away any more.
 pub(crate) const STILL_IN_ITS_FILE: &str = "SELECT id FROM sessions WHERE id = $1 AND erased_at = $2 \
     AND unfinished = FALSE AND aged_out_to IS NOT NULL";
-/// Nobody declares this life of a node dead before the transaction is over.
-pub(crate) const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR SHARE";
+/// No other node declares this life of a node dead before the transaction is over. The node itself can renew meanwhile.
+pub(crate) const HOLD_MEMBER: &str = "SELECT epoch FROM nodes WHERE id = $1 AND epoch = $2 FOR KEY SHARE";
 
 pub(crate) const KEEP_SECRET: &str = "INSERT INTO secrets \
     (answer, session_id, interaction_id, prompt_id, sealed, at) VALUES ($1, $2, $3, $4, $5, $6) \

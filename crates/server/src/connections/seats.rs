@@ -42,7 +42,7 @@ enum Yields {
     Stranger,
     /// It has sent no request yet.
     Unheard,
-    /// It showed a good token, and its last request was answered.
+    /// It showed a good token before. Its last request was answered, or the token of its next one was not looked at yet.
     Idle,
 }
 
@@ -63,19 +63,18 @@ impl Inner {
         Place::Yields(yields, number)
     }
 
-    fn leave(&mut self, place: &mut Place) {
+    fn leave(&mut self, place: &Place) {
         match place {
             Place::Yields(yields, number) => drop(self.line(*yields).remove(number)),
-            Place::Busy { token } | Place::Socket { token } => self.release(token.take()),
+            Place::Busy { token } | Place::Socket { token } => self.release(token),
         }
     }
 
-    fn release(&mut self, token: Option<[u8; 32]>) {
-        let Some(token) = token else { return };
-        if let Some(count) = self.by_token.get_mut(&token) {
+    fn release(&mut self, token: &[u8; 32]) {
+        if let Some(count) = self.by_token.get_mut(token) {
             *count -= 1;
             if *count == 0 {
-                self.by_token.remove(&token);
+                self.by_token.remove(token);
             }
         }
     }
@@ -149,9 +148,9 @@ enum Place {
     /// It is in this line, under this number.
     Yields(Yields, u64),
     /// It has a request under way, with this token.
-    Busy { token: Option<[u8; 32]> },
+    Busy { token: [u8; 32] },
     /// It became a socket: in use until it closes.
-    Socket { token: Option<[u8; 32]> },
+    Socket { token: [u8; 32] },
 }
 
 impl Seat {
@@ -177,7 +176,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.change(|inner, standing| {
             inner.taken -= 1;
-            inner.leave(&mut standing.place);
+            inner.leave(&standing.place);
         });
     }
 }
@@ -195,10 +194,11 @@ impl Occupied {
             (Place::Yields(Yields::Stranger, _) | Place::Busy { .. } | Place::Socket { .. }, _) => {}
             (Place::Yields(Yields::Unheard | Yields::Idle, _), known) => {
                 inner.leave(place);
-                *place = match known {
-                    Known::NotYet => inner.enter(Yields::Stranger, seat.gives_way()),
-                    Known::ByToken => Place::Busy { token: None },
+                let yields = match known {
+                    Known::NotYet => Yields::Stranger,
+                    Known::ByToken => Yields::Idle,
                 };
+                *place = inner.enter(yields, seat.gives_way());
             }
         });
         Self(Arc::new(UntilDropped(seat)))
@@ -209,28 +209,26 @@ impl Occupied {
         let seat = &self.0.0;
         let most = seat.seats.bounds.per_token;
         seat.change(|inner, standing| match standing.place {
-            Place::Yields(Yields::Stranger, _) | Place::Busy { token: None } => {
+            Place::Yields(Yields::Stranger | Yields::Idle, _) => {
                 let count = inner.by_token.entry(hash).or_default();
                 if *count >= most {
                     return false;
                 }
                 *count += 1;
-                inner.leave(&mut standing.place);
-                *standing = Standing { place: Place::Busy { token: Some(hash) }, known: Known::ByToken };
+                inner.leave(&standing.place);
+                *standing = Standing { place: Place::Busy { token: hash }, known: Known::ByToken };
                 true
             }
             // It was counted when its token was looked at first.
-            Place::Busy { token: Some(_) }
-            | Place::Socket { .. }
-            | Place::Yields(Yields::Unheard | Yields::Idle, _) => true,
+            Place::Busy { .. } | Place::Socket { .. } | Place::Yields(Yields::Unheard, _) => true,
         })
     }
 
     /// The connection became a socket.
     pub(super) fn for_good(&self) {
         self.0.0.change(|_, standing| {
-            if let Place::Busy { token } = &mut standing.place {
-                standing.place = Place::Socket { token: token.take() };
+            if let Place::Busy { token } = standing.place {
+                standing.place = Place::Socket { token };
             }
         });
     }
@@ -242,7 +240,7 @@ impl Drop for UntilDropped {
         // A stranger keeps its number: it has waited since its first request.
         seat.change(|inner, standing| {
             if let Place::Busy { .. } = standing.place {
-                inner.leave(&mut standing.place);
+                inner.leave(&standing.place);
                 standing.place = inner.enter(Yields::Idle, seat.gives_way());
             }
         });
@@ -313,8 +311,7 @@ mod tests {
         let _theirs = Occupied::new(Arc::clone(&stranger));
         drop(known(&good));
         drop(Occupied::new(Arc::clone(&other)));
-        // Its next request is its own before its token is looked at again.
-        let _next = Occupied::new(Arc::clone(&good));
+        let _next = known(&good);
         let fourth = seats.take().unwrap();
         assert!(stranger.gives_way().is_cancelled() && !other.gives_way().is_cancelled());
         drop(stranger);
@@ -324,6 +321,20 @@ mod tests {
         let (_fourth, _fifth) = (known(&fourth), known(&fifth));
         assert!(seats.take().is_none(), "all have a good token and a request under way");
         assert!(!good.gives_way().is_cancelled());
+    }
+
+    #[test]
+    fn a_good_token_of_an_earlier_request_keeps_no_place() {
+        let seats = seats(2, 2, 1);
+        let [first, second] = [0; 2].map(|_| seats.take().unwrap());
+        drop(known(&first));
+        drop(known(&second));
+        let requests = [&first, &second].map(|seat| Occupied::new(Arc::clone(seat)));
+        let third = seats.take().expect("neither has shown its token again");
+        assert!(first.gives_way().is_cancelled());
+        assert!(requests[1].count([1; 32]));
+        assert!(!requests[0].count([1; 32]), "its token has all that it may have");
+        drop(third);
     }
 
     #[test]
