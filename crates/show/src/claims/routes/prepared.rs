@@ -50,6 +50,8 @@ pub(crate) struct Prepared {
     session: String,
     /// One ask for each route that answers, and one that is snoozed.
     asks: Vec<Interaction>,
+    /// The person's own, which only their token can withdraw.
+    own_ask: String,
     grant: GrantId,
     /// A folder with files of its own, and what it takes to trust them.
     folder: TempDir,
@@ -85,6 +87,7 @@ impl Prepared {
         let other = person.open_session().await?.session_id.to_string();
         person.say(&session.to_string(), ASKS).await?;
         let asks = person.open_asks(&session.to_string(), 5).await?;
+        let own_ask = Client::new(&gateway.url, &ada)?.ask().await?.request.interaction_id.to_string();
         let tokens = Tokens {
             admin: gateway.own_token()?,
             person: ada,
@@ -118,6 +121,7 @@ impl Prepared {
             tokens,
             session: session.to_string(),
             asks,
+            own_ask,
             grant: planted.grant,
             folder,
             trust,
@@ -217,6 +221,8 @@ impl Prepared {
             self.session.clone()
         } else if path.ends_with("/snooze") {
             self.asks[4].request.interaction_id.to_string()
+        } else if path.contains("/interactions/") && route.method == Method::DELETE {
+            self.own_ask.clone()
         } else if path.contains("/interactions/") {
             self.asks[0].request.interaction_id.to_string()
         } else if path.contains("/rules/") {
