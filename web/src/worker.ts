@@ -1,5 +1,5 @@
 // The service worker of this origin. Another program that held this port for a while can have left one of its own, which
-// would see what this browser sends: whatever is not ours goes. Browsers have workers only over TLS and on this machine.
+// would see what this browser sends: a worker that is not ours goes. Browsers have workers only over TLS and on this machine.
 
 const SCRIPT = "/service-worker.js";
 const PATIENCE_MS = 3_000;
@@ -10,7 +10,7 @@ interface Policies {
 
 const hasWorkers = import.meta.env.PROD && isSecureContext && "serviceWorker" in navigator;
 
-/** The one script address that this page may name: whatever is asked for, it is this one. */
+/** The one script address that this page may name: every other name becomes this one. */
 const policy = (globalThis as { trustedTypes?: Policies }).trustedTypes?.createPolicy("shell", {
   createScriptURL: () => SCRIPT,
 });

@@ -74,7 +74,7 @@ mod here {
         listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
     }
 
-    /// Nothing, if it has ended. One that nobody has waited for yet has no children any more.
+    /// Nothing, if it has ended. One that its parent has not waited for yet has no children any more.
     fn parent(pid: u32) -> Option<u32> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         // Its name may have spaces and brackets in it.

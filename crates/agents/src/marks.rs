@@ -1,4 +1,4 @@
-//! The marks of a hosted agent's processes: variables that the agent inherits from its host, and passes on to whatever it
+//! The marks of a hosted agent's processes: variables that the agent inherits from its host, and passes on to all that it
 //! starts. They say which processes belong to a life. The words of a command line never do: anybody may write an id there.
 //!
 //! A process can drop its marks (`env -i`), so marks are the last way to find it and not the only one: see

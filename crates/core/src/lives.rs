@@ -39,7 +39,7 @@ pub enum EndedBy {
     LetGo,
     /// The gateway is going away.
     GatewayStopping,
-    /// It ran with files of its folder that nobody trusts as they are now.
+    /// It ran with files of its folder that no person trusts as they are now.
     TrustEnded,
 }
 

@@ -110,7 +110,7 @@ pub enum FailedTurn {
     WentAway,
     /// It went away each time before it took the answer.
     NeverTookIt,
-    /// It ran with files of its folder that nobody trusts any more.
+    /// It ran with files of its folder that no person trusts any more.
     TrustEnded,
 }
 

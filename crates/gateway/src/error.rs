@@ -156,7 +156,7 @@ impl GatewayError {
         }
     }
 
-    /// The append was refused, or failed before it was written. Of the other errors nobody knows.
+    /// The append was refused, or failed before it was written. After another error it may have been written.
     pub(crate) const fn wrote_nothing(&self) -> bool {
         matches!(
             self,

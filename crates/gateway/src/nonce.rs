@@ -1,7 +1,7 @@
 //! Nonces: what a browser signs besides its request, so that a signed request is worth nothing later or elsewhere.
 //!
 //! A nonce names the node that issued it and that node's start, and every node accepts it for as long as that very process
-//! runs. Nobody remembers nonces: a mark by the secrets key shows that a node issued one. Only clocks of nodes count.
+//! runs. Nodes remember no nonces: a mark by the secrets key shows that a node issued one. Only clocks of nodes count.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use crate::{Gateway, SecretsKey};
 
 /// How long a nonce is accepted.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// Whoever shows a nonce of this age is given another one.
+/// A browser that shows an older nonce is given another one.
 const FRESH: Duration = Duration::from_secs(60);
 /// So far may the clock of another node be ahead.
 const AHEAD: Duration = Duration::from_secs(60);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_without_the_key_makes_or_changes_one() {
+    fn a_nonce_is_made_and_changed_with_the_key_alone() {
         let (key, run) = (SecretsKey::generate(), run());
         let nonce = issue(&key, run, BEGIN);
         assert_eq!(read(&SecretsKey::generate(), &nonce, BEGIN), None);

@@ -1,7 +1,7 @@
 //! A person confirms what is risky with a passkey, where they asked for that.
 //!
 //! A challenge is for one purpose: this answer to this prompt about this input, this session, this change. Answered well, it
-//! lets the same device do that once, on any node. Nobody keeps challenges: they are sealed with the secrets key. The database
+//! lets the same device do that once, on any node. No node keeps challenges: they are sealed with the secrets key. The database
 //! has what was confirmed until that expires, so nothing counts twice.
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ const LIFETIME: Duration = Duration::from_secs(120);
 /// A person has so many passkeys.
 const MOST_PASSKEYS: usize = 20;
 
-/// What a passkey is asked: sealed, so that any node can read it back and nobody has to remember it.
+/// What a passkey is asked: sealed, so that any node can read it back and none has to remember it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     random: Uuid,
@@ -38,7 +38,7 @@ struct Question {
 }
 
 impl Question {
-    /// The question, and a mark of the secrets key over it and over who was asked: nobody else may answer.
+    /// The question, and a mark of the secrets key over it and over who was asked: no other device may answer.
     fn seal(&self, key: &SecretsKey, actor: Actor) -> Vec<u8> {
         let mut challenge = serde_json::to_vec(self).unwrap_or_default();
         let mark = key.challenge_mark(&actor_bytes(actor), &challenge);

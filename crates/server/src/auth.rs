@@ -254,7 +254,7 @@ impl FromRequestParts<App> for SocketCaller {
         let Some(ticket) = ticket.filter(|_| !parts.headers.contains_key(AUTHORIZATION)) else {
             return Caller::from_request_parts(parts, app).await.map(Self);
         };
-        // A ticket of a process that is gone opens nothing: whoever took its place may have seen it.
+        // A ticket of a process that is gone opens nothing: a program that took its place may have seen it.
         let runs = ticket.rsplit_once('.').and_then(|(_, nonce)| app.gateway.check_nonce(nonce));
         runs.ok_or(ApiError::BadTicket)?;
         let ticket = token_hash(&ticket);
@@ -291,7 +291,7 @@ impl Caller {
         let admitted = admitted(&hash, app).await?;
         count(hash, parts, app)?;
         match (admitted.device.kind, admitted.device.identified_by) {
-            // Of the time before browsers signed. Whoever had its port for a moment may have it.
+            // Of the time before browsers signed. A program that had our port for a moment may have it.
             (DeviceKind::Browser, IdentifiedBy::Token) => Err(ApiError::ExchangeNeeded),
             (DeviceKind::Browser, IdentifiedBy::Key | IdentifiedBy::Bearer)
             | (DeviceKind::Terminal | DeviceKind::Token, _) => {

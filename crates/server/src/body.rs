@@ -44,11 +44,11 @@ impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Sent<T> 
     }
 }
 
-/// The largest body of a caller that nobody knows yet, and how long it may take to arrive.
+/// The largest body of a caller that is not known yet, and how long it may take to arrive.
 const BRIEF: usize = 4 * 1024;
 const SOON: Duration = Duration::from_secs(2);
 
-/// The body of a caller that nobody knows yet.
+/// The body of a caller that is not known yet.
 #[derive(Debug)]
 pub(crate) struct Brief<T>(pub(crate) T);
 

@@ -20,7 +20,7 @@ impl RateLimit {
     /// A machine sends what all its agents say, and everything again when it dials in: 512 MiB in a moment, 64 MiB a
     /// second for long.
     pub(crate) const RUNNER: Self = Self { burst: 65_536.0, per_second: 8_192.0 };
-    /// What all callers that nobody knows may have us read in vain.
+    /// What all unknown callers together may have us read in vain.
     pub(crate) const STRANGERS: Self = Self { burst: 8_192.0, per_second: 2_048.0 };
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Router<App> {
     beside.route("/assets/{name}", get(asset))
 }
 
-/// What another program left in the cache, while it had this port, is not what somebody logs in with.
+/// What another program left in the cache, while it had this port, is not what a browser logs in with.
 async fn login(headers: HeaderMap) -> Result<Response, ApiError> {
     let mut response = index(headers).await?;
     response.headers_mut().insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHED));
@@ -79,7 +79,7 @@ pub(crate) fn wants_service_worker(request: &Request) -> bool {
         && request.headers().get("service-worker").is_some_and(|value| value == "script")
 }
 
-/// Our service worker, at whatever path a browser looks for one: where another program had this port for a while, its own may
+/// Our service worker, at any path where a browser looks for one: where another program had this port for a while, its own may
 /// be registered anywhere, and is replaced by this. What that program put into the browser's cache goes, too.
 pub(crate) fn service_worker(headers: &HeaderMap) -> Response {
     let mut response = serve("service-worker.js", Cache::Ask, headers).unwrap_or_else(|_| {

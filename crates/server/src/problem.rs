@@ -29,7 +29,7 @@ pub(crate) enum ApiError {
     NotReached,
     BadRequest(String),
     TooLarge,
-    /// Of a caller that nobody knows yet.
+    /// Of a caller that is not known yet.
     NotBrief,
     /// Too many requests; how long to wait.
     TooMany(Duration),

@@ -4,7 +4,7 @@
 //! so a copy of the request is worth nothing for another request, under another address, or when this process is gone.
 //!
 //! Here everything is checked that needs no database, the cheapest first. The signature is checked as soon as the device is
-//! known. Whoever reads the body is told at its end if it is another one than was signed.
+//! known. The reader of the body is told at its end if it is another one than was signed.
 
 use axum::BoxError;
 use axum::body::Body;
@@ -84,7 +84,7 @@ fn bytes<const N: usize>(text: &str) -> Result<[u8; N], ApiError> {
 #[error("the body is not the one that was signed")]
 pub(crate) struct OtherBody;
 
-/// The same body, which ends with an error if it is not the one with this digest: whoever acts on a whole body acts on what was
+/// The same body, which ends with an error if it is not the one with this digest: a route that acts on a whole body acts on what was
 /// signed.
 fn checked(body: Body, digest: [u8; 32]) -> Body {
     let begin = Some((body.into_data_stream(), Sha256::new()));

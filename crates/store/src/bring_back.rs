@@ -94,7 +94,7 @@ async fn away(db: &dyn Db, session: SessionId) -> Result<[Param; 2], BringBackEr
     }
 }
 
-/// A transaction in which the session is in its file as it was: nobody erases it, and nobody else has brought it back.
+/// A transaction in which the session is in its file as it was: no process erases it, and no other one has brought it back.
 async fn hold(
     db: &dyn Db,
     session: SessionId,

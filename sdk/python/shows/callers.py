@@ -202,7 +202,7 @@ def main() -> int:
 
 
 def withdrawals(gateway: Gateway) -> list[str]:
-    """A program withdraws an ask while a person answers it: exactly one of them succeeds, whoever is first."""
+    """A program withdraws an ask while a person answers it: exactly one of them succeeds, in either order."""
     token = gateway.token("withdrawing")
     counts: dict[str, int] = {"withdrawn": 0, "answered": 0}
     failures = []

@@ -88,7 +88,7 @@ impl Scoped {
     /// Kills all in this sandbox at once but this process. A process cannot leave its sandbox.
     pub(crate) fn kill_all(&self) {
         // To group 1 means to all that may be reached: that is why it takes a proof.
-        let _nobody_may_be_left = kill_process_group(Pid::INIT, Signal::KILL);
+        let _none_may_be_left = kill_process_group(Pid::INIT, Signal::KILL);
     }
 
     /// A sandbox within that of this process, for this thread and what it starts: signals from there do not reach here.
@@ -139,7 +139,7 @@ fn shut_in(mut hidden: Vec<PathBuf>, needs: &Needs, host: &HostOfGuard) -> Resul
     Ok(scoped.then_some(Scoped(())))
 }
 
-/// Whoever is restricted cannot gain any of the others again.
+/// A restricted process cannot gain any of the others again.
 fn keep(kept: CapabilitySet) -> Result<(), String> {
     let had = capabilities(None).map_err(|error| error.to_string())?;
     let kept = CapabilitySets {

@@ -127,7 +127,7 @@ struct Look {
     looked_at: BTreeSet<PathBuf>,
     /// Nothing had to be left off.
     whole: bool,
-    /// What a file names and nobody can find, in words.
+    /// What a file names and the project lacks, in words.
     unresolved: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What an agent leaves running ends with it, however it left its parent, and whatever was killed.
+//! What an agent leaves running ends with it, however it left its parent, and whichever process was killed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -125,7 +125,7 @@ fn nothing_is_left() {
     assert!(left.is_empty(), "{} were left: {left:#?}", left.len());
 }
 
-/// The agent's processes kill whatever they can before they go on.
+/// The agent's processes kill all that they can before they go on.
 #[test]
 fn an_agent_that_kills_its_guard_leaves_nothing() {
     let kill_parents = "(setsid sh -c 'echo up; exec sleep 60' &) ; sleep 0.1; kill -9 $PPID";

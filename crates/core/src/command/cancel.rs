@@ -24,7 +24,7 @@ pub(crate) fn decide(session: &Session, command: &Cancel) -> Result<Vec<EventBod
             let ask = ask(session, *id)?;
             Ok(if ask.is_live() { vec![cancelled(*id, ask, None)] } else { Vec::new() })
         }
-        // While its program is there, nobody here can end its turn.
+        // While its program is there, the gateway cannot end its turn.
         Cancel::Turn { .. } if session.head.in_terminal && session.head.alive.is_some() => {
             Err(Rejection::InTerminal)
         }

@@ -26,7 +26,7 @@ pub enum Listener {
     Elsewhere,
 }
 
-/// A program in a terminal is told something only while it listens: nobody here starts it.
+/// A program in a terminal is told something only while it listens: the gateway does not start it.
 fn is_away(head: &Head, listener: Listener) -> bool {
     head.in_terminal
         && match listener {

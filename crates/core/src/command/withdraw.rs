@@ -1,4 +1,4 @@
-//! A program takes its ask back. Only the device that asked can, and only as long as nobody answered.
+//! A program takes its ask back. Only the device that asked can, and only until a person answers.
 
 use holdstead_protocol::{AskState, Closing, DeviceId, EventBody, InteractionId};
 

@@ -50,7 +50,7 @@ fn covers(grant: &Grant, call: &ExactCall<'_>) -> bool {
         }
 }
 
-/// Whether a person approved a call of this tool with this input late, whoever makes it.
+/// Whether a person approved a call of this tool with this input late, from any source.
 pub(crate) fn is_approved_late(grants: &BTreeMap<GrantId, Grant>, tool: &str, input: &Digest) -> bool {
     grants.values().any(|grant| match (&grant.rule, grant.scope) {
         (Rule::ExactInput { tool_name, input_digest, .. }, Scope::Once) => {

@@ -102,14 +102,14 @@ fn a_turn_in_a_terminal_outlives_its_listener_and_is_stopped_there() {
         }
         world.ok(exit_with_turn(1));
         assert_eq!(world.session().head.turn.is_some(), in_terminal, "in a terminal: {in_terminal}");
-        // The listener is gone, so nobody else can end it.
+        // The listener is gone, so no other process can end it.
         world.ok(stop());
         assert_eq!(world.session().head.turn, None);
     }
 }
 
 #[test]
-fn a_message_waits_for_no_program_that_nobody_here_starts() {
+fn a_message_waits_for_no_program_that_the_gateway_does_not_start() {
     for in_terminal in [false, true] {
         for is_alive in [false, true] {
             for listener in [Listener::Here, Listener::NotHere, Listener::Elsewhere] {

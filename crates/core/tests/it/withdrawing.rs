@@ -1,4 +1,4 @@
-//! A program takes its ask back: only the device that asked, and only as long as nobody answered.
+//! A program takes its ask back: only the device that asked, and only until a person answers.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn expire(world: &mut World, n: u8) {
 }
 
 #[test]
-fn a_program_withdraws_what_nobody_answered() {
+fn a_program_withdraws_what_no_person_answered() {
     /// A state, what led to it, and how many events a withdrawal makes there, or why it makes none.
     type Row = (&'static str, fn(&mut World), Result<usize, fn(&Rejection) -> bool>);
     let table: [Row; 7] = [

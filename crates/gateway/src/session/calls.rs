@@ -49,7 +49,7 @@ impl SessionTask {
         self.terminal().is_some() || runs_with != Some(ProjectFiles::Trusted) || now == ProjectFiles::Trusted
     }
 
-    /// Ends a process that would begin a turn with files that nobody trusts any more. Says whether it did.
+    /// Ends a process that would begin a turn with files that no person trusts any more. Says whether it did.
     pub(super) async fn end_untrusted(&mut self) -> Result<bool, GatewayError> {
         if self.may_run(ProjectFiles::Closed) {
             return Ok(false);

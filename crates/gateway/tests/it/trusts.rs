@@ -18,6 +18,13 @@ async fn started(stage: &mut Stage, folder: &std::path::Path) -> (ProjectFiles, 
     (actor.launch.project_files, status.left_out.map(|left_out| *left_out))
 }
 
+/// What it takes to trust this folder as it is now.
+async fn as_shown(stage: &Stage, cwd: &str) -> TrustFolder {
+    let shown = stage.gateway.folder_files(&owner("ada"), "actor", cwd, None).await.unwrap();
+    let digest = shown.digest.expect("it can be trusted");
+    TrustFolder { agent: "actor".to_owned(), folder: shown.folder, digest, runner: None }
+}
+
 #[tokio::test(start_paused = true)]
 async fn files_are_trusted_as_they_were_shown_and_no_longer_when_they_change() {
     let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
@@ -63,13 +70,7 @@ async fn a_change_ends_the_agent_before_its_next_call_is_decided() {
     let hooks = folder.path().join("hooks");
     std::fs::write(&hooks, "one").unwrap();
     let cwd = folder.path().display().to_string();
-    let shown = stage.gateway.folder_files(&owner("ada"), "actor", &cwd, None).await.unwrap();
-    let wanted = TrustFolder {
-        agent: "actor".to_owned(),
-        folder: shown.folder,
-        digest: shown.digest.expect("it can be trusted"),
-        runner: None,
-    };
+    let wanted = as_shown(&stage, &cwd).await;
     stage.gateway.trust(&ada(), wanted).await.unwrap();
     let mut talk =
         Talk::open(&stage.gateway, OpenSession { cwd: Some(cwd.clone()), ..opening("actor") }).await;
@@ -96,13 +97,7 @@ async fn a_file_that_runs_in_a_trusted_folder_is_written_by_no_rule() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("hooks"), "one").unwrap();
     let cwd = folder.path().display().to_string();
-    let shown = stage.gateway.folder_files(&owner("ada"), "actor", &cwd, None).await.unwrap();
-    let wanted = TrustFolder {
-        agent: "actor".to_owned(),
-        folder: shown.folder,
-        digest: shown.digest.expect("it can be trusted"),
-        runner: None,
-    };
+    let wanted = as_shown(&stage, &cwd).await;
     for trusted in [false, true] {
         if trusted {
             stage.gateway.trust(&ada(), wanted.clone()).await.unwrap();

@@ -112,7 +112,7 @@ fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
     }
 }
 
-/// What the runner wants to see first. Without it nobody would listen.
+/// What the runner wants to see first. Without it the runner reads nothing.
 fn secret(socket: &Path) -> Option<Vec<u8>> {
     std::fs::read(secret_file(socket)).ok()
 }

@@ -276,7 +276,7 @@ pub(super) fn boxes(places: &Places, config: &Config) -> Boxes {
 }
 
 /// Ends what agents of an earlier process with this lock left running, and returns the name that they carry. Only one process
-/// at a time has a lock, so whatever carries its name is nobody's any more.
+/// at a time has a lock, so a process that carries its name is left over.
 pub(super) async fn end_left_behind(lock: &File) -> Result<String, Failure> {
     use std::os::unix::fs::MetadataExt as _;
     let io = |source| Failure::Io { what: "look at the lock".to_owned(), source };

@@ -2,7 +2,7 @@
 //!
 //! A connection costs a file, and there are few of them. Whoever has sent no request, or none since its last one was
 //! answered, can be let go without a loss; so those give way when places run out, the oldest first. Before them goes
-//! whoever sent a request and showed no good token with it, also while that request is under way. Those with a good
+//! those that sent a request and showed no good token with it, also while that request is under way. Those with a good
 //! token and a request under way stay.
 
 mod paced;

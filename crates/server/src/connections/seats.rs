@@ -15,7 +15,7 @@ use crate::limit::{Limits, RateLimit};
 #[derive(Debug)]
 pub(crate) struct Seats {
     bounds: ConnectionBounds,
-    /// What all callers that nobody knows may have us read.
+    /// What all unknown callers together may have us read.
     strangers: Arc<Limits>,
     inner: Mutex<Inner>,
 }
@@ -159,7 +159,7 @@ impl Seat {
         self.gives_way.clone()
     }
 
-    /// Who pays for requests of callers that nobody knows.
+    /// Who pays for requests of unknown callers.
     pub(super) fn strangers(&self) -> Arc<Limits> {
         Arc::clone(&self.seats.strangers)
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_shows_no_good_token_gives_way_also_with_a_request_under_way() {
+    fn a_connection_without_a_good_token_gives_way_also_with_a_request_under_way() {
         let seats = seats(3, 3, 10);
         let [stranger, other, good] = [0; 3].map(|_| seats.take().unwrap());
         let _theirs = Occupied::new(Arc::clone(&stranger));

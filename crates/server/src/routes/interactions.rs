@@ -142,7 +142,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ApiError> {
         .ok_or_else(|| ApiError::BadRequest("Write the wait like `30s`.".to_owned()))
 }
 
-/// Withdraw an ask: only the token that asked can, as long as nobody answered. A repeat changes nothing.
+/// Withdraw an ask: only the token that asked can, until a person answers. A repeat changes nothing.
 #[utoipa::path(delete, operation_id = "withdraw_interaction", path = "/v1/interactions/{id}", tag = "interactions",
     security(("bearer" = ["person", "agent", "runner", "admin"])),
     params(("id" = InteractionId, Path)),

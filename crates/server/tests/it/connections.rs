@@ -68,7 +68,7 @@ async fn until_closed(mut stream: TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn log_ins_whose_bodies_do_not_come_keep_nobody_out() {
+async fn log_ins_whose_bodies_do_not_come_keep_no_caller_out() {
     let connections = ConnectionBounds { total: 20, unheard: 20, ..ConnectionBounds::default() };
     let allowed_hosts = vec!["desk.test".to_owned()];
     let server = ServerConfig { connections, allowed_hosts, ..ServerConfig::default() };

@@ -21,7 +21,7 @@ async fn a_person_sees_their_own_devices_and_when_each_was_used() {
     let signer = Browser::new(&running.url);
     let code = json!({"code": link["code"]});
     let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1";
-    // Nobody knows it yet, and it has a nonce.
+    // The gateway does not know it yet, and gives it a nonce.
     assert_eq!(signer.send(Method::GET, "/v1/me", None).await.expect("an answer").status(), 401);
     let signature = signer.sign("POST", "/v1/login", code.to_string().as_bytes());
     let login = running.plain(Method::POST, "/v1/login").header("authorization", signature).json(&code);

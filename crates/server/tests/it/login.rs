@@ -46,7 +46,7 @@ async fn a_link_makes_a_key_a_device_once_and_dies_politely() {
     assert_eq!(status, 410);
     let words = problem["detail"].as_str().expect("words");
     assert!(words.starts_with("This link was used at ") && words.contains("holdstead open"), "{problem}");
-    // A key that was logged out stays out, whatever link it brings.
+    // A key that was logged out stays out, with any link.
     let (_, me) = get(&other, "/v1/me").await;
     let device = format!("/v1/devices/{}", me["deviceId"].as_str().expect("an id"));
     assert_eq!(ana.delete(&device).await.0, 204);

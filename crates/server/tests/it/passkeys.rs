@@ -265,7 +265,7 @@ fn on<'a>(node: &'a Running, device: &Client<'_>) -> Client<'a> {
 
 /// Behind a load balancer that sends each request to another node.
 #[tokio::test]
-async fn a_challenge_is_confirmed_and_used_on_whatever_node_and_once() {
+async fn a_challenge_is_confirmed_and_used_on_any_node_and_once() {
     let first = Running::start().await;
     let (ana, finger) = required(&first).await;
     let (second, third) = (first.beside().await, first.beside().await);

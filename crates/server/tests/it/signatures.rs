@@ -284,7 +284,7 @@ async fn a_key_dies_with_its_device_and_follows_its_persons_role() {
     while let Ok(Some(_)) = stream.chunk().await {}
 }
 
-/// Another program may have had this port, and a service worker of its own at whatever path.
+/// Another program may have had this port, and a service worker of its own at any path.
 #[tokio::test]
 async fn every_request_for_a_service_worker_is_answered_with_ours() {
     let running = Running::start().await;

@@ -34,7 +34,7 @@ const LOG_INS: usize = 3_000;
 const TERMINALS: usize = 20_000;
 /// What a runner may show at once, and a few for the time that passes.
 const SHOWN: usize = 1_010;
-/// How long a machine may keep whoever opens a session there waiting.
+/// How long a machine may keep a person who opens a session there waiting.
 const MUTE: Duration = Duration::from_secs(15);
 /// What others' p99 may be, if it is not twice that of a quiet gateway.
 const LIMIT: Duration = Duration::from_millis(50);
@@ -272,7 +272,7 @@ impl Stage {
         Ok(sent)
     }
 
-    /// A machine that lives and answers nothing: whoever opens a session there is told in time.
+    /// A machine that lives and answers nothing: a person who opens a session there is told in time.
     async fn open_on_mute(&self) -> Result<usize> {
         let mut socket = self.runner(&self.mute).await?;
         let living = async {

@@ -205,7 +205,7 @@ async fn a_runner_inside_a_node_waits_for_it() {
     };
     assert_eq!(speak(one).await, Speaking::Here { epoch: 1 });
     fall_silent(&fixture, "one").await;
-    // It may only be cut off, and its agents live: for more than a day, whatever nodes join meanwhile.
+    // It may only be cut off, and its agents live: for more than a day, even if nodes join meanwhile.
     fixture.run("", "UPDATE nodes SET seen_at = seen_at - 100000000000 WHERE name = 'one'").await;
     let (two, _) = (
         of(journal).join(two.id, NodeStart::generate(), "two").await.unwrap(),

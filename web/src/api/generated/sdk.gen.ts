@@ -228,7 +228,7 @@ export const respondToMany = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Withdraw an ask: only the token that asked can, as long as nobody answered. A repeat changes nothing.
+ * Withdraw an ask: only the token that asked can, until a person answers. A repeat changes nothing.
  */
 export const withdrawInteraction = <ThrowOnError extends boolean = false>(options: Options<WithdrawInteractionData, ThrowOnError>) => (options.client ?? client).delete<WithdrawInteractionResponses, WithdrawInteractionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -33,7 +33,7 @@ const READERS: [&str; 14] = [
     "awk", "cat", "cut", "echo", "envsubst", "grep", "head", "jq", "printf", "sed", "sort", "tail", "tr",
     "wc",
 ];
-/// They run what a file says that nobody names.
+/// They run what a file says that the command does not name.
 const BY_MANIFEST: [(&str, &[&str]); 6] = [
     ("bun", &["package.json"]),
     ("just", &["justfile", "Justfile", ".justfile"]),
@@ -54,7 +54,7 @@ pub(super) struct Named {
     top: PathBuf,
     /// Folders that may be the project's, and those of the file that names a command.
     project: Vec<PathBuf>,
-    /// Where a command may run. Nothing where nobody knows.
+    /// Where a command may run. Nothing where the text does not tell.
     here: Vec<PathBuf>,
     pub(super) files: BTreeSet<PathBuf>,
     /// Files that would run if they were there.
@@ -232,7 +232,7 @@ impl Named {
                     !word.text.starts_with('-') && word.text.parse::<u64>().is_err() && word.text != "{}"
                 });
                 match rest.get(first.unwrap_or(rest.len())..).unwrap_or_default() {
-                    // A package of somebody's.
+                    // A published package.
                     [package, given @ ..] if package.text.starts_with('@') => {
                         given.iter().for_each(|word| self.path(word, Role::Given));
                     }
@@ -470,7 +470,7 @@ fn option_value(word: &Word) -> Option<Word> {
     Some(Word { text: value.to_owned(), open: word.open })
 }
 
-/// As somebody wrote it, as far as that is known.
+/// As its author wrote it, as far as that is known.
 fn shown(word: &Word) -> String {
     let text = word.text.replace(PROJECT, "$CLAUDE_PROJECT_DIR");
     if word.open { format!("{text}…") } else { text }

@@ -13,7 +13,7 @@ const TOP: &str = "git rev-parse --show-toplevel";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// It has an expansion or a pattern whose value nobody knows before it runs.
+    /// It has an expansion or a pattern whose value is known only when it runs.
     pub(super) open: bool,
 }
 

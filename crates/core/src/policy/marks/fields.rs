@@ -39,7 +39,7 @@ const SQL: [&str; 6] = ["sql", "statement", "statements", "sql_query", "sqlquery
 const QUERY: [&str; 4] = ["query", "queries", "q", "mutation"];
 /// Arguments beside a command.
 const ARGUMENTS: [&str; 4] = ["args", "arguments", "argv", "params"];
-/// Nobody writes more into an input that a person reads.
+/// An input that a person reads is not longer than this.
 const MAX_DEPTH: usize = 16;
 
 pub(super) fn marks(input: &Value, facts: &Facts<'_>) -> Vec<Mark> {

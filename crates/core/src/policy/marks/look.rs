@@ -81,7 +81,7 @@ impl<'a> Look<'a> {
         let Some((first, last)) = letters.first().zip(letters.last()) else { return };
         let whole = first.from..last.to;
         let Some(left) = self.left.checked_sub(letters.len()).filter(|_| depth <= MAX_DEPTH) else {
-            // Nobody can follow it, and it runs.
+            // This reader cannot follow it, and it runs.
             return self.mark(whole, Risk::RunsCode);
         };
         self.left = left;

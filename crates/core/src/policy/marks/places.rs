@@ -23,7 +23,7 @@ impl<'a> Outside<'a> {
         Self { facts, folders: Folders::new(facts.cwd.or(Some(facts.folder))) }
     }
 
-    /// Whether a path may lead out of the folder, from where the command may run. After a `cd` that nobody can follow it may.
+    /// Whether a path may lead out of the folder, from where the command may run. After a `cd` to a folder that is not known it may.
     pub(super) fn leads_out(&self, path: &str) -> bool {
         let home = path.strip_prefix("$HOME").or_else(|| path.strip_prefix("${HOME}"));
         let path = home.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"));

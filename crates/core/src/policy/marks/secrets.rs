@@ -84,7 +84,7 @@ const BLIND: [&str; 28] = [
 ];
 /// Programs whose first operand is what they look for.
 const SEARCH: [&str; 9] = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "jq"];
-/// Programs that show or send whatever file they are given.
+/// Programs that show or send any file that they are given.
 const SHOW: [&str; 20] = [
     "cat", "less", "more", "head", "tail", "bat", "cp", "mv", "scp", "base64", "xxd", "od", "strings", "tar",
     "zip", "gpg", "openssl", "curl", "nl", "tac",

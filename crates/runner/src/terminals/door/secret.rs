@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_new_each_time_and_nobody_else_can_read_it() {
+    fn a_secret_is_new_each_time_and_no_other_account_can_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("hooks.sock");
         let first = Secret::write(&socket).unwrap();

@@ -46,7 +46,7 @@ pub(super) async fn play(attempts: &mut Attempts) -> Result<()> {
     without_passkey(attempts).await
 }
 
-/// One session of an agent, and somebody who asks in it as a program.
+/// One session of an agent, and an attacker that asks in it as a program.
 struct Laundering {
     person: Client,
     session: String,

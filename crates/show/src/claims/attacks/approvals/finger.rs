@@ -41,7 +41,7 @@ impl Finger {
         Ok(finger)
     }
 
-    /// As whoever has the person's token.
+    /// As a holder of the person's token.
     pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<(u16, Value)> {
         let host = self.origin.trim_start_matches("http://");
         let request = self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token);
@@ -93,7 +93,7 @@ impl Finger {
     }
 }
 
-/// Somebody was there, and the device knew them.
+/// A person was there, and the device verified them.
 fn device(extra: u8) -> Vec<u8> {
     [Sha256::digest(b"localhost").as_slice(), &[0x05 | extra], &[0; 4]].concat()
 }
