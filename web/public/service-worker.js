@@ -26,22 +26,30 @@ self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
 async function takeOver() {
   for (const name of await caches.keys()) await caches.delete(name);
   await self.clients.claim();
-  if (!isAtOurPlace) await self.registration.unregister();
-  if (tookAPlace || !isAtOurPlace) await loadAgain(() => true);
-  if (isAtOurPlace) await fetch(INDEX, { cache: "no-store" }).then(keepIndex).catch(() => undefined);
+  if (!isAtOurPlace) {
+    await self.registration.unregister();
+    await loadAgain(await openWindows());
+    return;
+  }
+  // Loads wait until this worker is active, so it waits for none here.
+  if (tookAPlace) void loadAgain(await openWindows());
+  void fetch(INDEX, { cache: "no-store" }).then(keepIndex).catch(() => undefined);
 }
 
+const openWindows = () => self.clients.matchAll({ type: "window", includeUncontrolled: true });
+
 /** A page that was there before may be another program's. */
-async function loadAgain(isMeant) {
-  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  await Promise.allSettled(windows.filter(isMeant).map((one) => one.navigate(one.url)));
-}
+const loadAgain = (windows) => Promise.allSettled(windows.map((one) => one.navigate(one.url)));
 
 self.addEventListener("message", (event) => {
   if (event.data !== "load other windows") return;
-  const others = self.clients.claim().then(() => loadAgain(({ id }) => id !== event.source.id));
-  event.waitUntil(others.finally(() => event.ports[0].postMessage("done")));
+  event.waitUntil(loadOthers(event.source).finally(() => event.ports[0].postMessage("done")));
 });
+
+async function loadOthers({ id }) {
+  await self.clients.claim();
+  await loadAgain((await openWindows()).filter((one) => one.id !== id));
+}
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;

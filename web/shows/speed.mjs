@@ -1,6 +1,8 @@
-// How much is loaded, how soon an event is seen, how soon a long session is open.
+// How much is loaded, what signing costs, how soon an event is seen, how soon a long session is open.
 
-import { check, heading, percentile, run, until } from "./harness.mjs";
+import { createServer } from "node:net";
+import { Gateway } from "../scripts/gateway.mjs";
+import { card, check, heading, percentile, run, until } from "./harness.mjs";
 
 const MOST_SCRIPT = 250_000;
 const SOON_MS = 100;
@@ -8,17 +10,24 @@ const STREAMS = 20;
 const TICKS = 150;
 const EVENTS = 50_000;
 const OPEN_MS = 1_000;
+const ANSWERS = 60;
+const SIGNING_MS = 3;
+/** A name that this browser does not trust, so its page there keeps a bearer and signs nothing. */
+const LAN = "holdstead.test";
 
-await run(async (stage) => {
+async function all(stage) {
   const { script, all } = await firstLoad(stage);
+  const added = await signing(stage);
   const seen = await toPixels(stage);
   const opened = await longSession(stage);
   return [
-    `First load ${Math.round(all / 1000)} kB, ${Math.round(script / 1000)} of them gzipped script (at most ${MOST_SCRIPT / 1000})`,
+    `Signing adds ${added} ms p50 to an answer (at most ${SIGNING_MS})`,
+    `first load ${Math.round(all / 1000)} kB, ${Math.round(script / 1000)} of them gzipped script (at most ${MOST_SCRIPT / 1000})`,
     `journal to pixels p95 ${seen} ms with ${STREAMS} sessions streaming (under ${SOON_MS})`,
     `${EVENTS.toLocaleString("en")} events open in ${opened} ms (under ${OPEN_MS}).`,
   ].join("; ");
-});
+}
+await run(all, "", {}, [`--host-resolver-rules=MAP ${LAN} 127.0.0.1`]);
 
 async function firstLoad({ gateway, browser }) {
   heading("first load:");
@@ -51,6 +60,70 @@ async function firstLoad({ gateway, browser }) {
   check(`${script.toLocaleString("en")} bytes of script`, script > 0 && script <= MOST_SCRIPT);
   await context.close();
   return { script, all: bytes(loaded) };
+}
+
+/** The same answers by a page that signs and by one that sends its bearer, in turn: from the click to the gateway's reply. */
+async function signing({ browser }) {
+  heading(`${ANSWERS} answers by a browser that signs and as many by one that does not:`);
+  const port = await freePort();
+  const gateway = new Gateway(`allowed_hosts = ["${LAN}:${port}"]`);
+  await gateway.start(`127.0.0.1:${port}`);
+  try {
+    const signs = await asked(gateway, browser, gateway.url);
+    const sends = await asked(gateway, browser, `http://${LAN}:${port}`);
+    check("one signs, and one cannot", (await isTrusted(signs)) && !(await isTrusted(sends)));
+    for (let at = 0; at < ANSWERS; at += 1) for (const page of [signs, sends]) await approve(page, at);
+    const [signed, sent] = [await waits(signs), await waits(sends)].map((each) => percentile(each, 0.5));
+    const added = Math.round((signed - sent) * 10) / 10;
+    console.log(`  p50 with a signature ${signed.toFixed(1)} ms, with a bearer ${sent.toFixed(1)} ms`);
+    check(`signing adds at most ${SIGNING_MS} ms p50`, added <= SIGNING_MS, added);
+    return added;
+  } finally {
+    await gateway.stop();
+  }
+}
+
+const isTrusted = (page) => page.evaluate(() => isSecureContext);
+
+/** A page on a session that asks again and again. It keeps when each click came. */
+async function asked(gateway, browser, base) {
+  const page = await (await browser.newContext()).newPage();
+  const { pathname, hash } = new URL(await gateway.newLink());
+  await page.goto(`${base}${pathname}${hash}`);
+  await page.waitForURL(`${base}/`);
+  const session = await gateway.session("asks");
+  await gateway.say(session, `repeat ${ANSWERS}\napprove Bash {"command":"make"}\nend`);
+  await page.goto(`${base}/sessions/${session}`);
+  await page.evaluate(() => {
+    performance.setResourceTimingBufferSize(10_000);
+    globalThis.clicks = [];
+    // An answer whose nonce was too old is sent twice: its second reply counts.
+    globalThis.answers = () => {
+      const replies = performance
+        .getEntriesByType("resource")
+        .filter(({ name }) => /\/interactions\/[^/]+\/respond$/.test(name));
+      return [...new Map(replies.map((one) => [one.name, one])).values()];
+    };
+    addEventListener("click", () => globalThis.clicks.push(performance.now()), { capture: true });
+  });
+  return page;
+}
+
+async function approve(page, at) {
+  await (await card(page)).getByRole("button", { name: "Approve once" }).click();
+  await page.waitForFunction((count) => globalThis.answers().length === count, at + 1);
+}
+
+/** Milliseconds from each click to the end of its answer's reply. */
+const waits = (page) =>
+  page.evaluate(() => globalThis.answers().map(({ responseEnd }, at) => responseEnd - globalThis.clicks[at]));
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
 }
 
 /** From the moment an event stands in the journal to the frame that shows it. */

@@ -1,6 +1,7 @@
 // Service workers that a squatter leaves. After the gateway is back the person loads the page again, twice where needed.
 
 import { call } from "../as-browser.mjs";
+import { until } from "../harness.mjs";
 import { pretender, Squatter } from "./squatter.mjs";
 import { attempt, reload, reloadWithShift } from "./stage.mjs";
 
@@ -84,10 +85,8 @@ async function stays(stage, { registrations, script, headers, listener }, again)
   });
   for (let load = 0; load < 2; load += 1) await again(tab);
   const own = `${stage.url}${OURS} ${stage.url}/`;
-  const left = await tab.evaluate(async () => {
-    const every = await navigator.serviceWorker.getRegistrations();
-    return every.map((one) => `${(one.active ?? one.waiting ?? one.installing)?.scriptURL} ${one.scope}`);
-  });
+  // While the page registers its own worker, that registration has no script for a moment.
+  const left = await until("the script of each worker", () => registered(tab));
   listener.seen.length = 0;
   await reload(tab);
   if ((await tab.title()) === "Held") return "its page is still shown";
@@ -98,3 +97,13 @@ async function stays(stage, { registrations, script, headers, listener }, again)
   await tab.context().close();
   return foreign.length > 0 && foreign;
 }
+
+/** The script and scope of each worker, or `null` while one has no script. */
+const registered = (tab) =>
+  tab.evaluate(async () => {
+    const every = await navigator.serviceWorker.getRegistrations();
+    const workers = every.map((one) => [one.active ?? one.waiting ?? one.installing, one.scope]);
+    return workers.every(([worker]) => worker)
+      ? workers.map(([worker, scope]) => `${worker.scriptURL} ${scope}`)
+      : null;
+  });
