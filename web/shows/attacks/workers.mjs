@@ -85,25 +85,28 @@ async function stays(stage, { registrations, script, headers, listener }, again)
   });
   for (let load = 0; load < 2; load += 1) await again(tab);
   const own = `${stage.url}${OURS} ${stage.url}/`;
-  // While the page registers its own worker, that registration has no script for a moment.
-  const left = await until("the script of each worker", () => registered(tab));
+  const foreign = async () => (await registered(tab)).filter((one) => one !== own);
+  // A browser looks for a newer script a second after a load, and the newer worker then loads the page once more.
+  await until("the end of foreign workers", () =>
+    foreign().then(
+      ({ length }) => length === 0,
+      () => false,
+    ),
+  ).catch(() => undefined);
+  const left = await foreign();
   listener.seen.length = 0;
   await reload(tab);
   if ((await tab.title()) === "Held") return "its page is still shown";
   const { status } = await call(tab, "GET", "/v1/me");
   if (status !== 200) throw new Error(`the page cannot call the gateway: ${status}`);
-  const foreign = left.filter((one) => one !== own);
   if (listener.seen.length > 0) return listener.seen[0].path;
   await tab.context().close();
-  return foreign.length > 0 && foreign;
+  return left.length > 0 && left;
 }
 
-/** The script and scope of each worker, or `null` while one has no script. */
+/** The script and scope of each worker; one that is being registered has no script yet. */
 const registered = (tab) =>
   tab.evaluate(async () => {
     const every = await navigator.serviceWorker.getRegistrations();
-    const workers = every.map((one) => [one.active ?? one.waiting ?? one.installing, one.scope]);
-    return workers.every(([worker]) => worker)
-      ? workers.map(([worker, scope]) => `${worker.scriptURL} ${scope}`)
-      : null;
+    return every.map((one) => `${(one.active ?? one.waiting ?? one.installing)?.scriptURL} ${one.scope}`);
   });

@@ -20,7 +20,7 @@ import { useAnswerMany } from "./useAnswerMany";
 import { useCardKeyboard } from "./useCardKeyboard";
 import { useInert } from "./useInert";
 import { useSight } from "./useSight";
-import { commandOf, speaker, TONE_CLASS, tone } from "./words";
+import { author, lineOf, TONE_CLASS, tone } from "./words";
 
 interface Props {
   asks: Interaction[];
@@ -93,7 +93,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
   });
   if (!first) return null;
   const at = differsAt(asks) ?? 0;
-  const [before, , after] = cutAt(commandOf(first.request.input) ?? "", at);
+  const [before, , after] = cutAt(lineOf(first.request) ?? "", at);
   const says = [...new Set(asks.map((ask) => ask.request.agentSays).filter((words) => words != null))];
   const toggle = (ask: Interaction) => {
     const next = new Set(left);
@@ -140,7 +140,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
         <div className="min-h-0 flex-auto overflow-y-auto px-6 pb-4 max-wide:px-4">
           <ul className="mb-4 border-t border-line">
             {asks.map((ask, index) => {
-              const [begin, differs, end] = cutAt(commandOf(ask.request.input) ?? "", at);
+              const [begin, differs, end] = cutAt(lineOf(ask.request) ?? "", at);
               return (
                 <li key={idOf(ask)} data-item={idOf(ask)} className="border-b border-line">
                   <label
@@ -171,7 +171,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
           </ul>
           <Facts>
             {says.length > 0 && (
-              <Fact name={speaker(first.request, first.agent)}>
+              <Fact name={`${author(first.request)} says`}>
                 {says.map((words, index) => (
                   <span key={words}>
                     {index > 0 && "; "}“<Shown text={words} />”

@@ -23,7 +23,7 @@ import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
 import { useDesk } from "./transport";
 import { Verdict } from "./Verdict";
-import { does, LIFETIME, planOf, ruleWords, speaker } from "./words";
+import { author, does, LIFETIME, lineOf, planOf, ruleWords } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "approval" }>;
 
@@ -41,7 +41,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
   const { ask, answering, panel, setPanel, inert, sight, whole, setWhole } = useCard();
   const folder = useDesk().session(ask.sessionId)?.cwd;
   const { input, preview, capabilities, marks = [] } = request;
-  const [draft, change] = useDraft(request.promptId, () => ({ reason: "", edited: editText(input) }));
+  const [draft, change] = useDraft(request.promptId, () => ({ reason: "", edited: editText(request) }));
   const approveButton = useRef<HTMLButtonElement>(null);
   const [armed, setArmed] = useState(false);
   const why = obstacle(input);
@@ -50,7 +50,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
   const canRemember = offers.length > 0 && why === null;
   const [offer, setOffer] = useState(0);
   const canEdit = capabilities.editInput && why === null;
-  const edit = readEdit(input, draft.edited);
+  const edit = readEdit(request, draft.edited);
   const isMarked = marks.length > 0;
 
   const approve = (scope: Scope, editedInput?: unknown) =>
@@ -95,6 +95,11 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
         {plan !== null && <PlanView plan={plan} />}
         {preview && (
           <section aria-label="The change">
+            {request.origin !== "agent" && (
+              <h3 className="mb-1 text-xs text-ink-2">
+                The change, as {request.origin === "attached" ? "the agent" : author(request)} describes it
+              </h3>
+            )}
             <Diff lines={readDiff(preview)} whole={whole} onWhole={() => setWhole(true)} />
           </section>
         )}
@@ -103,6 +108,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
             <AsItRuns request={request}>
               <InputView
                 input={input}
+                command={lineOf(request)}
                 marked={marks.map((mark) => mark.text)}
                 without={toldElsewhere(request)}
                 whole={whole}
@@ -115,7 +121,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
         {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} isOpen={isOpen(ask)} />}
         <Facts>
           {request.agentSays && (
-            <Fact name={speaker(request, ask.agent)}>
+            <Fact name={`${author(request)} says`}>
               “<Prose text={request.agentSays} />”
             </Fact>
           )}
@@ -171,7 +177,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
         )}
         {panel === "edit" && (
           <EditPanel
-            input={input}
+            request={request}
             text={draft.edited}
             onText={(edited) => change({ edited })}
             onApprove={(value) => approve("once", value)}
@@ -234,11 +240,15 @@ function toldElsewhere(request: Request): string[] {
   return [...(planOf(request) === null ? [] : ["plan"]), ...(isSaid && !isMarked ? ["description"] : [])];
 }
 
-/** Beside a diff that our drivers made of it, the input says nothing new; what a program sends as a diff may be anything. */
+/** The fields of an edit that a diff shows. */
+const IN_DIFF = ["file_path", "old_string", "new_string", "content", "edits"];
+
+/** Beside a diff that our drivers made of it, an edit says nothing new; what a program sends as a diff may be anything. */
 function AsItRuns({ request, children }: { request: Request; children: ReactNode }) {
   const words = "The input, as it would run";
   if (!request.preview) return children;
-  if (request.origin !== "agent" || (request.marks?.length ?? 0) > 0)
+  const isWholeInDiff = Object.keys(request.input ?? {}).every((key) => IN_DIFF.includes(key));
+  if (request.origin !== "agent" || (request.marks?.length ?? 0) > 0 || !isWholeInDiff)
     return (
       <>
         <h3 className="mb-1 text-xs text-ink-3">{words}</h3>

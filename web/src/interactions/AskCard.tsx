@@ -3,12 +3,14 @@ import type { Interaction, InteractionRequest } from "../api/generated";
 import { isOpen, isOver } from "../session/ask";
 import { carryDraft } from "../session/drafts";
 import { Shown } from "../text/Shown";
+import { brief } from "../text/visible";
+import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Key } from "../ui/Kbd";
 import { useKeepFocus } from "../ui/useKeepFocus";
 import { ApprovalCard } from "./ApprovalCard";
 import { CardHead } from "./CardHead";
-import { type Card, type CardKeys, CardProvider } from "./card";
+import { type CardKeys, CardProvider, type Card as CardState } from "./card";
 import { FormCard } from "./FormCard";
 import { Headline } from "./Headline";
 import { QuestionCard } from "./QuestionCard";
@@ -52,8 +54,39 @@ interface Props {
   before?: ReactNode;
 }
 
+/** An ask that cannot be shown, such as one of a newer gateway's kind, says so, and the rest of the page stays usable. */
+export function AskCard(props: Props) {
+  return (
+    <Boundary
+      key={props.ask.request.interactionId}
+      fallback={(reason, again) => <Unshown reason={reason} onAgain={again} onLeave={props.place.onLeave} />}
+    >
+      <Card {...props} />
+    </Boundary>
+  );
+}
+
+function Unshown({ reason, onAgain, onLeave }: { reason: string; onAgain: () => void; onLeave: () => void }) {
+  return (
+    <section role="alert" className="grid content-start gap-3 p-6 max-wide:p-4">
+      <h2 className="text-lg font-semibold">This page cannot show this ask</h2>
+      <p className="text-ink-2">
+        Nothing was decided, and the ask stays open. A newer gateway may know it: load the page again, or look at it
+        with <code className="font-mono">holdstead inbox</code>.
+      </p>
+      <p className="text-xs wrap-anywhere text-ink-3">{brief(reason)}</p>
+      <div className="flex gap-2">
+        <Button onClick={onAgain}>Try again</Button>
+        <Button look="quiet" onClick={onLeave}>
+          Close
+        </Button>
+      </div>
+    </section>
+  );
+}
+
 /** The frame around every ask: who asks, what happens without an answer, sending, and what became of it. */
-export function AskCard({ ask, place, focus = false, onBusy, look = "card", before }: Props) {
+function Card({ ask, place, focus = false, onBusy, look = "card", before }: Props) {
   const desk = useDesk();
   const { request } = ask;
   const { promptId } = request;
@@ -105,7 +138,7 @@ export function AskCard({ ask, place, focus = false, onBusy, look = "card", befo
     inert.rest();
     if (next === null) root.current?.focus({ preventScroll: true });
   };
-  const card: Card = {
+  const card: CardState = {
     ask,
     answering,
     inert,
@@ -183,6 +216,12 @@ function KindCard({ request, before }: { request: InteractionRequest; before: Re
     case "form":
       return <FormCard request={request} />;
   }
+  return unknownKind(request);
+}
+
+/** A newer gateway can ask what this page's types do not have. */
+function unknownKind({ kind }: { kind: string }): never {
+  throw new Error(`It is of a kind that this page does not know: ${brief(kind)}`);
 }
 
 /** What one can do with an ask that is over, and its short name as the terminal writes it. */

@@ -8,7 +8,7 @@ import { Button } from "../ui/Button";
 import { useCard } from "./card";
 import { Fact, Facts } from "./Facts";
 import { useDesk } from "./transport";
-import { holdWords, isProgram, lateHint, speaker } from "./words";
+import { author, holdWords, isProgram, lateHint } from "./words";
 
 /** What is asked: it scrolls, the actions below it never do. */
 export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
@@ -60,11 +60,10 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
 
 /** The asker's own words, and why a person is asked. */
 export function Says({ request }: { request: InteractionRequest }) {
-  const { ask } = useCard();
   return (
     <Facts>
       {request.agentSays && (
-        <Fact name={speaker(request, ask.agent)}>
+        <Fact name={`${author(request)} says`}>
           “<Prose text={request.agentSays} />”
         </Fact>
       )}

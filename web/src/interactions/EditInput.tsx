@@ -1,5 +1,6 @@
 import { useId } from "react";
 import { isRounded, parseExact } from "../api/exact";
+import type { InteractionRequest } from "../api/generated";
 import { reasonOf } from "../api/problem";
 import { plain } from "../text/visible";
 import { Button } from "../ui/Button";
@@ -7,9 +8,11 @@ import { INPUT } from "../ui/inputs";
 import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
-import { commandOf, fileOf } from "./words";
+import { fileOf, lineOf } from "./words";
 
 export type Edited = { is: "same" } | { is: "changed"; value: unknown } | { is: "wrong"; words: string };
+
+type Request = Extract<InteractionRequest, { kind: "approval" }>;
 
 interface Editable {
   /** The field of the input that a person edits, as the text it is; null: all of it, as JSON. */
@@ -22,9 +25,10 @@ interface Editable {
 /** A box on a page turns every kind of line end into one: text with others would change unseen. */
 const canHold = (text: unknown): text is string => typeof text === "string" && !text.includes("\r");
 
-/** What of an input is edited: a command, the new text of a file, or else the whole as JSON. */
-export function editable(input: unknown): Editable {
-  const command = commandOf(input);
+/** What of an input is edited: a shell line, the new text of a file, or else the whole as JSON. */
+export function editable(request: Request): Editable {
+  const { input } = request;
+  const command = lineOf(request);
   if (canHold(command)) return { field: "command", text: command, name: "command" };
   const { new_string, content } = (input ?? {}) as Record<string, unknown>;
   if (fileOf(input) !== null) {
@@ -35,8 +39,9 @@ export function editable(input: unknown): Editable {
 }
 
 /** What the text in the editor amounts to. */
-export function readEdit(input: unknown, text: string): Edited {
-  const { field, text: before } = editable(input);
+export function readEdit(request: Request, text: string): Edited {
+  const { input } = request;
+  const { field, text: before } = editable(request);
   if (field !== null) {
     if (field === "command" && text.trim() === "")
       return { is: "wrong", words: "A command cannot be empty. To have nothing run, deny it." };
@@ -51,21 +56,21 @@ export function readEdit(input: unknown, text: string): Edited {
   }
 }
 
-export const editText = (input: unknown): string => editable(input).text;
+export const editText = (request: Request): string => editable(request).text;
 
 interface Props {
-  input: unknown;
+  request: Request;
   text: string;
   onText: (text: string) => void;
   onApprove: (editedInput: unknown) => void;
 }
 
 /** Change the input before approving it. The original stays in sight above, struck through. */
-export function EditPanel({ input, text, onText, onApprove }: Props) {
+export function EditPanel({ request, text, onText, onApprove }: Props) {
   const { setPanel, answering } = useCard();
   const id = useId();
-  const edited = readEdit(input, text);
-  const { name, text: before } = editable(input);
+  const edited = readEdit(request, text);
+  const { name, text: before } = editable(request);
   const error = edited.is === "wrong" ? edited.words : (Object.values(answering.fieldErrors)[0] ?? null);
   return (
     <div className="grid gap-2">

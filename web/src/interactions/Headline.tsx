@@ -3,12 +3,36 @@ import { countDiff } from "../text/diff";
 import { rangesOf } from "../text/fold";
 import { Danger, withMarks } from "../text/Lines";
 import { Shown } from "../text/Shown";
-import { commandOf, ending, fileName, fileOf, headline, isShort, planOf } from "./words";
+import { brief } from "../text/visible";
+import { author, ending, fileName, fileOf, headline, isShort, lineOf, planOf } from "./words";
 
-/** What will happen, first: a short command is its own headline, a long one says how it ends. */
+/** The tool, and what will happen: a short command is its own headline, a long one says how it ends. */
 export function Headline({ request }: { request: InteractionRequest }) {
-  const command = request.kind === "approval" ? commandOf(request.input) : null;
-  const file = request.kind === "approval" && request.preview ? fileOf(request.input) : null;
+  return (
+    <>
+      <Asked request={request} />
+      <Happens request={request} />
+    </>
+  );
+}
+
+/** Who asks, and with which tool. The headline of a program's or a tool's approval says both itself. */
+function Asked({ request }: { request: InteractionRequest }) {
+  const { kind, origin, toolName } = request;
+  if (kind === "approval" && (origin === "tool" || origin === "caller")) return null;
+  return (
+    <p className="pb-0.5 text-xs wrap-anywhere text-ink-2">
+      {author(request)} {kind === "approval" ? "calls" : "asks with"}{" "}
+      <code className="font-mono">{brief(toolName)}</code>
+    </p>
+  );
+}
+
+function Happens({ request }: { request: InteractionRequest }) {
+  const command = lineOf(request);
+  const isEdit =
+    request.kind === "approval" && request.preview && (request.origin === "agent" || request.origin === "attached");
+  const file = isEdit ? fileOf(request.input) : null;
   if (command === null && file !== null && request.kind === "approval" && planOf(request) === null) {
     const [more, less] = countDiff(request.preview ?? "").split(" ");
     return (

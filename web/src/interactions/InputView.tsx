@@ -2,10 +2,12 @@ import { Lines } from "../text/Lines";
 import { Payload } from "../text/Payload";
 import { Shown } from "../text/Shown";
 import { plain } from "../text/visible";
-import { commandOf, isShort } from "./words";
+import { isShort } from "./words";
 
 interface Props {
   input: unknown;
+  /** The shell line among it. A short one stands in the headline. */
+  command: string | null;
   /** What is risky in it, as it stands there. */
   marked: string[];
   /** Parts that are shown elsewhere. */
@@ -14,11 +16,10 @@ interface Props {
   onWhole: () => void;
 }
 
-/** The raw input, whole, every part of it under its own name. A short command stands in the headline. */
-export function InputView({ input, marked, without, whole, onWhole }: Props) {
+/** The raw input, whole, every part of it under its own name. */
+export function InputView({ input, command, marked, without, whole, onWhole }: Props) {
   const lines = (text: string) => <Lines text={text} marked={marked} whole={whole} onWhole={onWhole} />;
   if (input === null || typeof input !== "object" || Array.isArray(input)) return lines(plain(input));
-  const command = commandOf(input);
   const parts = Object.entries(input).filter(
     ([key]) => !(command !== null && key === "command") && !without.includes(key),
   );

@@ -5,7 +5,7 @@ import { Key } from "../ui/Kbd";
 import { useCard } from "./card";
 import { Decide } from "./Decide";
 import { RuleLine } from "./Facts";
-import { commandOf, LIFETIME, ruleWords } from "./words";
+import { LIFETIME, lineOf, ruleWords } from "./words";
 
 interface Props {
   offers: OfferedScope[];
@@ -17,7 +17,7 @@ interface Props {
 /** How far an approval may reach, each with the literal rules it would save: those, and no others, are saved. */
 export function RememberPanel({ offers, chosen, onChoose, onApprove }: Props) {
   const { ask, setPanel } = useCard();
-  const isShell = ask.request.kind === "approval" && commandOf(ask.request.input) !== null;
+  const isShell = lineOf(ask.request) !== null;
   const name = useId();
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);

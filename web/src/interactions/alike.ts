@@ -1,7 +1,7 @@
 // Which asks are the same command with another argument. They are shown together, each in full.
 
 import type { Interaction } from "../api/generated";
-import { commandOf } from "./words";
+import { lineOf } from "./words";
 
 /** Fewer are as quickly answered one by one. */
 const FEWEST = 3;
@@ -11,7 +11,7 @@ const MOST = 20;
 /** One command and its arguments: no operator, quote, expansion or second line, which a word by word look would miss. */
 const PLAIN = /^[\w@%+=:,./~-]+(?: [\w@%+=:,./~-]+)+$/;
 
-const wordsOf = (ask: Interaction): string[] => commandOf(ask.request.input)?.split(" ") ?? [];
+const wordsOf = (ask: Interaction): string[] => lineOf(ask.request)?.split(" ") ?? [];
 
 /** Everything about an ask but its command and what the agent says of it: asks that differ in it are not alike. */
 function setting(ask: Interaction): string | null {
@@ -19,7 +19,7 @@ function setting(ask: Interaction): string | null {
   if (request.kind !== "approval" || ask.state !== "open" || ask.cut) return null;
   if ((request.marks?.length ?? 0) > 0 || request.mayHaveRun || request.error || request.attempt > 1) return null;
   if (request.preview || request.isPlan || request.hasHandler) return null;
-  if (!PLAIN.test(commandOf(request.input) ?? "")) return null;
+  if (!PLAIN.test(lineOf(request) ?? "")) return null;
   const { command: _, description: __, ...rest } = request.input as Record<string, unknown>;
   const { toolName, parents, cwd, origin, capabilities } = request;
   return JSON.stringify([ask.sessionId, ask.parked, toolName, parents, cwd, origin, capabilities, rest]);

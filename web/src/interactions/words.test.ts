@@ -2,7 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../api/generated";
 import { approvalRequest, ask, formRequest, questionRequest, STORE } from "../test/asks";
 import { session } from "../test/desk";
-import { boxMeans, ending, fileName, headline, holdWords, namesApart, origin, receipt, tone, waiting } from "./words";
+import {
+  boxMeans,
+  ending,
+  fileName,
+  headline,
+  holdWords,
+  lineOf,
+  namesApart,
+  origin,
+  receipt,
+  tone,
+  waiting,
+} from "./words";
 
 describe("sessions of one name", () => {
   it("are told apart by the ends of their ids, and others keep their names", () => {
@@ -89,9 +101,13 @@ describe("an ask's own words for what was decided", () => {
   const view = (summaryTemplate: string) => ({ completedView: { showInputs: false, summaryTemplate } });
   it("are filled for approvals, whatever was decided", () => {
     const request = approvalRequest({ input: { place: "eu" }, ...view("{{action}}: deploy to {{place}}{{x}}") });
-    expect(receipt(ask(request, settled("denied", { action: "deny" })))).toMatch(/^denied: deploy to eu\{\{x\}\}/);
+    expect(receipt(ask(request, settled("denied", { action: "deny" })))).toMatch(
+      /^Denied, “denied: deploy to eu\{\{x\}\}”/,
+    );
     const edited = { action: "approve", scope: "once", editedInput: { place: "us" } };
-    expect(receipt(ask(request, settled("approved", edited)))).toMatch(/^approved: deploy to us/);
+    expect(receipt(ask(request, settled("approved", edited)))).toMatch(
+      /^Approved once, with changes, “approved: deploy to us/,
+    );
   });
   it("are filled for questions, and tell no secret", () => {
     const request = questionRequest(
@@ -103,7 +119,7 @@ describe("an ask's own words for what was decided", () => {
       { questionId: "pin", other: "1234" },
     ];
     expect(receipt(ask(request, settled("answered", { action: "submit", answers })))).toMatch(
-      /^SQLite, or a file, ••••/,
+      /^Answered Store: SQLite, or a file; .*••••, “SQLite, or a file, ••••”/,
     );
   });
   it("fill in what was done where no field has that name", () => {
@@ -111,15 +127,44 @@ describe("an ask's own words for what was decided", () => {
     const submitted = { action: "submit", input: { action: "restart" } };
     const done = (form: never) =>
       receipt(ask(formRequest(form, view("It was {{action}}")), settled("answered", submitted)));
-    expect(done({ fields: [field] } as never)).toMatch(/^It was restart/);
+    expect(done({ fields: [field] } as never)).toMatch(/^Answered, “It was restart”/);
   });
 });
 
 describe("the headline of an approval", () => {
-  it("tells a tool's words as the tool's, and never an agent's as a fact", () => {
-    const says = { toolName: "send_mail", input: { to: 300 }, agentSays: "Send this to 300 people?" };
-    expect(headline(approvalRequest({ ...says, origin: "tool" }))).toBe("send_mail asks: Send this to 300 people?");
-    expect(headline(approvalRequest(says))).toBe("Use send_mail");
+  const says = { toolName: "drop_database", input: { confirm: true }, agentSays: "List the tables, read only." };
+
+  it("names the tool, and never says what the asker says about it", () => {
+    expect(headline(approvalRequest(says))).toBe("Use drop_database");
+    expect(headline(approvalRequest({ ...says, origin: "tool" }))).toBe("Agent asks for approval with drop_database");
+    expect(headline(approvalRequest({ ...says, origin: "tool" }), "row")).toBe("drop_database: true");
+    const asked = { ...says, origin: "caller", askedBy: { name: "deploy", surface: "api" } } as const;
+    expect(headline(approvalRequest(asked))).toBe("Program deploy wants to run drop_database");
+    expect(headline(approvalRequest(asked), "row")).toBe("Program deploy wants to run drop_database: true");
+  });
+
+  it("is a shell line for an agent's shell alone", () => {
+    const line = { input: { command: "rm -rf /data", host: "prod" } };
+    expect(headline(approvalRequest(line))).toBe("rm -rf /data");
+    expect(headline(approvalRequest({ ...line, toolName: "mcp__ssh__run" }), "row")).toBe(
+      "Use mcp__ssh__run: rm -rf /data",
+    );
+    const asked = { ...line, origin: "caller", askedBy: { name: "x", surface: "api" } } as const;
+    expect(headline(approvalRequest(asked))).toBe("Program x wants to run Bash");
+    expect(lineOf(approvalRequest(asked))).toBe(null);
+  });
+
+  it("is no edit because a program sends a diff", () => {
+    const edit = { toolName: "wipe", input: { path: "README.md" }, preview: "+harmless" } as const;
+    const asked = { ...edit, origin: "caller", askedBy: { name: "x", surface: "api" } } as const;
+    expect(headline(approvalRequest(asked))).toBe("Program x wants to run wipe");
+  });
+
+  it("says so where an ask is of a kind that the page does not know", () => {
+    const unknown = { ...approvalRequest({}), kind: "hologram" } as never;
+    expect(headline(unknown)).toBe("An ask that this page cannot show");
+    const broken = { ...approvalRequest({}), kind: "question", questions: null } as never;
+    expect(headline(broken, "row")).toBe("An ask that this page cannot show");
   });
 
   it("says that a script ends with what is marked only if that is its last line", () => {

@@ -56,11 +56,22 @@ export const count = (n: number, one: string, many = `${one}s`): string => `${n}
 const record = (value: unknown): Record<string, unknown> =>
   value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
 
-/** The command of an input, if that is what it is. */
-export function commandOf(input: unknown): string | null {
+/** The one tool whose `command` a shell runs, as the drivers of all agents name it. */
+const SHELL = "Bash";
+
+/** The shell line of a call by an agent. Other tools may have a `command`, too: it is a field like any other. */
+export function shellLine(toolName: string | null | undefined, input: unknown): string | null {
   const { command } = record(input);
-  return typeof command === "string" ? command : null;
+  return toolName === SHELL && typeof command === "string" ? command : null;
 }
+
+/** An agent's driver says which tool is called. Tools of servers and programs have the names that those chose. */
+const isCall = (request: InteractionRequest): boolean =>
+  request.kind === "approval" && (request.origin === "agent" || request.origin === "attached");
+
+/** The shell line that an ask would run. */
+export const lineOf = (request: InteractionRequest): string | null =>
+  isCall(request) ? shellLine(request.toolName, request.input) : null;
 
 /** The agent's own plan. The gateway says what is one: any tool may have a field of that name. */
 export function planOf(request: InteractionRequest): string | null {
@@ -113,14 +124,17 @@ export function ending(command: string, marked: string[]): { lead: string; words
   return { lead: `${lead} It ends with`, words: [brief(lines > 1 ? gist(last) : last.slice(-60))] };
 }
 
-/** Who speaks in an ask: a program by its name, a tool by its own. */
-const asks = (request: InteractionRequest): string =>
-  brief(request.origin === "caller" ? (request.askedBy?.name ?? request.toolName) : request.toolName);
-
-/** Whose words `agentSays` are. */
-export function speaker(request: InteractionRequest, agent: string): string {
-  if (request.origin === "agent") return "Agent says";
-  return `${request.origin === "caller" ? brief(request.askedBy?.name ?? asker(agent)) : asks(request)} says`;
+/** Who wrote the words, the title and the diff of an ask: a program by its name, a tool by its own. */
+export function author(request: InteractionRequest): string {
+  switch (request.origin) {
+    case "agent":
+    case "attached":
+      return "Agent";
+    case "tool":
+      return brief(request.toolName);
+    case "caller":
+      return request.askedBy ? `Program ${brief(request.askedBy.name)}` : "A program";
+  }
 }
 
 /** Which drawing stands for an ask. */
@@ -134,7 +148,8 @@ export function kindIcon(
       return "form";
     case "approval": {
       if (planOf(request) !== null) return "plan";
-      if (commandOf(request.input) !== null) return "shell";
+      if (!isCall(request)) return "tool";
+      if (lineOf(request) !== null) return "shell";
       if (request.preview) return "edit";
       if (fileOf(request.input) !== null) return "read";
       return typeof record(request.input).url === "string" ? "fetch" : "tool";
@@ -142,9 +157,21 @@ export function kindIcon(
   }
 }
 
-/** One line that says what will happen. In a row a long command is cut in its middle: its end says more. */
+/**
+ * One line that says what will happen: the tool and its input, and never what the asker says about them. An ask that cannot be
+ * told, such as one of a newer gateway's kind, must not take the page with it.
+ */
 export function headline(request: InteractionRequest, place: "card" | "row" = "card"): string {
-  const isRow = place === "row";
+  try {
+    return headlineOf(request, place === "row") ?? UNKNOWN;
+  } catch {
+    return UNKNOWN;
+  }
+}
+
+const UNKNOWN = "An ask that this page cannot show";
+
+function headlineOf(request: InteractionRequest, isRow: boolean): string {
   switch (request.kind) {
     case "question": {
       const { questions } = request;
@@ -157,7 +184,7 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
       return request.form.title ? brief(request.form.title) : `Fill in ${count(request.form.fields.length, "field")}`;
     case "approval": {
       const { input } = request;
-      const command = commandOf(input);
+      const command = lineOf(request);
       const marked = (request.marks ?? []).map((mark) => mark.text);
       if (command !== null && isShort(command)) return brief(command);
       if (command !== null) {
@@ -169,19 +196,17 @@ export function headline(request: InteractionRequest, place: "card" | "row" = "c
           : `${lead} ${words.join(" and ")}`;
       }
       if (planOf(request) !== null) return "Start this plan?";
+      const tool = brief(request.toolName);
+      const [first] = Object.values(record(input));
+      const withFirst = (name: string) => (isRow && first !== undefined ? `${name}: ${brief(plain(first))}` : name);
+      if (request.origin === "caller") return withFirst(`${author(request)} wants to run ${tool}`);
+      if (request.origin === "tool") return isRow ? withFirst(tool) : `Agent asks for approval with ${tool}`;
       const file = fileOf(input);
       if (request.preview && file) return `Edit ${fileName(file, request.cwd)} ${countDiff(request.preview)}`;
-      if (file) return `${brief(request.toolName)} ${fileName(file, request.cwd)}`;
-      // A tool's or a program's words about its own ask, and told as theirs.
-      if (request.origin !== "agent" && request.agentSays) return `${asks(request)} asks: ${brief(request.agentSays)}`;
+      if (file) return `${tool} ${fileName(file, request.cwd)}`;
       const { url } = record(input);
-      if (typeof url === "string") return `${brief(request.toolName)} ${brief(url)}`;
-      const [first] = Object.values(record(input));
-      const name =
-        request.origin === "caller"
-          ? `${asks(request)} asks for ${brief(request.toolName)}`
-          : `Use ${brief(request.toolName)}`;
-      return isRow && first !== undefined ? `${name}: ${brief(plain(first))}` : name;
+      if (typeof url === "string") return `${tool} ${brief(url)}`;
+      return withFirst(`Use ${tool}`);
     }
   }
 }
@@ -337,8 +362,13 @@ const DID: Record<string, string> = {
 /** What was done, without who and when. */
 function deed(ask: Ask): string {
   if (ask.state !== "settled") return "";
+  // The asker's own words about what was decided stand behind the decision, as theirs.
   const own = ask.settlement === "failed" ? null : summary(ask);
-  if (own !== null) return own;
+  const done = decided(ask);
+  return own === null ? done : `${done}, “${brief(own)}”`;
+}
+
+function decided(ask: Extract<Ask, { state: "settled" }>): string {
   const done = ask.response;
   switch (ask.settlement) {
     case "approved": {
@@ -427,7 +457,10 @@ export function receipt(ask: Ask): string {
   const { response, respondedAt } = ask;
   const parts = [deed(ask), response && decider(response), respondedAt && clock(respondedAt), delivery(ask)];
   if (ask.ranOtherThanApproved) {
-    const ran = ask.ran === undefined || ask.ran === null ? "" : `: ${brief(commandOf(ask.ran) ?? plain(ask.ran))}`;
+    const ran =
+      ask.ran === undefined || ask.ran === null
+        ? ""
+        : `: ${brief(shellLine(ask.request.toolName, ask.ran) ?? plain(ask.ran))}`;
     parts.push(`RAN OTHER THAN APPROVED${ran}`);
   }
   return parts.filter(Boolean).join(", ");

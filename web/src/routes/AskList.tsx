@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 import type { Interaction } from "../api/generated";
 import { cutAt, differsAt } from "../interactions/alike";
 import {
-  commandOf,
   count,
   does,
   headline,
   holdSoon,
   isProgram,
   kindIcon,
+  lineOf,
   namesApart,
   sessionName,
 } from "../interactions/words";
@@ -17,6 +17,7 @@ import { useSession, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { age, folder } from "../text/time";
 import { brief, visible } from "../text/visible";
+import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { Kbd } from "../ui/Kbd";
 import { type Group, idOf, type Row, rowId } from "./triage";
@@ -132,12 +133,21 @@ interface RowProps {
   onSelect: (id: string) => void;
 }
 
-function AskRow({ row, isSelected, onSelect }: RowProps) {
+/** A row that cannot be shown says so, and the others stay. */
+function AskRow(props: RowProps) {
+  return (
+    <Boundary fallback={() => <p className="px-4 py-2 text-ink-2">An ask that this page cannot show</p>}>
+      <RowLink {...props} />
+    </Boundary>
+  );
+}
+
+function RowLink({ row, isSelected, onSelect }: RowProps) {
   const now = useNow();
   const [ask] = row;
   if (!ask) return null;
   const { request } = ask;
-  const isMono = commandOf(request.input) !== null && request.kind === "approval";
+  const isMono = lineOf(request) !== null;
   return (
     <Link
       to="/"
@@ -168,7 +178,7 @@ function AskRow({ row, isSelected, onSelect }: RowProps) {
 /** `8 × terraform apply … -target=…`. */
 function Many({ row }: { row: Row }) {
   const [ask] = row;
-  const [before, , after] = cutAt(commandOf(ask?.request.input) ?? "", differsAt(row) ?? 0);
+  const [before, , after] = cutAt((ask && lineOf(ask.request)) ?? "", differsAt(row) ?? 0);
   return (
     <>
       <b className="font-semibold">{row.length} ×</b> {visible(`${before}…${after}`)}

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { commandOf, delivery, headline } from "../interactions/words";
+import { delivery, headline, lineOf } from "../interactions/words";
 import { useInbox } from "../session/live";
 import { clock } from "../text/time";
 import { Icon } from "../ui/Icon";
@@ -62,7 +62,7 @@ export function Receipts({ given, onGone, at }: Props) {
         <span
           key={ask.request.interactionId}
           data-receipt={ask.request.interactionId}
-          className={`col-span-2 col-start-2 truncate text-xs ${commandOf(ask.request.input) === null ? "" : "font-mono"}`}
+          className={`col-span-2 col-start-2 truncate text-xs ${lineOf(ask.request) === null ? "" : "font-mono"}`}
         >
           {headline(ask.request, "row")}
           {told.length > 1 && `, ${delivery(ask) ?? "sent"}`}

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { gateway } from "../api/gateway";
 import type { Effect, ListedRule } from "../api/generated";
-import { commandOf, count, LIFETIME, ruleWords } from "../interactions/words";
+import { count, LIFETIME, ruleWords, shellLine } from "../interactions/words";
 import { mayAnswer, useLive } from "../session/live";
 import { useNow } from "../session/now";
 import { Shown } from "../text/Shown";
@@ -142,7 +142,7 @@ function NewRule() {
 /** The rule as it is written; of an approval of one input, that input. */
 function literal(rule: ListedRule): string {
   if (rule.rule !== "exact_input" || rule.input === undefined || rule.input === null) return ruleWords(rule);
-  const command = commandOf(rule.input);
+  const command = shellLine(rule.toolName, rule.input);
   return command === null ? plain(rule.input) : `$ ${command}`;
 }
 

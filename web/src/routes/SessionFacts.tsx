@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { gateway } from "../api/gateway";
 import type { AgentState, Session } from "../api/generated";
-import { AGENT, BOX, boxMeans, commandOf, count, headline, isProgram, ruleWords, tone } from "../interactions/words";
+import { AGENT, BOX, boxMeans, count, headline, isProgram, ruleWords, tone } from "../interactions/words";
 import type { Ask } from "../session/ask";
 import { fileIn } from "../session/call";
 import { factsOf } from "../session/facts";
@@ -133,11 +133,7 @@ function AskRow({ ask, now }: { ask: Ask; now: number }) {
         className="grid grid-cols-[14px_minmax(0,1fr)_auto] items-center gap-x-2 py-0.5 hover:underline"
       >
         <Icon name={icon} className={`size-3.5 ${look}`} />
-        <code className="truncate font-mono text-xs">
-          {ask.request.kind === "approval" && commandOf(ask.request.input) !== null
-            ? visible(commandOf(ask.request.input)?.slice(0, 200) ?? "")
-            : headline(ask.request, "row")}
-        </code>
+        <code className="truncate font-mono text-xs">{headline(ask.request, "row")}</code>
         <span className="text-xs text-ink-3 tabular-nums">
           {ask.respondedAt ? clock(ask.respondedAt) : age(ask.openedAt, now)}
         </span>
@@ -156,12 +152,8 @@ function Allowed({ sessionId }: { sessionId: string }) {
       <ul className="grid gap-1 text-xs text-ink-2">
         {rules.map((rule) => (
           <li key={rule.grantId} className="wrap-anywhere">
-            <code className="font-mono">
-              {rule.rule === "exact_input" && commandOf(rule.input) !== null
-                ? visible(commandOf(rule.input) ?? "")
-                : ruleWords(rule)}
-            </code>
-            , {rule.uses === 0 ? "not used yet" : count(rule.uses, "use")}
+            <code className="font-mono">{ruleWords(rule)}</code>,{" "}
+            {rule.uses === 0 ? "not used yet" : count(rule.uses, "use")}
           </li>
         ))}
       </ul>

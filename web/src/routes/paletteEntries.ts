@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { gateway } from "../api/gateway";
 import type { FoundKind } from "../api/generated";
 import { useDesk } from "../interactions/transport";
-import { commandOf, headline, namesApart, sessionName } from "../interactions/words";
+import { headline, lineOf, namesApart, sessionName } from "../interactions/words";
 import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
 import { change, type Theme, useSettings } from "../session/settings";
 import { useWaiting } from "../session/waiting";
@@ -66,7 +66,7 @@ export function useEntries(): Entry[] {
   ];
   return [
     ...[...now, ...later].map((ask): Entry => {
-      const command = ask.request.kind === "approval" ? commandOf(ask.request.input) : null;
+      const command = lineOf(ask.request);
       return {
         key: ask.request.interactionId,
         group: "Waiting for you",

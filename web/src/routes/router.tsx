@@ -7,6 +7,9 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { reasonOf } from "../api/problem";
+import { brief } from "../text/visible";
+import { Button } from "../ui/Button";
 import { Calm } from "../ui/Calm";
 import { DecidedPage } from "./DecidedPage";
 import { InboxPage } from "./InboxPage";
@@ -16,6 +19,17 @@ import { SessionPage } from "./SessionPage";
 import { SessionsPage } from "./SessionsPage";
 import { Shell } from "./Shell";
 import { YouPage } from "./YouPage";
+
+/** A page that broke: the others are one press away. */
+function Broken({ error, reset }: { error: unknown; reset: () => void }) {
+  return (
+    <Calm>
+      <p>Something on this page broke: {brief(reasonOf(error))}</p>
+      <p className="mb-4">Nothing was decided by that, and asks stay open.</p>
+      <Button onClick={reset}>Try again</Button>
+    </Calm>
+  );
+}
 
 const root = createRootRoute({
   component: Outlet,
@@ -90,6 +104,7 @@ export const router = createRouter({
     ...gallery,
     leave,
   ]),
+  defaultErrorComponent: Broken,
   // Scrolling is the transcript's own business.
   scrollRestoration: false,
 });

@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import type { CallDecision } from "../api/generated";
 import { ReceiptLine } from "../interactions/Receipt";
-import { asker, commandOf, decisionWords, fileOf, LAYER } from "../interactions/words";
+import { asker, decisionWords, fileOf, LAYER, shellLine } from "../interactions/words";
 import { Diff } from "../text/Diff";
 import { readDiff, replaceDiff } from "../text/diff";
 import { Payload } from "../text/Payload";
@@ -109,7 +109,7 @@ function Inside({ tool }: { tool: ToolItem }) {
       <p className="font-mono text-xs text-ink-2">
         <Shown text={tool.name} />
       </p>
-      {!speaksForItself && ran && <Input value={ran.value} preview={preview} />}
+      {!speaksForItself && ran && <Input tool={tool.name} value={ran.value} preview={preview} />}
       {!ran && tool.streamed && <Payload text={tool.streamed} />}
       {ask && (
         <div className="text-xs">
@@ -144,8 +144,8 @@ function Decision({ decision }: { decision: CallDecision }) {
   );
 }
 
-function Input({ value, preview }: { value: unknown; preview: string | null }) {
-  const command = commandOf(value);
+function Input({ tool, value, preview }: { tool: string; value: unknown; preview: string | null }) {
+  const command = shellLine(tool, value);
   if (command !== null) return <Folded name="Command" value={command} lead="$ " />;
   const { old_string, new_string } = (value ?? {}) as Record<string, unknown>;
   if (preview) return <Diff lines={readDiff(preview)} />;

@@ -62,8 +62,8 @@ describe("a call on one line", () => {
     expect(fileIn("/Users/ana/a.rs", "/w")).toBe("~/a.rs");
   });
 
-  it("has a mark by what it does, not by what it is called", () => {
-    expect(iconOf(tool([0, start("X")], [0, end({ command: "ls" })]))).toBe("shell");
+  it("has a mark by what it does", () => {
+    expect(iconOf(tool([0, start("Bash")], [0, end({ command: "ls" })]))).toBe("shell");
     expect(iconOf(tool([0, start("X")], [0, end({ file_path: "a", content: "b" })]))).toBe("edit");
     expect(iconOf(tool([0, start("X")], [0, end({ file_path: "a" })]))).toBe("find");
     expect(iconOf(tool([0, start("Bash")], [0, end({ x: 1 })]))).toBe("tool");

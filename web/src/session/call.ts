@@ -1,6 +1,6 @@
 // A tool call as one line: what it is, what became of it, how long it took, who let it. Pure.
 
-import { commandOf, fileOf, headline, IN_TERMINAL, planOf } from "../interactions/words";
+import { fileOf, headline, IN_TERMINAL, planOf, shellLine } from "../interactions/words";
 import { type DiffLine, readDiff, replaceDiff } from "../text/diff";
 import { folder, span, took } from "../text/time";
 import { brief, visible } from "../text/visible";
@@ -41,7 +41,7 @@ export function iconOf(tool: ToolItem): IconName {
   if (ask && planOf(ask.request) !== null) return "plan";
   const value = ranWith(tool)?.value;
   const { old_string, content, pattern, query, url, subagent_type } = fields(value);
-  if (commandOf(value) !== null) return "shell";
+  if (shellLine(tool.name, value) !== null) return "shell";
   if (subagent_type !== undefined) return "agent";
   const file = fileOf(value);
   if (file !== null && (old_string !== undefined || content !== undefined || linesChanged(tool, value))) return "edit";
@@ -56,7 +56,7 @@ export function callLine(tool: ToolItem, cwd: string | null): string {
   const name = brief(tool.name);
   const ran = ranWith(tool);
   if (!ran) return tool.streamed ? `${name} ${brief(tool.streamed)}` : name;
-  const command = commandOf(ran.value);
+  const command = shellLine(tool.name, ran.value);
   if (command !== null) return brief(command);
   const file = fileOf(ran.value);
   const lines = linesChanged(tool, ran.value);
