@@ -18,8 +18,9 @@ use holdstead_protocol::api::{
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
 use holdstead_protocol::{Event, GrantId, InteractionId, Problem, Seq, SessionId, Trust, TrustId};
 use reqwest::{Method, RequestBuilder, Response};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::sse::{Frame, Frames};
 use crate::way::{By, client_of, in_words};
@@ -134,15 +135,20 @@ impl Http {
     }
 
     /// Every ask that can still be answered, oldest first.
-    pub async fn whole_inbox(&self) -> Result<Vec<Interaction>, TransportError> {
-        let mut asks = Vec::new();
+    pub async fn whole_inbox(&self) -> Result<WholeInbox, TransportError> {
+        let mut inbox = WholeInbox::default();
         let mut query = InboxQuery { limit: Some(200), ..InboxQuery::default() };
         loop {
-            let page = self.inbox(query.clone()).await?;
-            asks.extend(page.interactions);
+            let page: PageOfAny = self.get(&inbox_path(&query)).await?;
+            for ask in page.interactions {
+                match serde_json::from_value(ask) {
+                    Ok(ask) => inbox.asks.push(ask),
+                    Err(_) => inbox.unknown += 1,
+                }
+            }
             match page.next {
                 Some(next) => query.after = Some(next),
-                None => return Ok(asks),
+                None => return Ok(inbox),
             }
         }
     }
@@ -281,17 +287,7 @@ impl Transport for Http {
     }
 
     async fn inbox(&self, query: InboxQuery) -> Result<InteractionPage, TransportError> {
-        let mut path = "/v1/interactions?state=open".to_owned();
-        if let Some(session) = query.session {
-            path.push_str(&format!("&session={session}"));
-        }
-        if let Some(after) = query.after {
-            path.push_str(&format!("&after={after}"));
-        }
-        if let Some(limit) = query.limit {
-            path.push_str(&format!("&limit={limit}"));
-        }
-        self.get(&path).await
+        self.get(&inbox_path(&query)).await
     }
 
     async fn interaction(&self, id: InteractionId) -> Result<Interaction, TransportError> {
@@ -362,6 +358,35 @@ impl EventFeed for FrameStream {
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TransportError> {
     serde_json::from_str(text)
         .map_err(|error| TransportError::Unreachable(format!("it said `{text}`: {error}")))
+}
+
+/// What can be answered.
+#[derive(Debug, Default)]
+pub struct WholeInbox {
+    pub asks: Vec<Interaction>,
+    /// How many more there are of kinds that this version does not know.
+    pub unknown: usize,
+}
+
+/// A page of a gateway that may be newer than this client.
+#[derive(Deserialize)]
+struct PageOfAny {
+    interactions: Vec<Value>,
+    next: Option<String>,
+}
+
+fn inbox_path(query: &InboxQuery) -> String {
+    let mut path = "/v1/interactions?state=open".to_owned();
+    if let Some(session) = query.session {
+        path.push_str(&format!("&session={session}"));
+    }
+    if let Some(after) = &query.after {
+        path.push_str(&format!("&after={after}"));
+    }
+    if let Some(limit) = query.limit {
+        path.push_str(&format!("&limit={limit}"));
+    }
+    path
 }
 
 async fn read<T: DeserializeOwned>(response: Response) -> Result<T, TransportError> {

@@ -13,7 +13,7 @@ mod way;
 
 #[cfg(feature = "browser")]
 pub use browser::Browser;
-pub use http::{FrameStream, Http};
+pub use http::{FrameStream, Http, WholeInbox};
 pub use mcp::{McpAnswer, McpClient, McpError};
 pub use runner::dial_runner;
 pub use socket::Socket;

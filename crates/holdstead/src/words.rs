@@ -38,10 +38,51 @@ pub(crate) fn rule(rule: &Rule) -> String {
     }
 }
 
-/// What is asked, in one line.
+/// The one tool whose `command` a shell runs, as the drivers of all agents name it.
+const SHELL: &str = "Bash";
+
+/// The shell line of a call by an agent. Other tools may have a `command`, too: it is a field like any other.
+fn shell_line<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
+    input.get("command").filter(|_| tool == SHELL).and_then(Value::as_str)
+}
+
+/// The shell line that an ask would run. Tools of servers and programs have the names that those chose.
+pub(crate) fn line_of(request: &InteractionRequest) -> Option<&str> {
+    let is_call = request.body.is_approval() && request.origin.is_agent();
+    shell_line(&request.tool_name, &request.input).filter(|_| is_call)
+}
+
+/// Who wrote the words, the title and the diff of an ask.
+pub(crate) fn author(request: &InteractionRequest) -> String {
+    match request.origin {
+        Origin::Agent | Origin::Attached => "Agent".to_owned(),
+        Origin::Tool => safe_line(&request.tool_name),
+        Origin::Caller => match &request.asked_by {
+            Some(program) => format!("Program {}", safe_line(&program.name)),
+            None => "A program".to_owned(),
+        },
+    }
+}
+
+/// Who asks, and with which tool.
+pub(crate) fn asked(request: &InteractionRequest) -> String {
+    let tool = safe_line(&request.tool_name);
+    match request.origin {
+        Origin::Agent | Origin::Attached if request.body.is_approval() => format!("Agent calls {tool}"),
+        Origin::Tool if request.body.is_approval() => format!("Agent asks for approval with {tool}"),
+        Origin::Caller if request.body.is_approval() => format!("{} wants to run {tool}", author(request)),
+        Origin::Tool => format!("Agent asks with {tool}"),
+        Origin::Agent | Origin::Attached | Origin::Caller => format!("{} asks with {tool}", author(request)),
+    }
+}
+
+/// What is asked, in one line: the tool and its input, and never what the asker says about them.
 pub(crate) fn headline(request: &InteractionRequest) -> String {
     match &request.body {
-        AskBody::Approval { .. } => doing(&request.tool_name, &request.input),
+        AskBody::Approval { .. } if request.origin.is_agent() => doing(&request.tool_name, &request.input),
+        AskBody::Approval { .. } => {
+            format!("{} {}", asked(request), safe_line(&request.input.to_string()))
+        }
         AskBody::Question { questions } => match questions.as_slice() {
             [one] => safe_line(&one.question),
             many => {
@@ -58,14 +99,21 @@ pub(crate) fn headline(request: &InteractionRequest) -> String {
 
 /// What a tool would do.
 pub(crate) fn doing(tool: &str, input: &Value) -> String {
-    let words = |key: &str| input.get(key).and_then(Value::as_str).map(safe_line);
-    if let Some(command) = words("command") {
-        return format!("Run {command}");
+    if let Some(command) = shell_line(tool, input) {
+        return format!("Run {}", safe_line(command));
     }
-    if let Some(path) = words("file_path") {
+    if let Some(path) = input.get("file_path").and_then(Value::as_str).map(safe_line) {
         return format!("{} {path}", safe_line(tool));
     }
     format!("{} {}", safe_line(tool), safe_line(&input.to_string()))
+}
+
+/// That a gateway asks more than this version can show.
+pub(crate) fn unknown(asks: usize) -> String {
+    let many = if asks == 1 { "1 ask is".to_owned() } else { format!("{asks} asks are") };
+    format!(
+        "{many} of a kind that this version of holdstead cannot show: update it, or answer on the page (holdstead open)."
+    )
 }
 
 /// One word for where an ask stands.

@@ -9,10 +9,10 @@ import { author, ending, fileName, fileOf, headline, isShort, lineOf, planOf } f
 /** The tool, and what will happen: a short command is its own headline, a long one says how it ends. */
 export function Headline({ request }: { request: InteractionRequest }) {
   return (
-    <>
+    <div data-happens>
       <Asked request={request} />
       <Happens request={request} />
-    </>
+    </div>
   );
 }
 

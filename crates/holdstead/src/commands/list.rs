@@ -4,6 +4,8 @@ use holdstead_protocol::api::{Interaction, SessionFilter};
 use holdstead_protocol::{AgentState, Timestamp};
 
 use super::print_json;
+use holdstead_client::WholeInbox;
+
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
@@ -17,11 +19,17 @@ const ASK_WIDTH: usize = 72;
 
 pub(super) async fn inbox(common: &Common) -> Result<(), Failure> {
     let client = connect(common)?;
-    let asks = client.whole_inbox().await?;
+    let WholeInbox { asks, unknown } = client.whole_inbox().await?;
     if common.json {
+        if unknown > 0 {
+            eprintln!("! {}", words::unknown(unknown));
+        }
         return print_json(&asks);
     }
-    if asks.is_empty() {
+    if unknown > 0 {
+        println!("! {}", words::unknown(unknown));
+    }
+    if asks.is_empty() && unknown == 0 {
         let working = client.sessions(SessionFilter::Running).await?.sessions.len();
         println!("{}", nothing_waits(working));
         return Ok(());

@@ -79,7 +79,8 @@ pub(super) async fn run(common: &Common) -> Result<(), Failure> {
 
 async fn open(client: &Http) -> Result<Open, Failure> {
     let running = client.sessions(SessionFilter::Running).await?.sessions.len();
-    let asks = client.whole_inbox().await?.len();
+    let asks = client.whole_inbox().await?;
+    let asks = asks.asks.len() + asks.unknown;
     Ok(Open { running, asks })
 }
 

@@ -4,7 +4,6 @@ use holdstead_client::{Frame, Http};
 use holdstead_protocol::api::{InboxUpsert, Interaction};
 use holdstead_protocol::transport::Transport as _;
 use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionStatus};
-use serde::Deserialize;
 
 use super::find_session;
 use super::list::{now, remember, row};
@@ -31,11 +30,6 @@ pub(super) async fn run(common: &Common, session: Option<&str>) -> Result<(), Fa
     }
 }
 
-#[derive(Deserialize)]
-struct Snapshot {
-    interactions: Vec<Interaction>,
-}
-
 async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     if !common.json {
         println!("{:<5} {:<4} {:<8} {:<17} ASK", "ID", "AGE", "STATE", "SESSION");
@@ -49,9 +43,12 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
         }
         match frame.name.as_str() {
             "snapshot" => {
-                let snapshot: Snapshot = parse(&frame)?;
-                let listed = remember(&places, &snapshot.interactions);
-                snapshot.interactions.iter().for_each(|ask| println!("{}", row(ask, &listed, now())));
+                let inbox = client.whole_inbox().await?;
+                let listed = remember(&places, &inbox.asks);
+                inbox.asks.iter().for_each(|ask| println!("{}", row(ask, &listed, now())));
+                if inbox.unknown > 0 {
+                    println!("! {}", words::unknown(inbox.unknown));
+                }
             }
             "upsert" => {
                 let upsert: InboxUpsert = parse(&frame)?;

@@ -1,7 +1,9 @@
 //! An ask as rows: all of it, as it would run.
 
 use holdstead_protocol::api::Interaction;
-use holdstead_protocol::{AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Question};
+use holdstead_protocol::{
+    AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Origin, Question,
+};
 use serde_json::Value;
 
 use super::row::{Ink, Row};
@@ -9,11 +11,11 @@ use crate::text::safe_line;
 use crate::words;
 
 /// The keys of an edit that a diff shows.
-const IN_DIFF: [&str; 6] = ["file_path", "old_string", "new_string", "content", "edits", "replace_all"];
+const IN_DIFF: [&str; 5] = ["file_path", "old_string", "new_string", "content", "edits"];
 
 pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
     let request = &ask.request;
-    let mut rows = Vec::new();
+    let mut rows = vec![Row::new(Ink::Dim, &words::asked(request))];
     match &request.body {
         AskBody::Approval { preview, is_plan, .. } => {
             rows.extend(approval(request, preview.as_deref(), *is_plan));
@@ -42,7 +44,7 @@ pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
         rows.push(Row::new(Ink::Dim, &format!("  {}s {what} by {}", part.effect, rule.text)));
     }
     if let Some(says) = &request.agent_says {
-        rows.push(Row::plain(&format!("Agent says: \"{}\"", safe_line(says))));
+        rows.push(Row::plain(&format!("{} says: \"{}\"", words::author(request), safe_line(says))));
     }
     if let Some(reason) = &request.decision_reason {
         rows.push(Row::plain(&format!("Asked because: {}", safe_line(reason))));
@@ -71,7 +73,7 @@ fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) 
     let text = |key: &str| request.input.get(key).and_then(Value::as_str);
     let mut shown = Vec::new();
     let mut rows = Vec::new();
-    match text("command") {
+    match words::line_of(request) {
         Some(command) if command.trim_end().contains('\n') => {
             let last = command.trim_end().lines().last().unwrap_or_default();
             let lines = command.trim_end().lines().count();
@@ -91,15 +93,21 @@ fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) 
                 shown.push("plan");
             }
         }
-        None if text("file_path").is_some() => rows.push(Row::new(Ink::Strong, &words::headline(request))),
+        None if request.origin.is_agent() && text("file_path").is_some() => {
+            rows.push(Row::new(Ink::Strong, &words::headline(request)));
+        }
         None => rows.push(Row::new(Ink::Strong, &safe_line(&request.tool_name))),
     }
     if let Some(preview) = preview {
-        rows.extend(preview.lines().map(diff_line));
-        // Our own drivers make a diff of the input; what a calling program sends as one may be anything.
-        if request.origin.is_agent() {
-            shown.extend(IN_DIFF);
+        match request.origin {
+            // Our own driver made the diff of the input.
+            Origin::Agent => shown.extend(IN_DIFF),
+            Origin::Attached | Origin::Tool | Origin::Caller => {
+                let words = format!("The change, as {} describes it:", words::author(request));
+                rows.push(Row::new(Ink::Dim, &words));
+            }
         }
+        rows.extend(preview.lines().map(diff_line));
     }
     // What the agent says about its call stands below, unless a word of it is marked.
     let said = text("description").filter(|words| request.agent_says.as_deref() == Some(words));
@@ -211,7 +219,10 @@ mod tests {
     fn every_line_of_a_long_command_is_there_and_its_end_is_said_first() {
         let command: String = (0..400).map(|line| format!("echo {line}\n")).collect();
         let shown = text(&sample::approval(json!({"command": format!("{command}rm -rf build\n")})));
-        assert!(shown.starts_with("Run 401 lines, which end with: rm -rf build\n"), "{shown}");
+        assert!(
+            shown.starts_with("Agent calls Bash\nRun 401 lines, which end with: rm -rf build\n"),
+            "{shown}"
+        );
         assert!((0..400).all(|line| shown.contains(&format!("\n  echo {line}\n"))));
         assert!(shown.contains("\n  rm -rf build\n"));
     }
@@ -219,7 +230,10 @@ mod tests {
     #[test]
     fn what_the_headline_does_not_show_stands_below_it() {
         let shown = text(&sample::approval(json!({"command": "ls", "run_in_background": true})));
-        assert!(shown.starts_with("Run ls\n  {\n    \"run_in_background\": true\n  }\n"), "{shown}");
+        assert!(
+            shown.starts_with("Agent calls Bash\nRun ls\n  {\n    \"run_in_background\": true\n  }\n"),
+            "{shown}"
+        );
         let shown = text(&sample::approval(json!({"to": "production"})));
         assert!(shown.contains("\"to\": \"production\""), "{shown}");
     }
@@ -240,7 +254,30 @@ mod tests {
         let AskBody::Approval { preview, .. } = &mut ask.request.body else { panic!("an approval") };
         *preview = Some("@@ -1 +1 @@\n-one\n+two\n".to_owned());
         assert!(!text(&ask).contains("NEW"), "{}", text(&ask));
-        ask.request.origin = holdstead_protocol::Origin::Caller;
+        ask.request.origin = Origin::Caller;
         assert!(text(&ask).contains("NEW"), "{}", text(&ask));
+        assert!(text(&ask).contains("The change, as A program describes it:"), "{}", text(&ask));
+    }
+
+    #[test]
+    fn only_an_agents_shell_has_a_shell_line_and_the_tool_is_always_named() {
+        let mut ask = sample::approval(json!({"command": "rm -rf /data", "host": "prod"}));
+        ask.request.tool_name = "mcp__ssh__run".to_owned();
+        ask.request.agent_says = Some("Lists the files".to_owned());
+        for (origin, name) in [
+            (Origin::Agent, "Agent calls mcp__ssh__run\n"),
+            (Origin::Attached, "Agent calls mcp__ssh__run\n"),
+            (Origin::Tool, "Agent asks for approval with mcp__ssh__run\n"),
+            (Origin::Caller, "A program wants to run mcp__ssh__run\n"),
+        ] {
+            ask.request.origin = origin;
+            let shown = text(&ask);
+            assert!(shown.starts_with(name), "{shown}");
+            assert!(!shown.contains("Run rm"), "{shown}");
+            assert!(shown.contains("\"host\": \"prod\"") && shown.contains("\"rm -rf /data\""), "{shown}");
+            let says = format!("{} says: \"Lists the files\"", words::author(&ask.request));
+            assert!(shown.contains(&says), "{shown}");
+            assert!(!words::headline(&ask.request).contains("Lists"), "{}", words::headline(&ask.request));
+        }
     }
 }

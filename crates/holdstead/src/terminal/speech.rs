@@ -81,8 +81,8 @@ impl Speech {
             }
             EventBody::ToolCallEnd(end) => {
                 if let Some(call) = self.calls.get_mut(&end.tool_call_id) {
-                    let tool = call.split(' ').next().unwrap_or_default().to_owned();
-                    *call = words::doing(&tool, &end.input);
+                    let tool = end.tool_name.as_ref().unwrap_or(call);
+                    *call = words::doing(tool, &end.input);
                 }
             }
             EventBody::ToolResult(result) => {

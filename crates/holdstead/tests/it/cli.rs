@@ -93,7 +93,7 @@ impl Gateway {
         let session = client.open_session(opening).await.expect("a session").session_id;
         let mut inbox = client.inbox_stream().await.expect("a stream");
         client.message(session, SendMessage::new(script)).await.expect("it is said");
-        while client.whole_inbox().await.expect("an inbox").len() != open {
+        while client.whole_inbox().await.expect("an inbox").asks.len() != open {
             inbox.next_frame().await.expect("a stream").expect("something happens");
         }
         session

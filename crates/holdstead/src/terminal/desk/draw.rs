@@ -72,6 +72,9 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, desk: &Desk, now: Timestamp, col
             .and(if is_selected { Ink::Strong } else { Ink::Plain }, &words::headline(&ask.request));
         lines.push(row);
     }
+    if desk.unknown > 0 {
+        lines.extend(Row::new(Ink::Waiting, &words::unknown(desk.unknown)).wrapped(width));
+    }
     if lines.is_empty() {
         lines.push(Row::plain("Nothing waits for you."));
     }

@@ -29,6 +29,8 @@ const WORD: &str = "yes";
 pub(crate) struct Desk {
     /// By session, each session's together.
     rows: Vec<Interaction>,
+    /// How many more wait, of kinds that this version does not know.
+    unknown: usize,
     selected: Option<InteractionId>,
     /// The selected ask, complete. Nobody decides on less.
     whole: Option<Interaction>,
@@ -77,6 +79,7 @@ impl Desk {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             rows: Vec::new(),
+            unknown: 0,
             selected: None,
             whole: None,
             boxed: None,

@@ -116,7 +116,11 @@ async fn next(frames: &mut Option<FrameStream>) -> Result<Option<Frame>, Transpo
 async fn take(client: &Http, desk: &mut Desk, frame: &Frame) -> Result<(), Failure> {
     match frame.name.as_str() {
         // More may be open than a snapshot holds.
-        "snapshot" => desk.replace(client.whole_inbox().await?, Instant::now()),
+        "snapshot" => {
+            let inbox = client.whole_inbox().await?;
+            desk.replace(inbox.asks, Instant::now());
+            desk.unknown = inbox.unknown;
+        }
         "upsert" => {
             let upsert: InboxUpsert =
                 serde_json::from_str(&frame.data).map_err(|error| Failure::Strange(error.to_string()))?;
