@@ -328,6 +328,11 @@ _web-shows: web _shows
 show-web-cards limit="200": _web-shows
     cd web && node shows/cards.mjs {{ limit }}
 
+# Asks of every origin with hostile names, words, titles, diffs and unknown kinds, on the page and in the terminal: each shows its
+# tool and its whole input, and nothing else claims to be them.
+show-cards-true asks="200": _web-shows
+    cd web && node shows/cards-true.mjs {{ asks }}
+
 # Ten decisions on a desk and on a phone with their strokes counted, and every accident so many times: none of them approves.
 show-web-flow tries="20": _web-shows
     cd web && node shows/flow.mjs {{ tries }}
