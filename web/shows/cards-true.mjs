@@ -4,7 +4,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { binary } from "../scripts/gateway.mjs";
-import { check, heading, run } from "./harness.mjs";
+import { check, heading, reads, run } from "./harness.mjs";
 import { askAll, asked } from "./hostile-asks.mjs";
 
 const ASKS = Number(process.argv[2] ?? 200);
@@ -15,17 +15,10 @@ await run(async ({ gateway, open }) => {
   const ids = await askAll(gateway, all);
   const page = await open();
   // The page reads asks of terminals and of a later version's kind, as a gateway that has them would send them.
-  await page.addInitScript(() => {
-    const { parse } = JSON;
-    const change = (value) => {
-      if (value === null || typeof value !== "object") return value;
-      const mark = /#(attached|hologram)#/.exec(value.decisionReason ?? value.agentSays ?? "")?.[1];
-      if (mark === "attached") value.origin = "attached";
-      if (mark === "hologram") value.kind = "hologram";
-      for (const part of Object.values(value)) change(part);
-      return value;
-    };
-    JSON.parse = (text, reviver) => change(parse.call(JSON, text, reviver));
+  await reads(page, (value) => {
+    const mark = /#(attached|hologram)#/.exec(value.decisionReason ?? value.agentSays ?? "")?.[1];
+    if (mark === "attached") value.origin = "attached";
+    if (mark === "hologram") value.kind = "hologram";
   });
   heading(`${all.length} asks on the page:`);
   const untrue = [];

@@ -77,6 +77,20 @@ export async function until(what, look, patienceMs = 10_000) {
   }
 }
 
+/** Changes every object that this page reads as JSON, from its next load on. `change` runs in the page. */
+export const reads = (page, change) =>
+  page.addInitScript(`{
+    const change = ${change};
+    const { parse } = JSON;
+    const changed = (value) => {
+      if (value === null || typeof value !== "object") return value;
+      change(value);
+      Object.values(value).forEach(changed);
+      return value;
+    };
+    JSON.parse = (text, reviver) => changed(parse.call(JSON, text, reviver));
+  }`);
+
 /** A passkey of the browser, and a finger that is there at once. */
 export async function authenticator(page) {
   const session = await page.context().newCDPSession(page);
