@@ -64,6 +64,19 @@ export async function card(page) {
   return found;
 }
 
+/** The lines of a card's input that are on the screen now. */
+export const linesInSight = (page) =>
+  page.evaluate(() => {
+    const box = document.querySelector("[data-card] [data-scrolls]").getBoundingClientRect();
+    const isInSight = (line) => {
+      const { top, bottom } = line.getBoundingClientRect();
+      return top >= box.top - 1 && bottom <= box.bottom + 1;
+    };
+    return [...document.querySelectorAll("[data-card] [data-scrolls] code")]
+      .filter(isInSight)
+      .map((line) => line.textContent);
+  });
+
 /** The line of a card that says where it stands. */
 export const stateLine = (page) => page.locator("[data-card] header [role=status]");
 

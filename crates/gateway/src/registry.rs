@@ -202,7 +202,11 @@ impl Gateway {
             }
             left = found - outdated.len();
             for id in outdated {
-                match self.patiently(|| journal.session(id)).await {
+                let folded = || async move {
+                    journal.refold(id).await?;
+                    journal.session(id).await
+                };
+                match self.patiently(folded).await {
                     Ok(Some(record)) if is_unfinished(&record.state) => self.take_up(&record, places).await,
                     Err(GatewayError::Closing) => return Ok(()),
                     // The store has told why it cannot be read.

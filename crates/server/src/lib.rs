@@ -51,14 +51,27 @@ pub use tokens::{
 const BODY_LIMIT: usize = 1024 * 1024;
 
 /// What the server needs besides the gateway.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// Further names under which the server is reached, with port if it is not the default one.
     pub allowed_hosts: Vec<String>,
     /// What one token may send.
     pub rate_limit: RateLimit,
+    /// What one machine that runs agents may send.
+    pub runner_rate_limit: RateLimit,
     /// How many connections there may be, and for how long they may keep us waiting.
     pub connections: ConnectionBounds,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            rate_limit: RateLimit::default(),
+            runner_rate_limit: RateLimit::RUNNER,
+            connections: ConnectionBounds::default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -96,7 +109,7 @@ fn routed(gateway: Gateway, config: &ServerConfig, address: SocketAddr) -> (Rout
         doors: Arc::new(doors),
         openapi: routes::document(&document).to_string().into(),
         limits: Arc::new(limit::Limits::new(config.rate_limit)),
-        runner_limits: Arc::new(limit::Limits::new(RateLimit::RUNNER)),
+        runner_limits: Arc::new(limit::Limits::new(config.runner_rate_limit)),
         doubtful: Arc::default(),
         scrapers: Arc::default(),
         answered: Arc::default(),

@@ -33,6 +33,11 @@ pub(crate) enum Param {
 pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
+    /// A row that another version stored, and columns that this version comes to instead.
+    Folded {
+        stored: Box<Row>,
+        folded: SqliteRow,
+    },
 }
 
 impl Row {
@@ -43,6 +48,8 @@ impl Row {
         match self {
             Self::Sqlite(row) => row.get(column),
             Self::Postgres(row) => row.try_get(column).map_err(unreadable),
+            Self::Folded { folded, .. } if folded.has(column) => folded.get(column),
+            Self::Folded { stored, .. } => stored.get(column),
         }
     }
 
@@ -53,6 +60,8 @@ impl Row {
         match self {
             Self::Sqlite(row) => row.maybe(column),
             Self::Postgres(row) => row.try_get(column).map_err(unreadable),
+            Self::Folded { folded, .. } if folded.has(column) => folded.maybe(column),
+            Self::Folded { stored, .. } => stored.maybe(column),
         }
     }
 

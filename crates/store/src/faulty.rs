@@ -125,6 +125,10 @@ impl Journal for FaultyJournal {
         self.may("outdated")?.outdated(limit).await
     }
 
+    async fn refold(&self, id: SessionId) -> Result<(), StoreError> {
+        self.may("refold")?.refold(id).await
+    }
+
     async fn under_way(&self, session: SessionId, what: UnderWay) -> Result<Vec<AskRecord>, StoreError> {
         self.may("under_way")?.under_way(session, what).await
     }

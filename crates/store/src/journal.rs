@@ -51,9 +51,12 @@ pub trait Journal: People {
         limit: u32,
     ) -> Result<Vec<SessionRecord>, StoreError>;
 
-    /// Some sessions whose state an older version folded. Reading one folds it again; until then it may be missing from
-    /// lists that it belongs in.
+    /// Some sessions whose state an older version folded. Until one is folded again, it may be missing from lists that it
+    /// belongs in.
     async fn outdated(&self, limit: u32) -> Result<Vec<SessionId>, StoreError>;
+
+    /// Stores what this version folds the session to, if another one folded it. One that cannot be folded is left as it is.
+    async fn refold(&self, id: SessionId) -> Result<(), StoreError>;
 
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError>;
 

@@ -1,9 +1,11 @@
-//! Brings what another version folded to ours: one session at a time, when it is read or written.
+//! Shows a session that another version folded as this one folds it, and stores it so when it is written.
 //!
-//! While nodes are replaced one after the other, two versions run side by side. Each folds the events its own way, so a session
-//! that both work on is folded again whenever it changes hands. What the older one cannot read is left to the newer one.
+//! While nodes are replaced one after the other, two versions run side by side, and each folds the events its own way. A node
+//! that reads folds in memory: it waits for no writer, and takes nothing from the other version. A node that appends stores
+//! its own fold first. What the older one cannot read is left to the newer one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use holdstead_core::{STATE_VERSION, State, findable, fold};
@@ -14,11 +16,12 @@ use crate::db::{Db, Param, Row, Snapshot};
 use crate::plan::words_of;
 use crate::rows::{self, AskRow, HeadRow};
 use crate::search::{FoundRow, Language, Sum};
+use crate::sqlite_row::SqliteRow;
 use crate::{StoreError, decode, sql};
 
 /// How many events are read at a time.
 const PAGE: i64 = 1_000;
-/// How often a session is folded for one look at it: a node of another version may fold it its own way in between.
+/// How often a session is folded for one audit of it: a node of another version may fold it its own way in between.
 const TIMES: u32 = 5;
 
 /// Many may come for one session: the first does the work. A few sessions share a lock.
@@ -40,58 +43,111 @@ pub(crate) async fn refuse_newer(db: &dyn Db) -> Result<(), StoreError> {
     Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
 }
 
-/// Rows with a session's state or its asks in them. Those of another version are folded again first; one that cannot be
-/// is told and left as it is, and keeps nobody from the others.
+/// Rows with a session's state or its asks in them, as this version folds them. A session that this version cannot fold is
+/// told and left as it is, and keeps nobody from the others. What a list is chosen by stays as the other version stored it.
 pub(crate) async fn query(
     db: &dyn Db,
     sql: &'static str,
     params: Vec<Param>,
 ) -> Result<Vec<Row>, StoreError> {
-    rows_of(db, || db.query(sql, params.clone())).await
+    let rows = db.query(sql, params.clone()).await?;
+    shown(db, sql, params, rows).await
 }
 
 /// The same for the few rows that have one key.
 pub(crate) async fn look(db: &dyn Db, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-    rows_of(db, || db.look(sql, params.clone())).await
+    let rows = db.look(sql, params.clone()).await?;
+    shown(db, sql, params, rows).await
 }
 
 /// The same for a query for words.
 pub(crate) async fn find(db: &dyn Db, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>, StoreError> {
-    rows_of(db, || db.find(sql, params.clone())).await
+    let rows = db.find(sql, params.clone()).await?;
+    shown(db, sql, params, rows).await
 }
 
-async fn rows_of<F>(db: &dyn Db, look: impl Fn() -> F + Send) -> Result<Vec<Row>, StoreError>
-where
-    F: Future<Output = Result<Vec<Row>, StoreError>> + Send,
-{
-    let (mut times, mut left_alone) = (BTreeMap::new(), BTreeSet::new());
-    loop {
-        let rows = look().await?;
-        let mut others = BTreeSet::new();
-        for row in &rows {
-            if decode::other_version(row)?.is_some() {
-                others.insert(SessionId::from_uuid(row.id("session_id")?));
-            }
-        }
-        others.retain(|session| !left_alone.contains(session));
-        // What was folded may belong elsewhere in a list, so that the next look finds others.
-        if others.is_empty() {
-            return Ok(rows);
-        }
-        for session in others {
-            let times = times.entry(session).or_insert(0);
-            *times += 1;
-            if *times > TIMES {
-                return Err(contested(session));
-            }
-            if refold_or_tell(db, session).await? == Refolded::LeftAlone {
-                left_alone.insert(session);
-            }
-        }
+/// Where all of these rows are of this version, they are what is shown. Otherwise rows and events are read at one moment.
+async fn shown(
+    db: &dyn Db,
+    sql: &'static str,
+    params: Vec<Param>,
+    rows: Vec<Row>,
+) -> Result<Vec<Row>, StoreError> {
+    if other_version(&rows)?.is_none() {
+        return Ok(rows);
     }
+    let mut snapshot = db.snapshot().await?;
+    let (mut sessions, mut shown) = (BTreeMap::new(), Vec::new());
+    for row in snapshot.query(sql, params).await? {
+        if decode::other_version(&row)?.is_none() {
+            shown.push(row);
+            continue;
+        }
+        let session = SessionId::from_uuid(row.id("session_id")?);
+        let ours = match sessions.entry(session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(readable(session, fold_in_memory(&mut *snapshot, session).await)?.flatten())
+            }
+        };
+        shown.push(match ours {
+            Some((head, asks)) => folded_row(&mut *snapshot, row, head, asks).await?,
+            None => row,
+        });
+    }
+    Ok(shown)
 }
 
-/// The database at one moment, in which this session is as we fold it, unless it cannot be.
+/// What the session comes to, unless it is of this version already.
+async fn fold_in_memory(
+    snapshot: &mut dyn Snapshot,
+    session: SessionId,
+) -> Result<Option<(HeadRow, Vec<AskRow>)>, StoreError> {
+    let rows = snapshot.query(sql::SESSION, id(session)).await?;
+    let Some((row, found)) = rows.first().zip(other_version(&rows)?) else { return Ok(None) };
+    let mut folded = Folded::nothing(session);
+    let read = folded.read_on(snapshot, row).await;
+    said_of(session, found, read.and_then(|()| folded.rows(row))).map(Some)
+}
+
+/// The row, with what this version folds the session to in the place of what the other one stored.
+async fn folded_row(
+    snapshot: &mut dyn Snapshot,
+    stored: Row,
+    head: &HeadRow,
+    asks: &[AskRow],
+) -> Result<Row, StoreError> {
+    let archived = head.archived.as_ref();
+    let mut columns = vec![
+        ("state_version", Param::Int(i64::from(head.state_version))),
+        ("state", Param::Bytes(head.state.clone())),
+        ("agent_state", Param::Bytes(head.agent_state.clone())),
+        ("unfinished", Param::Flag(head.unfinished)),
+        ("title", Param::MaybeBytes(head.title.clone())),
+        ("archived_at", Param::MaybeInt(archived.map(|archived| archived.at.micros()))),
+        ("archived_by", Param::MaybeText(archived.map(|archived| archived.by.clone()))),
+    ];
+    if stored.maybe_bytes("doc").is_ok() {
+        let id = stored.id("id")?;
+        // The other version knows of an ask that this one does not: nothing of it is shown.
+        let Some(ask) = asks.iter().find(|ask| ask.id.uuid() == id) else { return Ok(stored) };
+        let response = match ask.response_seq {
+            Some(seq) => {
+                let at = Param::Int(decode::number(seq).saturating_sub(1));
+                let events =
+                    snapshot.query(sql::READ, vec![Param::Id(head.id.uuid()), at, Param::Int(1)]).await?;
+                events.first().map(|event| event.bytes("data")).transpose()?
+            }
+            None => None,
+        };
+        columns.push(("doc", Param::Bytes(ask.doc.clone())));
+        columns.push(("response", Param::MaybeBytes(response)));
+    }
+    Ok(Row::Folded { stored: Box::new(stored), folded: SqliteRow::of(columns) })
+}
+
+/// The database at one moment, in which this session is stored as this version folds it, unless it cannot be: for the audit,
+/// which compares what is stored.
 pub(crate) async fn snapshot(db: &dyn Db, session: SessionId) -> Result<Box<dyn Snapshot>, StoreError> {
     for _ in 0..TIMES {
         let refolded = refold_or_tell(db, session).await?;
@@ -125,16 +181,24 @@ pub(crate) enum Refolded {
 
 /// A session that cannot be folded again is told. Other errors may pass, and are the caller's.
 pub(crate) async fn refold_or_tell(db: &dyn Db, session: SessionId) -> Result<Refolded, StoreError> {
-    match refold(db, session).await {
-        Ok(()) => Ok(Refolded::Done),
+    Ok(match readable(session, refold(db, session).await)? {
+        Some(()) => Refolded::Done,
+        None => Refolded::LeftAlone,
+    })
+}
+
+/// Nothing, where this version cannot fold the session.
+fn readable<T>(session: SessionId, folded: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match folded {
+        Ok(folded) => Ok(Some(folded)),
         Err(error @ (StoreError::Corrupt { .. } | StoreError::Panicked { .. })) => {
             tracing::error!(%session, %error,
                 "a session of an older version cannot be folded again and is left alone: run `holdstead audit verify`");
-            Ok(Refolded::LeftAlone)
+            Ok(None)
         }
         Err(error @ StoreError::NewerVersion { .. }) => {
             tracing::warn!(%error, "a session is left to the nodes of the newer version");
-            Ok(Refolded::LeftAlone)
+            Ok(None)
         }
         Err(error) => Err(error),
     }
@@ -151,8 +215,10 @@ fn id(session: SessionId) -> Vec<Param> {
     vec![Param::Id(session.uuid())]
 }
 
+/// The first version among these rows that is another one.
 fn other_version(rows: &[Row]) -> Result<Option<i64>, StoreError> {
-    rows.first().map_or(Ok(None), decode::other_version)
+    let mut versions = rows.iter().map(decode::other_version);
+    versions.find(|version| !matches!(version, Ok(None))).unwrap_or(Ok(None))
 }
 
 async fn fold_again(db: &dyn Db, session: SessionId) -> Result<(), StoreError> {
@@ -174,7 +240,7 @@ pub(crate) async fn refold_locked(
 }
 
 /// What cannot be read of a newer version is for that one.
-fn said_of(session: SessionId, found: i64, folded: Result<(), StoreError>) -> Result<(), StoreError> {
+fn said_of<T>(session: SessionId, found: i64, folded: Result<T, StoreError>) -> Result<T, StoreError> {
     match folded {
         Err(StoreError::Corrupt { .. } | StoreError::Panicked { .. }) if found > i64::from(STATE_VERSION) => {
             Err(StoreError::NewerVersion { session, found, wanted: STATE_VERSION })
@@ -213,18 +279,21 @@ impl Folded {
         row: &Row,
         found: i64,
     ) -> Result<(), StoreError> {
-        let (head, asks) = match decode::erasure(row)? {
-            Some(_) => (decode::erased_head(self.session, row)?, Vec::new()),
-            None => {
-                while self.take(locked.query(sql::READ, self.page()).await?)? {}
-                // What a newer version finds events by is right, whatever we would.
-                if found < i64::from(STATE_VERSION) {
-                    self.put_found(locked, language).await?;
-                }
-                self.rows(row)?
-            }
-        };
+        self.read_on(locked, row).await?;
+        // What a newer version finds events by is right, whatever we would.
+        if decode::erasure(row)?.is_none() && found < i64::from(STATE_VERSION) {
+            self.put_found(locked, language).await?;
+        }
+        let (head, asks) = self.rows(row)?;
         replace(locked, head, asks).await
+    }
+
+    /// Reads the rest. Of a session that was erased, nothing is left to fold.
+    async fn read_on(&mut self, snapshot: &mut dyn Snapshot, row: &Row) -> Result<(), StoreError> {
+        if decode::erasure(row)?.is_none() {
+            while self.take(snapshot.query(sql::READ, self.page()).await?)? {}
+        }
+        Ok(())
     }
 
     /// What comes behind that which was read.
@@ -271,6 +340,9 @@ impl Folded {
     }
 
     fn rows(self, head: &Row) -> Result<(HeadRow, Vec<AskRow>), StoreError> {
+        if decode::erasure(head)?.is_some() {
+            return Ok((decode::erased_head(self.session, head)?, Vec::new()));
+        }
         let (State::Opened(session), Some((seq, at))) = (self.state, self.last) else {
             return Err(StoreError::corrupt(format!("session {} has a head and no events", self.session)));
         };

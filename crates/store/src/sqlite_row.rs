@@ -90,6 +90,17 @@ impl FromValue for Uuid {
 }
 
 impl SqliteRow {
+    /// A row that no query gave.
+    pub(crate) fn of(columns: Vec<(&str, Param)>) -> Self {
+        let (columns, values): (Vec<_>, _) =
+            columns.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value.value()))).unzip();
+        Self { columns: columns.into(), values }
+    }
+
+    pub(crate) fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|name| name == column)
+    }
+
     pub(crate) fn get<T: FromValue>(&self, column: &str) -> Result<T, StoreError> {
         self.maybe(column)?.ok_or_else(|| StoreError::corrupt(format!("{column} is empty")))
     }
@@ -111,9 +122,9 @@ impl SqliteRow {
     }
 }
 
-impl ToSql for Param {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let value = match self {
+impl Param {
+    fn value(&self) -> ValueRef<'_> {
+        match self {
             Self::Id(id) => ValueRef::Blob(id.as_bytes()),
             Self::MaybeId(id) => id.as_ref().map_or(ValueRef::Null, |id| ValueRef::Blob(id.as_bytes())),
             Self::Int(number) => ValueRef::Integer(*number),
@@ -125,8 +136,13 @@ impl ToSql for Param {
             }
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
             Self::MaybeBytes(bytes) => bytes.as_deref().map_or(ValueRef::Null, ValueRef::Blob),
-        };
-        Ok(ToSqlOutput::Borrowed(value))
+        }
+    }
+}
+
+impl ToSql for Param {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(self.value()))
     }
 }
 

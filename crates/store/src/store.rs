@@ -112,6 +112,10 @@ impl<D: Db + 'static> Journal for Store<D> {
         rows.iter().map(|row| row.id("id").map(SessionId::from_uuid)).collect()
     }
 
+    async fn refold(&self, id: SessionId) -> Result<(), StoreError> {
+        refold::refold_or_tell(&*self.db, id).await.map(drop)
+    }
+
     async fn ask(&self, id: InteractionId) -> Result<Option<AskRecord>, StoreError> {
         let rows = refold::look(&*self.db, sql::ASK, vec![Param::Id(id.uuid())]).await?;
         rows.first().map(decode::ask).transpose()

@@ -19,7 +19,7 @@ import { useDesk } from "./transport";
 import { useAnswerMany } from "./useAnswerMany";
 import { useCardKeyboard } from "./useCardKeyboard";
 import { useInert } from "./useInert";
-import { useSight } from "./useSight";
+import { NOT_SHOWN, useSight } from "./useSight";
 import { author, lineOf, TONE_CLASS, tone } from "./words";
 
 interface Props {
@@ -30,6 +30,7 @@ interface Props {
   onApart: () => void;
 }
 
+const NOTHING_FOLDED = () => {};
 const idOf = (ask: Interaction) => ask.request.interactionId;
 
 /** Alike asks as one card: every one in full, what differs marked. Each gets an answer of its own. */
@@ -42,7 +43,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
   const keys = useRef<CardKeys>({});
   const showing = asks.map((ask) => ask.request.promptId).join(" ");
   const inert = useInert(root, showing);
-  const sight = useSight(root, showing);
+  const sight = useSight(root, showing, NOTHING_FOLDED);
   const [panel, showPanel] = useState<string | null>(null);
   const [armed, setArmed] = useState(false);
   const [reason, setReason] = useState("");
@@ -76,6 +77,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
         if (!inert.isInert() && sawAll()) approveButton.current?.focus();
       },
       d: () => setPanel("refuse"),
+      " ": () => sawAll(),
       s: onApart,
     },
     // Many take two acts, as what is marked does.
@@ -137,7 +139,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
             look at alone.
           </p>
         </CardHead>
-        <div className="min-h-0 flex-auto overflow-y-auto px-6 pb-4 max-wide:px-4">
+        <div data-scrolls="" className="min-h-0 flex-auto overflow-y-auto px-6 pb-4 max-wide:px-4">
           <ul className="mb-4 border-t border-line">
             {asks.map((ask, index) => {
               const [begin, differs, end] = cutAt(lineOf(ask.request) ?? "", at);
@@ -155,7 +157,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
                       onChange={() => toggle(ask)}
                     />
                     <span className="text-xs text-ink-3 tabular-nums">{index + 1}</span>
-                    <code data-must-see={idOf(ask)} className="font-mono text-mono wrap-anywhere">
+                    <code className="font-mono text-mono wrap-anywhere">
                       <Shown text={begin} where="payload" />
                       <b className="rounded-[2px] bg-sunken px-0.5 font-semibold">
                         <Shown text={differs} where="payload" />
@@ -169,6 +171,7 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
               );
             })}
           </ul>
+          <span data-input-end="" className="-mt-4 block h-px" />
           <Facts>
             {says.length > 0 && (
               <Fact name={`${author(first.request)} says`}>
@@ -188,14 +191,16 @@ export function AlikeCard({ asks, place, onAnswered, onApart }: Props) {
         </div>
         <CardActions
           hint={
-            armed ? (
-              <>
+            !sight.all ? (
+              NOT_SHOWN
+            ) : armed ? (
+              <span className="max-wide:hidden">
                 <Kbd>Enter</Kbd> approves {chosen.length}
-              </>
+              </span>
             ) : (
-              <>
+              <span className="max-wide:hidden">
                 Many: <Kbd>A</Kbd>, then <Kbd>Enter</Kbd>
-              </>
+              </span>
             )
           }
         >

@@ -5,6 +5,7 @@ import { isOpen } from "../session/ask";
 import { Diff } from "../text/Diff";
 import { readDiff } from "../text/diff";
 import { Danger } from "../text/Lines";
+import { mixedWords, spelledOut } from "../text/mixed";
 import { Prose } from "../text/Prose";
 import { Shown } from "../text/Shown";
 import { folder as shortFolder } from "../text/time";
@@ -22,8 +23,9 @@ import { PlanView } from "./PlanView";
 import { RefusalPanel, RefuseButton } from "./Refusal";
 import { RememberPanel } from "./Remember";
 import { useDesk } from "./transport";
+import { NOT_SHOWN } from "./useSight";
 import { Verdict } from "./Verdict";
-import { author, does, LIFETIME, lineOf, planOf, ruleWords } from "./words";
+import { author, does, fileOf, LIFETIME, lineOf, planOf, ruleWords } from "./words";
 
 type Request = Extract<InteractionRequest, { kind: "approval" }>;
 
@@ -59,7 +61,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
     answering.send({ action: "approve", scope, ...(lines.length > 0 && { lines }) });
   const deny = (reason?: string, after?: "stop") =>
     answering.send({ action: "deny", ...(reason && { reason }) }, after);
-  /** Whether all was in sight that must be; what was not is brought there. */
+  /** Whether all of the input was shown; where not, more of it is. */
   const sawAll = (): boolean => {
     if (sight.all) return true;
     sight.showNext();
@@ -69,13 +71,17 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
   const arm = () => {
     if (why === null && !inert.isInert() && sawAll()) approveButton.current?.focus();
   };
+  /** A panel in which this call is approved otherwise than as it stands. */
+  const openPanel = (name: "edit" | "remember") => {
+    if (sawAll()) setPanel(name);
+  };
   useCardKeys({
     letters: {
-      " ": () => setWhole(!whole),
+      " ": () => (sight.all ? setWhole(!whole) : sight.showNext()),
       a: arm,
       d: () => (capabilities.reason ? setPanel("refuse") : undefined),
-      ...(canEdit && { e: () => setPanel("edit") }),
-      ...(canRemember && { r: () => setPanel("remember") }),
+      ...(canEdit && { e: () => openPanel("edit") }),
+      ...(canRemember && { r: () => openPanel("remember") }),
     },
     send: () => {
       if (panel === "refuse") deny(draft.reason.trim() || undefined);
@@ -117,7 +123,7 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
             </AsItRuns>
           </div>
         )}
-        <span data-must-see="end" className="-mb-4 block h-px" />
+        <span data-input-end="" className="-mb-4 block h-px" />
         {request.verdict && <Verdict verdict={request.verdict} sessionId={ask.sessionId} isOpen={isOpen(ask)} />}
         <Facts>
           {request.agentSays && (
@@ -154,6 +160,12 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
             </Fact>
           )}
         </Facts>
+        {mixedIn(request).map((word) => (
+          <Warning key={word}>
+            One word has letters of two alphabets, which may look alike:{" "}
+            <code className="font-mono text-mono">{spelledOut(word)}</code>
+          </Warning>
+        ))}
         {why && (
           <Warning>
             <Ticked text={why} />
@@ -211,12 +223,12 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
               <span className={isMarked ? "max-wide:hidden" : ""}>{approveWords}</span> <Key>A</Key>
             </Decide>
             {canRemember && (
-              <Button className={canEdit ? "" : "max-wide:col-span-2"} onClick={() => setPanel("remember")}>
+              <Button className={canEdit ? "" : "max-wide:col-span-2"} onClick={() => openPanel("remember")}>
                 Remember… <Key>R</Key>
               </Button>
             )}
             {canEdit && (
-              <Button className={canRemember ? "" : "max-wide:col-span-2"} onClick={() => setPanel("edit")}>
+              <Button className={canRemember ? "" : "max-wide:col-span-2"} onClick={() => openPanel("edit")}>
                 {preview || plan !== null ? "Change it" : "Edit"} <Key>E</Key>
               </Button>
             )}
@@ -231,6 +243,16 @@ export function ApprovalCard({ request, before }: { request: Request; before: Re
     </>
   );
 }
+
+/** Words of the command and of paths in which letters of one alphabet may pass for those of another. */
+function mixedIn({ input, cwd, toolName }: Request): string[] {
+  const { command, url } = (input ?? {}) as Record<string, unknown>;
+  const told = [toolName, command, fileOf(input), url, cwd].filter((text) => typeof text === "string");
+  return [...new Set(told.flatMap(mixedWords))].slice(0, MOST_MIXED);
+}
+
+/** Further ones make nobody more careful. */
+const MOST_MIXED = 5;
 
 /** Parts of the input that stand on the card by themselves: the plan, and words that the agent says about its call. */
 function toldElsewhere(request: Request): string[] {
@@ -270,10 +292,10 @@ function rememberOffer(offers: Request["offeredScopes"], at: number, save: (scop
 
 /** What keys would do. On the button it says what Enter does. */
 function Hint({ armed, marks, seen }: { armed: boolean; marks: CallMark[]; seen: boolean }) {
-  if (!seen) return <>Not all of it was in sight yet: scroll down, then approve</>;
+  if (!seen) return NOT_SHOWN;
   if (armed) {
     return (
-      <span className={marks.length > 0 ? "font-medium text-denied" : ""}>
+      <span className={`max-wide:hidden ${marks.length > 0 ? "font-medium text-denied" : ""}`}>
         <Kbd>Enter</Kbd> approves
         {marks.length > 0 && `: it ${[...new Set(marks.map((one) => does(one.risk)))].join(", ")}`}
       </span>
@@ -281,15 +303,15 @@ function Hint({ armed, marks, seen }: { armed: boolean; marks: CallMark[]; seen:
   }
   if (marks.length > 0) {
     return (
-      <>
+      <span className="max-wide:hidden">
         Marked: <Kbd>A</Kbd>, then <Kbd>Enter</Kbd>
-      </>
+      </span>
     );
   }
   return (
-    <>
+    <span className="max-wide:hidden">
       <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd> approves and goes on
-    </>
+    </span>
   );
 }
 

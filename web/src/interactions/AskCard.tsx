@@ -1,4 +1,4 @@
-import { type ReactElement, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Interaction, InteractionRequest } from "../api/generated";
 import { isOpen, isOver } from "../session/ask";
 import { carryDraft } from "../session/drafts";
@@ -92,11 +92,12 @@ function Card({ ask, place, focus = false, onBusy, look = "card", before }: Prop
   const { promptId } = request;
   const root = useRef<HTMLElement>(null);
   const inert = useInert(root, promptId);
-  const sight = useSight(root, promptId);
   const answering = useAnswer(ask, inert.isInert, place.onAnswered);
   useKeepFocus(root, () => root.current?.focus({ preventScroll: true }));
   const [panel, showPanel] = useState<string | null>(null);
   const [whole, setWhole] = useState(false);
+  const unfold = useCallback(() => setWhole(true), []);
+  const sight = useSight(root, `${promptId} ${whole}`, unfold);
   const [unfolded, setUnfolded] = useState(false);
   const keys = useRef<CardKeys>({});
   const session = desk.session(ask.sessionId);

@@ -31,7 +31,11 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
   }, []);
   return (
     <>
-      <div ref={box} className="@container min-h-0 flex-auto overflow-y-auto px-6 pt-1 pb-4 max-wide:px-4">
+      <div
+        ref={box}
+        data-scrolls=""
+        className="@container min-h-0 flex-auto overflow-y-auto px-6 pt-1 pb-4 max-wide:px-4"
+      >
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
           {(request.attempt > 1 || request.error) && (
             <Warning>
@@ -116,7 +120,7 @@ export function CardActions({ children, kept = "", hint }: ActionsProps) {
       {isOpen(ask) && (
         <p className="flex items-baseline gap-4 text-xs text-ink-3 max-wide:order-first">
           <span className="min-w-0">{holdWords(ask, now)}</span>
-          {answerable && hint && <span className="min-w-0 text-ink-2 max-wide:hidden">{hint}</span>}
+          {answerable && hint && <span className="min-w-0 text-ink-2">{hint}</span>}
           <span className="ml-auto font-mono">
             <Shown text={ask.request.interactionId.slice(-4)} />
           </span>

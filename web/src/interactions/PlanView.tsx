@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "react";
 import { undrawn } from "../text/drawn";
 import { Markdown } from "../text/Markdown";
-import { Payload } from "../text/Payload";
+import { Whole } from "../text/Payload";
 import { Button } from "../ui/Button";
 import { count } from "./words";
 
@@ -17,7 +17,7 @@ export function PlanView({ plan }: { plan: string }) {
   useLayoutEffect(() => {
     setMissing(isDrawn ? undrawn(plan, drawing.current?.textContent ?? "") : 0);
   }, [plan, isDrawn]);
-  if (!isDrawn) return <Payload text={plan} />;
+  if (!isDrawn) return <AsWritten text={plan} />;
   // Somebody who hides a line counts on nobody pressing the button.
   const shows = isOpen ?? missing > 0;
   return (
@@ -33,7 +33,15 @@ export function PlanView({ plan }: { plan: string }) {
           {shows ? "Hide the text as written" : "Show the text as written"}
         </Button>
       </p>
-      {shows && <Payload text={plan} />}
+      {shows && <AsWritten text={plan} />}
+    </div>
+  );
+}
+
+function AsWritten({ text }: { text: string }) {
+  return (
+    <div className="isolate bg-block px-3 py-2 text-mono [direction:ltr] [unicode-bidi:isolate]">
+      <Whole text={text} />
     </div>
   );
 }

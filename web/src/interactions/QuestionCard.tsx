@@ -96,9 +96,9 @@ export function QuestionCard({ request }: { request: Request }) {
         kept={keptText(questions, draft)}
         hint={
           panel === null && (
-            <>
+            <span className="max-wide:hidden">
               digits choose, <Kbd>Tab</Kbd> next question
-            </>
+            </span>
           )
         }
       >

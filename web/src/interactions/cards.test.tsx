@@ -16,26 +16,25 @@ vi.stubGlobal(
     disconnect() {}
   },
 );
-Element.prototype.scrollIntoView = () => {};
 /** How long the page was busy before it heard of a press. */
 let lateBy = 0;
 // The clock of these tests, not the machine's.
 Object.defineProperty(Event.prototype, "timeStamp", { get: () => performance.now() - lateBy });
-/** What the body of a card shows of it. */
-let inSight = (_name: string) => true;
-vi.stubGlobal(
-  "IntersectionObserver",
-  class {
-    constructor(readonly tell: (entries: object[]) => void) {}
-    observe(target: HTMLElement) {
-      this.tell([{ target, isIntersecting: inSight(target.dataset.mustSee ?? "") }]);
-    }
-    disconnect() {}
-  },
-);
+/** The height of a card's box, and of an input in it. */
+let [boxHeight, inputHeight] = [0, 0];
+Object.defineProperty(HTMLElement.prototype, "clientHeight", { get: () => boxHeight });
+Element.prototype.scrollTo = function (this: Element, to?: ScrollToOptions | number) {
+  this.scrollTop = typeof to === "object" ? (to.top ?? 0) : 0;
+  this.dispatchEvent(new Event("scroll"));
+};
+Element.prototype.getBoundingClientRect = function (this: Element) {
+  const isEnd = this.hasAttribute("data-input-end");
+  const bottom = isEnd ? inputHeight - (this.closest("[data-scrolls]")?.scrollTop ?? 0) : 0;
+  return { top: 0, bottom } as DOMRect;
+};
 
 beforeEach(() => {
-  inSight = () => true;
+  [boxHeight, inputHeight] = [0, 0];
   lateBy = 0;
   vi.useFakeTimers({ shouldAdvanceTime: true });
 });
@@ -375,24 +374,47 @@ describe("the keys of an approval", () => {
   });
 });
 
-describe("what was never in sight", () => {
+describe("what was never shown", () => {
   const long = Array.from({ length: 60 }, (_, line) => `step ${line + 1}`).join("\n");
+  const body = () => document.querySelector("[data-scrolls]") as HTMLElement;
 
-  it("cannot be approved, by no way, until it was", async () => {
-    inSight = (name) => name !== "end";
-    const { fake, again } = await show(ask(approvalRequest({ input: { command: long } })));
+  it("cannot be approved, by no way, until it was unfolded and shown to its end", async () => {
+    [boxHeight, inputHeight] = [400, 1_200];
+    const { fake } = await show(ask(approvalRequest({ input: { command: long } })));
     const person = user();
     screen.getByRole("region").focus();
-    await person.keyboard("a{Enter}{Control>}{Enter}{/Control}");
+    expect(screen.getByText(/Part of it was not shown yet/)).toBeTruthy();
+    await person.keyboard("a{Enter}");
+    expect(screen.getByRole("region").textContent).toContain("step 30");
+    await settle();
+    expect(body().scrollTop).toBe(0);
+    await person.keyboard("{Control>}{Enter}{/Control}");
+    expect(body().scrollTop).toBe(360);
     await settle();
     await person.click(button("Approve once"));
-    expect(fake.sent).toEqual([]);
-    expect(screen.getByText(/Not all of it was in sight/)).toBeTruthy();
-    inSight = () => true;
-    again(ask(approvalRequest({ input: { command: long } })));
+    expect(body().scrollTop).toBe(720);
     await settle();
+    await person.click(button("Edit"));
+    expect(screen.queryByLabelText(/Change the/)).toBeNull();
+    expect(body().scrollTop).toBe(1_080);
+    await settle();
+    expect(fake.sent).toEqual([]);
+    expect(screen.queryByText(/Part of it was not shown yet/)).toBeNull();
     await person.click(button("Approve once"));
     expect(fake.sent).toHaveLength(1);
+  });
+
+  it("is what a jump to the end leaves out", async () => {
+    [boxHeight, inputHeight] = [400, 1_200];
+    const { fake } = await show(ask(approvalRequest({ input: { command: long } })));
+    const person = user();
+    screen.getByRole("region").focus();
+    await person.keyboard(" ");
+    act(() => body().scrollTo({ top: 800 }));
+    await settle();
+    await person.click(button("Approve once"));
+    expect(body().scrollTop).toBe(360);
+    expect(fake.sent).toEqual([]);
   });
 
   it("is no marked line and not the end: both stand among what is shown first", async () => {
@@ -741,5 +763,20 @@ describe("a form", () => {
     await user().type(screen.getByLabelText("Key"), "hunter2");
     expect(JSON.stringify({ ...localStorage })).not.toContain("hunter2");
     expect(screen.getByLabelText("Key")).toHaveProperty("value", "hunter2");
+  });
+});
+
+describe("letters of two alphabets in one word", () => {
+  it.each([
+    ["a command", { command: "curl p\u0430ypal.com" }],
+    ["a path", { file_path: "/srv/p\u0430ypal.txt", content: "x" }],
+  ])("are told on the card: %s", async (_name, input) => {
+    await show(ask(approvalRequest({ input })));
+    expect(screen.getByText(/letters of two alphabets/).textContent).toContain("p⟨U+0430⟩ypal");
+  });
+
+  it("are no matter where each word has one", async () => {
+    await show(ask(approvalRequest({ input: { command: "cat отчёт.txt αβγ" } })));
+    expect(screen.queryByText(/two alphabets/)).toBeNull();
   });
 });

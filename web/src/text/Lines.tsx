@@ -2,7 +2,7 @@ import { Fragment, type ReactNode, useSyncExternalStore } from "react";
 import { Icon } from "../ui/Icon";
 import { Key } from "../ui/Kbd";
 import { fold, foldLine, headLines, type Range, rangesOf } from "./fold";
-import { Payload } from "./Payload";
+import { Whole } from "./Payload";
 import { Shown } from "./Shown";
 
 interface Props {
@@ -52,18 +52,24 @@ export function Lines({ text, marked = [], whole, onWhole }: Props) {
         if (!folded)
           return <Fragment key={from}>{lines.slice(from, to).map((_, index) => row(from + index))}</Fragment>;
         if (!whole) return <Fold key={from} words={`Lines ${from + 1} to ${to}`} onOpen={onWhole} />;
-        if (to - from > MANY) return <Payload key={from} text={lines.slice(from, to).join("\n")} />;
+        if (to - from > MANY)
+          return (
+            <div key={from} className="pr-3 pl-11">
+              <Whole text={lines.slice(from, to).join("\n")} />
+            </div>
+          );
         return <Fragment key={from}>{lines.slice(from, to).map((_, index) => row(from + index))}</Fragment>;
       })}
     </div>
   );
 }
 
-/** What is folded, and the press that opens it. */
+/** What is folded, and the press that opens it. Nobody approves while there is one. */
 export function Fold({ words, onOpen }: { words: string; onOpen: () => void }) {
   return (
     <button
       type="button"
+      data-fold=""
       onClick={onOpen}
       className="my-1 flex min-h-7 w-full items-center gap-2 border-y border-dashed border-line-2 bg-canvas pr-3 pl-11 text-left font-sans text-xs text-ink-2 hover:text-ink max-wide:min-h-11"
     >
@@ -87,10 +93,7 @@ function Line({ number, text, marked, whole, onWhole }: LineProps) {
   const isHot = marked.length > 0;
   const stretches = foldLine(text.length, marked);
   return (
-    <div
-      data-must-see={isHot ? `line ${number}` : undefined}
-      className={`grid grid-cols-[44px_minmax(0,1fr)] ${isHot ? "bg-denied-bg" : ""}`}
-    >
+    <div className={`grid grid-cols-[44px_minmax(0,1fr)] ${isHot ? "bg-denied-bg" : ""}`}>
       <span
         aria-hidden="true"
         className={`pr-3 text-right text-xs leading-5 select-none ${isHot ? "font-semibold text-denied" : "text-ink-3"}`}
@@ -102,7 +105,7 @@ function Line({ number, text, marked, whole, onWhole }: LineProps) {
           !folded ? (
             <Fragment key={from}>{withMarks(text, from, to, marked)}</Fragment>
           ) : whole ? (
-            <Payload key={from} text={text.slice(from, to)} className="px-0 py-0" />
+            <Whole key={from} text={text.slice(from, to)} />
           ) : (
             <Fold key={from} words={`${(to - from).toLocaleString("en")} more characters`} onOpen={onWhole} />
           ),

@@ -41,21 +41,38 @@ function Pre({ text, lead = "" }: { text: string; lead?: string }) {
   );
 }
 
-/** A megabyte on one line: the browser lays out only what is in sight. */
+/** A megabyte on one line. */
 function LongPre({ text, lead }: { text: string; lead: string }) {
-  const parts = [];
-  for (let from = 0; from < text.length; from += PIECE) parts.push(from);
   return (
     <Scrollable label={`${text.length} characters`} className="max-h-80 overflow-y-auto">
-      {parts.map((from) => (
-        <pre
-          key={from}
-          className="font-mono whitespace-pre-wrap wrap-anywhere [content-visibility:auto] [contain-intrinsic-size:auto_4000px]"
-        >
-          {from === 0 && lead}
-          <Shown text={text.slice(from, from + PIECE)} where="payload" />
-        </pre>
-      ))}
+      <Whole text={text} lead={lead} />
     </Scrollable>
   );
+}
+
+/** Machine text of any length in no box of its own: the browser lays out only what is in sight. */
+export function Whole({ text, lead = "" }: { text: string; lead?: string }) {
+  const ends: number[] = [];
+  while ((ends.at(-1) ?? 0) < text.length) ends.push(endOfPiece(text, ends.at(-1) ?? 0));
+  return ends.map((end, at) => {
+    const from = ends[at - 1] ?? 0;
+    return (
+      <pre
+        key={from}
+        className="font-mono whitespace-pre-wrap wrap-anywhere [tab-size:4] [content-visibility:auto] [contain-intrinsic-size:auto_4000px]"
+      >
+        {from === 0 && lead}
+        <Shown text={text.slice(from, end)} where="payload" />
+      </pre>
+    );
+  });
+}
+
+/** Behind a line's end where there is one, and never inside a character. */
+function endOfPiece(text: string, from: number): number {
+  const end = from + PIECE;
+  if (end >= text.length) return text.length;
+  const line = text.lastIndexOf("\n", end - 1);
+  if (line >= from) return line + 1;
+  return /[\uDC00-\uDFFF]/.test(text.charAt(end)) ? end - 1 : end;
 }

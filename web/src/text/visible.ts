@@ -1,7 +1,12 @@
 // Text as it really is: what cannot be seen is shown, and marked.
 
+// Blank, and no white space: Braille's empty cell, object replacement, and the blanks of four rare scripts.
+const BLANK = String.raw`\u2800\uFFFC\u{13441}\u{13442}\u{16FE4}\u{1D159}`;
 // Controls (but tab and newline), formats such as bidi and zero-width, separators, lone surrogates, private use.
-const UNSEEN = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}]`;
+const INVISIBLE = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}${BLANK}]`;
+// From the third on, combining marks on one letter cover what stands around it.
+const STACKED = String.raw`(?<=[\p{Mn}\p{Me}]{2})[\p{Mn}\p{Me}]`;
+const UNSEEN = `(?:${INVISIBLE}|${STACKED})`;
 const KEPT = String.raw`(?![\t\n]|(?<=\p{Extended_Pictographic})\uFE0F)`;
 const IN_PROSE = new RegExp(`${KEPT}${UNSEEN}`, "gu");
 // In a payload a no-break space is another word to a shell, though it looks like a space.
@@ -15,7 +20,8 @@ export interface Piece {
   marked: boolean;
 }
 
-const codePoint = (char: string) => `⟨U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+export const codePoint = (char: string) =>
+  `⟨U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
 export function pieces(text: string, where: Where = "payload"): Piece[] {
   const out: Piece[] = [];

@@ -1,6 +1,7 @@
 //! An agent that the test plays, on a clock that the test moves.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub(crate) struct Stage {
     pub(crate) gateway: Gateway,
     lives: mpsc::UnboundedReceiver<(Launch, AgentSide)>,
     reasks: Reasks,
+    breaks: Arc<Breaks>,
     /// While a blocking task runs, paused time does not jump ahead by itself.
     _still: std::sync::mpsc::Sender<()>,
 }
@@ -56,8 +58,9 @@ impl Stage {
         let clock = Arc::new(TestClock::new());
         let journal = SqliteJournal::open_with_clock("sqlite::memory:", clock).await.unwrap();
         let (driver, lives) = ActorDriver::new(reasks);
+        let breaks = Arc::clone(&driver.breaks);
         let gateway = Gateway::start(Arc::new(journal), vec![Arc::new(driver)], config).await.unwrap();
-        Self { gateway, lives, reasks, _still: still }
+        Self { gateway, lives, reasks, breaks, _still: still }
     }
 
     /// Another gateway on the journal of this one, which has stopped.
@@ -91,6 +94,18 @@ impl Stage {
         Actor { launch, side }
     }
 
+    /// From now on, or until now, a fault in the code that judges calls stops each judgement.
+    pub(crate) fn judging_breaks(&self, breaks: bool) {
+        self.breaks.now.store(breaks, Ordering::Relaxed);
+    }
+
+    /// Returns when so many judgements have been stopped.
+    pub(crate) async fn broke(&self, times: usize) {
+        while self.breaks.times.load(Ordering::Relaxed) < times {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub(crate) fn nothing_was_started(&mut self) -> bool {
         self.lives.try_recv().is_err()
     }
@@ -116,12 +131,20 @@ impl Clock for TestClock {
 pub(crate) struct ActorDriver {
     lives: Mutex<mpsc::UnboundedSender<(Launch, AgentSide)>>,
     reasks: Reasks,
+    breaks: Arc<Breaks>,
+}
+
+/// A fault that a test switches on.
+#[derive(Debug, Default)]
+struct Breaks {
+    now: AtomicBool,
+    times: AtomicUsize,
 }
 
 impl ActorDriver {
     pub(crate) fn new(reasks: Reasks) -> (Self, mpsc::UnboundedReceiver<(Launch, AgentSide)>) {
         let (lives, started) = mpsc::unbounded_channel();
-        (Self { lives: Mutex::new(lives), reasks }, started)
+        (Self { lives: Mutex::new(lives), reasks, breaks: Arc::default() }, started)
     }
 }
 
@@ -137,6 +160,10 @@ impl Driver for ActorDriver {
     }
 
     fn meaning(&self, tool: &str) -> Meaning<'static> {
+        if self.breaks.now.load(Ordering::Relaxed) {
+            self.breaks.times.fetch_add(1, Ordering::Relaxed);
+            panic!("the test breaks it");
+        }
         let shell = Subject::Shell { field: "command", shell: Shell::Bash };
         Meaning { subject: if tool == "Bash" { shell } else { Subject::Whole }, harmless: &[] }
     }

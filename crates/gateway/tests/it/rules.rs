@@ -1,15 +1,17 @@
 //! Rules decide before a person is bothered: files, answers that are remembered, modes. Each decision names them.
 
+use holdstead_agents::{AgentEvent, Resolution};
 use holdstead_core::{Command, Rejection};
-use holdstead_gateway::{GatewayError, Person};
+use holdstead_gateway::{GatewayConfig, GatewayError, Person};
 use holdstead_protocol::api::{ListedRule, NewRule, TrustFolder};
 use holdstead_protocol::{
     AskBody, AskState, CallDecision, DecidedBy, Decider, EventBody, Grant, GrantId, InteractionRequest,
     Layer, PermissionMode, Requirement, ResponseDraft, Risk, Rule, RuleText, RulesFileChanged, RulesFileOf,
-    Scope, SessionId, Told,
+    Scope, SessionId, Settlement, Told,
 };
 use serde_json::json;
 
+use crate::actor::{Stage, approval};
 use crate::world::{PATIENCE, Talk, World, ada, answer, approve, opening, owner, respond};
 
 const LS_TWICE: &str = "approve Bash {\"command\":\"ls\"}\napprove Bash {\"command\":\"ls\"}";
@@ -418,4 +420,46 @@ async fn a_gateway_with_older_rules_of_the_organisation_allows_nothing_by_them()
     assert_eq!(decisions(&talk).len(), 2, "what it denied stays denied");
     talk.respond(&ask, approve()).await;
     talk.completed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_could_not_be_judged_is_not_asked_and_its_agent_is_told_so() {
+    let mut stage = Stage::ruled("allow Bash(ls)").await;
+    let (mut talk, mut actor) = stage.talk().await;
+    stage.judging_breaks(true);
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let Resolution::Closed { message } = actor.is_told("call_1").await else { panic!("nothing was decided") };
+    assert!(message.contains("a bug in Holdstead: nothing was allowed"), "{message}");
+    assert_eq!(talk.error().await, message, "the person is told, too");
+    assert_eq!((asks(&talk), decisions(&talk)), (0, Vec::new()));
+
+    // The session goes on.
+    stage.judging_breaks(false);
+    actor.says(AgentEvent::Ask(Box::new(approval("call_2", "ls")))).await;
+    let Resolution::Settled { settlement: Settlement::Approved, .. } = actor.is_told("call_2").await else {
+        panic!("a rule allows it")
+    };
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_could_not_be_judged_again_waits_for_its_person() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, mut actor) = stage.talk().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_1", "ls")))).await;
+    let first = talk.ask().await;
+    actor.says(AgentEvent::Ask(Box::new(approval("call_2", "ls")))).await;
+    let second = talk.ask().await;
+    stage.judging_breaks(true);
+    // The rule that this saves covers the other ask.
+    talk.respond(&first, scoped(Scope::Session, &["allow Bash(ls)"])).await;
+    actor.is_told("call_1").await;
+    stage.broke(1).await;
+    actor.is_heard(&mut talk).await;
+    let waits = talk.gateway.interaction(&owner("ada"), second.interaction_id).await.unwrap();
+    assert_eq!(waits.state, AskState::Open);
+    assert!(actor.hears_nothing(), "a judgement that failed allows nothing");
+    talk.respond(&second, approve()).await;
+    let Resolution::Settled { settlement: Settlement::Approved, .. } = actor.is_told("call_2").await else {
+        panic!("its person approved it")
+    };
 }

@@ -1,5 +1,7 @@
 //! An ask as rows: all of it, as it would run.
 
+use std::collections::BTreeSet;
+
 use holdstead_protocol::api::Interaction;
 use holdstead_protocol::{
     AgentBox, AskBody, Field, FieldKind, FieldOption, InteractionRequest, Origin, Question,
@@ -7,8 +9,11 @@ use holdstead_protocol::{
 use serde_json::Value;
 
 use super::row::{Ink, Row};
-use crate::text::safe_line;
+use crate::text::{self, safe_line};
 use crate::words;
+
+/// Further words with letters of two alphabets make nobody more careful.
+const MOST_MIXED: usize = 5;
 
 /// The keys of an edit that a diff shows.
 const IN_DIFF: [&str; 5] = ["file_path", "old_string", "new_string", "content", "edits"];
@@ -31,6 +36,13 @@ pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
             rows.push(Row::new(Ink::Strong, &words::headline(request)));
             rows.extend(form.fields.iter().flat_map(field));
         }
+    }
+    for word in mixed_words(request) {
+        rows.push(
+            Row::new(Ink::Danger, "! Look twice.")
+                .and(Ink::Plain, " One word has letters of two alphabets, which may look alike: ")
+                .and(Ink::Danger, &word),
+        );
     }
     for mark in &request.marks {
         rows.push(
@@ -67,6 +79,18 @@ pub(crate) fn rows(ask: &Interaction, boxed: Option<&AgentBox>) -> Vec<Row> {
     }
     rows.push(Row::new(Ink::Dim, &words::no_answer(request)));
     rows
+}
+
+/// Words of the command and of paths in which letters of one alphabet may pass for those of another.
+fn mixed_words(request: &InteractionRequest) -> Vec<String> {
+    if !request.body.is_approval() {
+        return Vec::new();
+    }
+    let told = ["command", "file_path", "filePath", "path", "url"];
+    let told = told.iter().filter_map(|key| request.input.get(key).and_then(Value::as_str));
+    let told = told.chain([request.tool_name.as_str()]).chain(request.cwd.as_deref());
+    let words: BTreeSet<String> = told.flat_map(text::mixed_words).collect();
+    words.into_iter().take(MOST_MIXED).collect()
 }
 
 fn approval(request: &InteractionRequest, preview: Option<&str>, is_plan: bool) -> Vec<Row> {
@@ -225,6 +249,18 @@ mod tests {
         );
         assert!((0..400).all(|line| shown.contains(&format!("\n  echo {line}\n"))));
         assert!(shown.contains("\n  rm -rf build\n"));
+    }
+
+    #[test]
+    fn a_word_of_two_alphabets_is_told() {
+        let shown = text(&sample::command("cat /etc/p\u{430}sswd"));
+        assert!(
+            shown.contains(
+                "! Look twice. One word has letters of two alphabets, which may look alike: p⟨U+0430⟩sswd"
+            ),
+            "{shown}"
+        );
+        assert!(!text(&sample::command("cat отчёт.txt")).contains("alphabets"));
     }
 
     #[test]

@@ -84,11 +84,15 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
         // The other side may be gone already.
         drop(sink.close().await);
     });
-    let (limits, runner) = (Arc::clone(&app.runner_limits), bucket(&caller));
+    let (limits, runner, lease) = (Arc::clone(&app.runner_limits), bucket(&caller), caller.lease.clone());
     let reader = tokio::spawn(async move {
         while let Some(Ok(message)) = incoming.next().await {
             // What comes next stays with the machine until its quota has room.
             limits.paid(&runner, Cost::frame(message_size(&message))).await;
+            // Its token may have been revoked while the frame waited.
+            if !lease.is_good() {
+                return;
+            }
             let text = match message {
                 Message::Text(text) => text.as_str().to_owned(),
                 Message::Ping(_) | Message::Pong(_) => continue,
@@ -106,8 +110,10 @@ async fn attend(app: App, Hosting(caller): Hosting, socket: WebSocket) {
     };
     let shutdown = app.gateway.shutdown_token();
     let ended = tokio::select! {
-        ended = app.gateway.host_runner(dialled, Wire { send, receive }) => ended,
+        // Frames that wait in the queue count only while its token is good.
+        biased;
         () = caller.lease.ended() => Ended::Refused("its token was revoked".to_owned()),
+        ended = app.gateway.host_runner(dialled, Wire { send, receive }) => ended,
         () = shutdown.cancelled() => Ended::LetGo,
     };
     tracing::debug!(runner = caller.person.name, %ended, "the socket of a runner ends");

@@ -253,3 +253,32 @@ async fn a_frame_that_waits_for_its_quota_does_nothing_once_its_device_is_revoke
         |event: &Event| matches!(&event.body, EventBody::UserMessage(message) if message.text == "say 3");
     assert!(!events.expect("events").iter().any(said), "what waited was not done");
 }
+
+#[tokio::test]
+async fn a_runners_frame_that_waits_for_its_quota_counts_for_nothing_once_its_token_is_revoked() {
+    // Hello, ready and what the first conversation takes: the frame behind them waits.
+    let runner_rate_limit = RateLimit { burst: 3.5, per_second: 1.0 / 3_600.0 };
+    let running = Running::start_with(ServerConfig { runner_rate_limit, ..ServerConfig::default() }).await;
+    let machine = running.client(Role::Runner, "laptop").await;
+    let mut socket = Wire::of_runner(&running, &machine.token).await;
+    let appeared =
+        |name: &str| json!({"type": "appeared", "agent": "scripted", "agentRef": name, "cwd": "/"});
+    socket.say(&appeared("first")).await;
+    let terminals = async || {
+        let journals = running.gateway.journal().journals(None, 100).await.expect("a list");
+        let mut found = Vec::new();
+        for id in journals {
+            let record = running.gateway.journal().session(id).await.expect("a look").expect("there");
+            found.extend(record.opened.terminal);
+        }
+        found
+    };
+    while terminals().await != ["first"] {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    socket.say(&appeared("second")).await;
+    let device = running.device(&machine.token).await.id;
+    assert!(running.gateway.revoke_device(device).await.expect("revoked"));
+    socket.gone().await;
+    assert_eq!(terminals().await, ["first"], "what waited was not done");
+}

@@ -10,6 +10,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::running::{PATIENCE, Running};
 
+/// As the wire of runners has it: the gateway refuses another one.
+const RUNNER_VERSION: u32 = 5;
+
 fn socket_url(running: &Running, query: &str) -> String {
     format!("{}/v1/ws{query}", running.url.replace("http://", "ws://"))
 }
@@ -22,6 +25,29 @@ impl Wire {
         let bearer = format!("Bearer {token}").parse().expect("a header");
         request.headers_mut().insert("authorization", bearer);
         Self::welcomed(request).await.expect("it connects")
+    }
+
+    /// A machine that runs agents, which has said what it has.
+    pub(crate) async fn of_runner(running: &Running, token: &str) -> Self {
+        let url = format!("{}/v1/runner", running.url.replace("http://", "ws://"));
+        let mut request = url.into_client_request().expect("a request");
+        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().expect("a header"));
+        let (stream, _) = tokio_tungstenite::connect_async(request).await.expect("it connects");
+        let mut wire = Self(stream);
+        let agents = json!([{"name": "scripted", "installed": true}]);
+        let instance = uuid::Uuid::new_v4();
+        let hello =
+            json!({"type": "hello", "version": RUNNER_VERSION, "instance": instance, "agents": agents});
+        wire.say(&hello).await;
+        wire.say(&json!({"type": "ready"})).await;
+        assert_eq!(wire.next().await["type"], "welcome");
+        wire
+    }
+
+    /// Returns when the other side has ended the connection.
+    pub(crate) async fn gone(&mut self) {
+        let heard = async { while let Some(Ok(_)) = self.0.next().await {} };
+        tokio::time::timeout(PATIENCE, heard).await.expect("it ends");
     }
 
     /// As a browser does it: with what can stand in an address, and no header of its own.

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::checkpoints::Office;
 use crate::commands::{answer, ask, open, question, read_all};
+use crate::erasing::LEFT;
 use crate::fixture::Fixture;
 
 const WORDS: usize = 40;
@@ -123,4 +124,48 @@ pub(crate) async fn what_somebody_erased_does_not_come_back(fixture: &Fixture) {
     let refused = journal.bring_back(session, &mut file.as_slice()).await;
     assert!(matches!(refused, Err(BringBackError::NotAway { .. })), "{refused:?}");
     assert_eq!(office.audit(fixture, session).await.fault, None);
+}
+
+/// Half of it is back: whoever brought it was interrupted, or the file is not whole.
+async fn back_in_part(fixture: &Fixture) -> (SessionId, Vec<u8>) {
+    let journal = &**fixture.journal();
+    let session = said(journal).await;
+    journal.append(session, Command::End { name: "ada".to_owned() }).await.expect("ended");
+    let head = journal.session(session).await.expect("a session").expect("this one").head;
+    let mut file = Vec::new();
+    journal.export(session, &mut file).await.expect("written");
+    journal.age_out(session, written(head)).await.expect("it goes");
+    assert_eq!(fixture.count(LEFT).await, 0);
+    let cut = &file[..=file[..file.len() / 2].iter().rposition(|byte| *byte == b'\n').expect("a line")];
+    let refused = journal.bring_back(session, &mut &*cut).await;
+    assert!(matches!(refused, Err(BringBackError::Lacks { .. })), "{refused:?}");
+    assert!(fixture.count(LEFT).await > 10, "some of it is back");
+    (session, file)
+}
+
+pub(crate) async fn an_erasure_leaves_nothing_of_what_was_brought_back_in_part(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let office = Office::new(journal);
+    let (session, file) = back_in_part(fixture).await;
+    assert_eq!(journal.erase(session, "ada").await.expect("for good").by, "ada");
+    assert_eq!(fixture.count(LEFT).await, 0);
+    assert_eq!(fixture.count("SELECT count(*) FROM asks").await, 0);
+    assert_eq!(fixture.count("SELECT count(*) FROM search").await, 0);
+    assert_eq!(journal.unfinished(None, 10).await.expect("a list"), []);
+    let refused = journal.bring_back(session, &mut file.as_slice()).await;
+    assert!(matches!(refused, Err(BringBackError::NotAway { .. })), "{refused:?}");
+    assert_eq!(office.audit(fixture, session).await.fault, None);
+}
+
+pub(crate) async fn an_erasure_leaves_nothing_while_another_process_brings_it_back(fixture: &Fixture) {
+    let journal = &**fixture.journal();
+    let (session, file) = back_in_part(fixture).await;
+    let other = fixture.second().await;
+    let mut whole = file.as_slice();
+    let (erased, brought) =
+        tokio::join!(journal.erase(session, "ada"), other.bring_back(session, &mut whole));
+    assert_eq!(erased.expect("for good").by, "ada");
+    assert!(matches!(brought, Ok(_) | Err(BringBackError::NotAway { .. })), "{brought:?}");
+    assert_eq!(fixture.count(LEFT).await, 0);
+    assert_eq!(read_all(journal, session).await, []);
 }

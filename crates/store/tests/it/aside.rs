@@ -39,6 +39,7 @@ pub(crate) async fn a_session_is_called_by_its_first_message(fixture: &Fixture) 
     fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
     assert_eq!(title().await.as_deref(), Some("Mend the login"));
     assert_eq!(asked().await.session_title.as_deref(), Some("Mend the login"));
+    journal.refold(session).await.expect("folded");
     let sql = "UPDATE sessions SET title = {}";
     fixture.run(&sql.replace("{}", "x'41'"), &sql.replace("{}", "'A'")).await;
     assert!(journal.verify(session).await.expect("a report").fault.is_some(), "a changed title is found");
@@ -59,12 +60,14 @@ pub(crate) async fn archived_sessions_leave_the_lists(fixture: &Fixture) {
     let sql = "UPDATE sessions SET state_version = 0, state = {}, archived_at = NULL";
     fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
     assert!(journal.session(two).await.expect("a look").expect("there").archived.is_some());
+    journal.refold(two).await.expect("folded");
     assert_eq!(listed(journal, SessionsOnly::Archived).await, [two], "also after a fold");
 
     journal.append(two, message("hello")).await.expect("said");
     assert_eq!(listed(journal, SessionsOnly::Archived).await, []);
     assert_eq!(listed(journal, SessionsOnly::Unarchived(Vec::new())).await, [two, one]);
     check_sound(journal, two).await;
+    journal.refold(one).await.expect("folded");
     let sql = "UPDATE sessions SET archived_at = 1, archived_by = 'eve'";
     fixture.run(sql, sql).await;
     assert!(

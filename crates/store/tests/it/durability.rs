@@ -152,7 +152,15 @@ async fn first_answer_wins(journal: &dyn Journal, session: SessionId, request: &
 
 /// An older version wrote what is beside the events, and this one cannot read it.
 async fn age(fixture: &Fixture) {
-    let sql = "UPDATE sessions SET state_version = 0, state = {}; UPDATE asks SET doc = {}";
+    stored_by(fixture, OLDER).await;
+}
+
+const OLDER: u32 = 0;
+const NEWER: u32 = 1_000_000;
+
+async fn stored_by(fixture: &Fixture, version: u32) {
+    let sql =
+        format!("UPDATE sessions SET state_version = {version}, state = {{}}; UPDATE asks SET doc = {{}}");
     fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
 }
 
@@ -162,43 +170,45 @@ async fn outdated(journal: &dyn Journal) -> Vec<SessionId> {
     found
 }
 
-pub(crate) async fn a_state_of_an_older_version_is_folded_when_it_is_read(fixture: &Fixture) {
+pub(crate) async fn a_read_shows_a_state_of_another_version_and_writes_nothing(fixture: &Fixture) {
     let journal = &**fixture.journal();
     let mut sessions = Vec::new();
     for number in 0..6 {
         let session = open(journal, &number.to_string()).await;
         let request = closing_at(question(session, "old"), from_now(journal, 1).await);
-        let asked = journal.append(session, ask(&request)).await.expect("asked");
-        sessions.push((session, asked.events[0].at, request.interaction_id));
+        journal.append(session, ask(&request)).await.expect("asked");
+        sessions.push((session, request.interaction_id));
     }
-    let record = async |at: usize| journal.session(sessions[at].0).await.expect("a look").expect("there");
-    let left = async |from: usize| {
-        let left: Vec<_> = sessions[from..].iter().map(|(session, ..)| *session).collect();
-        assert_eq!(outdated(journal).await, left);
+    journal.append(sessions[0].0, message("hello")).await.expect("said");
+    let live = AskQuery { owner: owner(), session: None, only: AskFilter::Live, after: None, limit: 3 };
+    let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 4 };
+    let read = async || {
+        (
+            journal.session(sessions[0].0).await.expect("a look"),
+            journal.ask(sessions[1].1).await.expect("a look"),
+            journal.asks(live.clone()).await.expect("a page"),
+            journal.sessions(page.clone()).await.expect("a page"),
+        )
     };
-    let before = record(0).await;
-    let asked = journal.ask(sessions[1].2).await.expect("an ask");
-    age(fixture).await;
-    left(0).await;
-    assert_eq!(record(0).await, before);
-    left(1).await;
-    assert_eq!(journal.ask(sessions[1].2).await.expect("an ask"), asked);
-    left(2).await;
-    // A page of asks, of which the first two are folded, and a check.
-    let page = AskQuery { owner: owner(), session: None, only: AskFilter::Live, after: None, limit: 3 };
-    assert_eq!(journal.asks(page).await.expect("a page").len(), 3);
-    left(3).await;
-    check_sound(journal, sessions[3].0).await;
-    left(4).await;
-    // A page of sessions, which begins with the newest.
-    let page = SessionQuery { owner: owner(), before: None, only: SessionsOnly::All, limit: 1 };
-    assert_eq!(journal.sessions(page).await.expect("a page").len(), 1);
-    assert_eq!(outdated(journal).await, [sessions[4].0]);
-    while journal.due(10).await.expect("a list").due.len() < 6 {
-        tokio::task::yield_now().await;
+    let before = read().await;
+    assert_eq!((before.2.len(), before.3.len()), (3, 4));
+    for version in [OLDER, NEWER] {
+        stored_by(fixture, version).await;
+        assert_eq!(read().await, before);
+        while journal.due(10).await.expect("a list").due.len() < 6 {
+            tokio::task::yield_now().await;
+        }
+        let stored = format!("SELECT count(*) FROM sessions WHERE state_version = {version}");
+        assert_eq!(fixture.count(&stored).await, 6, "a read writes nothing");
     }
-    left(6).await;
-    for (session, ..) in sessions {
+    age(fixture).await;
+    for (folded, (session, _)) in sessions.iter().enumerate() {
+        let left: Vec<_> = sessions[folded..].iter().map(|(session, _)| *session).collect();
+        assert_eq!(outdated(journal).await, left);
+        journal.refold(*session).await.expect("folded");
+    }
+    assert_eq!(read().await, before);
+    for (session, _) in sessions {
         check_sound(journal, session).await;
     }
 }
@@ -243,8 +253,7 @@ pub(crate) async fn many_come_for_one_session_of_an_older_version(fixture: &Fixt
 
 /// A newer version that runs beside this one wrote what is beside the events, and this one cannot read it.
 async fn renew(fixture: &Fixture) {
-    let sql = "UPDATE sessions SET state_version = 1000000, state = {}; UPDATE asks SET doc = {}";
-    fixture.run(&sql.replace("{}", "x'00'"), &sql.replace("{}", "'\\x00'")).await;
+    stored_by(fixture, NEWER).await;
 }
 
 pub(crate) async fn a_state_of_a_newer_version_is_folded_from_the_events(fixture: &Fixture) {

@@ -95,7 +95,7 @@ pub(crate) async fn others_write_while_a_session_is_erased(fixture: &Fixture) {
 }
 
 /// Events of erased sessions that still say something.
-const LEFT: &str = "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id \
+pub(crate) const LEFT: &str = "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id \
     WHERE erased_at IS NOT NULL AND length(data) > 0";
 
 pub(crate) async fn an_erasure_that_was_cut_off_goes_on(fixture: &Fixture) {

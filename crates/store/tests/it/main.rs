@@ -90,7 +90,7 @@ conformance! {
         a_lost_opening_opens_once,
         a_broken_connection_neither_loses_nor_doubles,
         everything_is_there_after_reopening,
-        a_state_of_an_older_version_is_folded_when_it_is_read,
+        a_read_shows_a_state_of_another_version_and_writes_nothing,
         a_state_of_an_older_version_is_folded_when_it_is_written,
         many_come_for_one_session_of_an_older_version,
         a_state_of_a_newer_version_is_folded_from_the_events,
@@ -146,6 +146,8 @@ conformance! {
         what_went_to_a_file_comes_back,
         a_file_without_its_name_takes_nothing_away,
         what_somebody_erased_does_not_come_back,
+        an_erasure_leaves_nothing_of_what_was_brought_back_in_part,
+        an_erasure_leaves_nothing_while_another_process_brings_it_back,
     }
     old_format {
         compacted_text_is_refused,

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as TextLine, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
-use super::{Desk, Mode, WORD};
+use super::{Desk, Mode, WORD, Window};
 use crate::terminal::card;
 use crate::terminal::line::{Line, Seen};
 use crate::terminal::row::{Ink, Row};
@@ -33,7 +33,7 @@ const KEYS: [(&str, &str); 10] = [
     ("Q, Esc", "leave. Nothing is decided by that"),
 ];
 
-pub(super) fn draw(frame: &mut Frame<'_>, desk: &Desk, now: Timestamp, colours: Colours) {
+pub(super) fn draw(frame: &mut Frame<'_>, desk: &mut Desk, now: Timestamp, colours: Colours) {
     let [body, foot] = Layout::vertical([Constraint::Min(3), Constraint::Length(2)]).areas(frame.area());
     let [list, ask] = if body.width >= WIDE {
         Layout::horizontal([Constraint::Length(44), Constraint::Min(40)]).areas(body)
@@ -85,8 +85,8 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, desk: &Desk, now: Timestamp, col
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// All of the ask. Where it is too long, its beginning and its end are in sight: nobody approves without the end.
-fn draw_ask(frame: &mut Frame<'_>, area: Rect, desk: &Desk, colours: Colours) {
+/// All of the ask. Where it is too long, its beginning and its end are shown, and the rest page by page.
+fn draw_ask(frame: &mut Frame<'_>, area: Rect, desk: &mut Desk, colours: Colours) {
     let width = usize::from(area.width).saturating_sub(2);
     let height = usize::from(area.height);
     let rows = match (&desk.whole, desk.selected) {
@@ -104,6 +104,9 @@ fn draw_ask(frame: &mut Frame<'_>, area: Rect, desk: &Desk, colours: Colours) {
         (None, None) => Vec::new(),
     };
     let rows: Vec<Row> = rows.iter().flat_map(|row| row.wrapped(width)).collect();
+    if desk.whole.is_some() {
+        desk.drawn(Window { width, height, rows: rows.len(), head: head(height) });
+    }
     let shown = in_sight(&rows, height, desk.scroll);
     let lines: Vec<TextLine<'_>> = shown.iter().map(|row| line(row, colours)).collect();
     let block = Block::default().borders(if area.width >= 60 { Borders::LEFT } else { Borders::NONE });
@@ -119,12 +122,17 @@ pub(super) fn in_sight(rows: &[Row], height: usize, scroll: usize) -> Vec<Row> {
         let from = scroll.min(rows.len() - height);
         return rows[from..from + height].to_vec();
     }
-    let head = HEAD.min(height / 2);
+    let head = head(height);
     let tail = height.saturating_sub(head + 1);
     let hidden = rows.len() - head - tail;
     let between = Row::new(Ink::Waiting, &format!("⋮ {hidden} rows between; Space shows them"));
     let end = rows[rows.len() - tail..].iter().cloned();
     rows[..head].iter().cloned().chain([between]).chain(end).collect()
+}
+
+/// How many rows of the beginning there is room for.
+fn head(height: usize) -> usize {
+    HEAD.min(height / 2)
 }
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, desk: &Desk, colours: Colours) {

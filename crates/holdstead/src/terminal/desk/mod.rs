@@ -42,8 +42,22 @@ pub(crate) struct Desk {
     rest: Rest,
     /// What was said last.
     note: Option<Row>,
-    /// How many rows of the ask are above the window.
+    /// How many rows of the ask are above the window. None: its beginning and its end are shown.
     scroll: usize,
+    window: Window,
+    /// So many rows of the ask were shown, from the first on.
+    shown: usize,
+}
+
+/// The ask as it was drawn last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Window {
+    width: usize,
+    height: usize,
+    /// How many rows it takes.
+    rows: usize,
+    /// How many rows of its beginning stand above its end, where it is too long.
+    head: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +102,8 @@ impl Desk {
             rest: Rest::new(now),
             note: None,
             scroll: 0,
+            window: Window::default(),
+            shown: 0,
         }
     }
 
@@ -169,7 +185,40 @@ impl Desk {
         self.edited = None;
         self.mode = Mode::Look;
         self.scroll = 0;
+        self.shown = 0;
         self.rest.begin(now);
+    }
+
+    /// The whole ask is on the screen, in this window.
+    fn drawn(&mut self, window: Window) {
+        if self.window.width != window.width {
+            // Its rows are other ones now.
+            (self.scroll, self.shown) = (0, 0);
+        }
+        self.window = window;
+        self.scroll = self.scroll.min(window.rows.saturating_sub(window.height));
+        let to = match self.scroll {
+            _ if window.rows <= window.height => window.rows,
+            0 => window.head,
+            from if from <= self.shown => from + window.height,
+            _ => 0,
+        };
+        self.shown = self.shown.max(to);
+    }
+
+    /// Nobody approves rows that were never shown.
+    fn is_shown(&self) -> bool {
+        self.window.rows > 0 && self.shown >= self.window.rows
+    }
+
+    fn page_down(&mut self) {
+        // One row stays.
+        let page = self.window.height.saturating_sub(1).max(1);
+        self.scroll = if self.scroll == 0 { self.window.head.max(1) } else { self.scroll + page };
+    }
+
+    fn page_up(&mut self) {
+        self.scroll = self.scroll.saturating_sub(self.window.height.saturating_sub(1).max(1));
     }
 
     /// The ask that is to be fetched whole.
@@ -267,11 +316,11 @@ impl Desk {
             Key::Letter('j') | Key::Down => return self.step(1, at),
             Key::Letter('k') | Key::Up => return self.step(-1, at),
             Key::PageDown | Key::Letter(' ') => {
-                self.scroll = self.scroll.saturating_add(10);
+                self.page_down();
                 return self.disarm(at);
             }
             Key::PageUp => {
-                self.scroll = self.scroll.saturating_sub(10);
+                self.page_up();
                 return self.disarm(at);
             }
             Key::Letter('q') => return Some(Act::Leave),
@@ -288,6 +337,11 @@ impl Desk {
         let whole = self.whole.clone()?;
         let is_approval = whole.request.body.is_approval();
         let is_marked = !whole.request.marks.is_empty();
+        if is_approval && !self.is_shown() && matches!(key, Key::Letter('a' | 'e') | Key::Chord) {
+            self.page_down();
+            self.note = Some(Row::plain("Part of it was not shown yet: Space and A show more."));
+            return self.disarm(at);
+        }
         match key {
             Key::Letter('a') if !is_approval => Some(Act::Answer(Box::new(whole))),
             Key::Letter('a') if is_marked => {
