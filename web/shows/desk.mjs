@@ -255,7 +255,8 @@ async function endings(gateway) {
         });
       } else if (type === "interaction_response" && data.settlement) {
         const by = data.by === "person" ? data.name : data.by;
-        Object.assign(ask, { outcome: data.settlement, by, words: wordsOf(data), decidedAt: at });
+        const outcome = data.editedInput ? "approved_with_edit" : data.settlement;
+        Object.assign(ask, { outcome, by, words: wordsOf(data), decidedAt: at });
       } else if (type === "interaction_closed") {
         Object.assign(ask, { outcome: data.closing, by: data.by ?? null, decidedAt: at });
       }

@@ -92,9 +92,12 @@ const fn claude_code(wish: Wish) -> Can {
         Wish::SeeAsks => {
             Can::But("in a subagent the dialog comes after 20 s, and then it is asked there alone")
         }
-        Wish::Allow | Wish::Deny | Wish::WordsWithNo | Wish::Edit => Can::Yes,
+        Wish::Allow | Wish::Deny | Wish::WordsWithNo => Can::Yes,
+        Wish::Edit => Can::But("and its model is told what ran"),
         Wish::Questions => Can::But("forms of MCP servers are asked in the terminal alone"),
-        Wish::KnowWhoWon => Can::But("a yes in the terminal when the command has ended, a no at once"),
+        Wish::KnowWhoWon => {
+            Can::But("that its dialog is over within a second, what was answered when the command has ended")
+        }
         Wish::Conversation => Can::But("from when it was connected on, half a second behind at most"),
         Wish::Messages => Can::But("while it is idle; the model reads them as feedback of a hook"),
         Wish::Stop => ESC,

@@ -22,6 +22,16 @@ pub trait Terminal: Send + std::fmt::Debug {
     /// The same, of a line that was written while nobody listened.
     fn missed(&mut self, line: &str) -> Vec<TerminalEffect>;
 
+    /// The file in which the program with this process says how it stands, while that matters here.
+    fn status_file(&self, _pid: u32) -> Option<PathBuf> {
+        None
+    }
+
+    /// What that file has now.
+    fn status(&mut self, _said: &str, _now: Instant) -> Vec<TerminalEffect> {
+        Vec::new()
+    }
+
     /// Somebody says something to it from elsewhere.
     fn say(&mut self, text: String) -> Vec<TerminalEffect>;
 

@@ -26,6 +26,7 @@ pub fn concerns_host(body: &EventBody, session: &Session) -> bool {
             }
             AskChange::Delivery { .. }
             | AskChange::RanOtherThanApproved { .. }
+            | AskChange::InTerminal { .. }
             | AskChange::RuleSaved { .. } => false,
         },
         EventBody::InteractionClosed(closed) => match closed.closing {

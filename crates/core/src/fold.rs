@@ -73,6 +73,9 @@ pub fn fold(state: &mut State, event: &Event) {
             AskChange::RanOtherThanApproved { .. } => {
                 session.change(update.interaction_id, seq, |ask| ask.ran_other_than_approved = true)
             }
+            AskChange::InTerminal { how } => {
+                session.change(update.interaction_id, seq, |ask| ask.in_terminal = Some(*how))
+            }
             AskChange::RuleSaved { grant_id } => {
                 session.head.unsaved.remove(grant_id);
                 // Another answer to the same ask may have given another one.
@@ -149,6 +152,7 @@ fn changes_rules(body: &EventBody) -> bool {
             AskChange::Delivery { .. }
             | AskChange::Settled { .. }
             | AskChange::Queued { .. }
+            | AskChange::InTerminal { .. }
             | AskChange::RuleSaved { .. }
             | AskChange::RanOtherThanApproved { .. } => false,
         },

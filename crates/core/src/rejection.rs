@@ -1,6 +1,8 @@
 //! Why a command was not accepted. Every refusal has a name and words for the person who meets it.
 
-use holdstead_protocol::{AgentSeq, AgentState, Closing, FieldErrors, PromptId, Seq, Winner};
+use holdstead_protocol::{
+    AgentSeq, AgentState, Closing, FieldErrors, InTerminal, KnownBy, PromptId, Seq, TerminalAnswer, Winner,
+};
 
 use crate::{CannotPark, NeedsPasskey};
 
@@ -76,6 +78,8 @@ pub enum Rejection {
     Lost { winner: Box<Winner> },
     #[error("this ask was shown again since: answer the new prompt")]
     StalePrompt { current: PromptId },
+    #[error("{}: what you answered was not sent", terminal_words(*how))]
+    AnsweredInTerminal { how: InTerminal },
     #[error("this ask is closed: {}", closing_words(*closing))]
     Dead { closing: Closing },
     #[error("this ask is closed: {by} stopped its turn or ended its session")]
@@ -151,6 +155,22 @@ const fn closing_words(closing: Closing) -> &'static str {
         Closing::Cancelled => "its agent withdrew it, or its turn or session is over",
         Closing::AnsweredLate => "its answer went to the agent as a message",
         Closing::Withdrawn => "the program that asked withdrew it",
+    }
+}
+
+const fn terminal_words(how: InTerminal) -> &'static str {
+    match (how.answer, how.known_by) {
+        (TerminalAnswer::Allowed, _) => "it was allowed in the agent's own terminal first",
+        (TerminalAnswer::Refused, _) => "it was denied in the agent's own terminal first",
+        (TerminalAnswer::Answered, _) => "it was answered in the agent's own terminal first",
+        (TerminalAnswer::NotByAPerson, _) => {
+            "the agent's own settings decided it first, or a hook of another program"
+        }
+        (TerminalAnswer::NotSaid, KnownBy::Closed) => "the agent's own terminal is closed",
+        (TerminalAnswer::NotSaid, KnownBy::LeftToTerminal) => "it is asked in the agent's own terminal alone",
+        (TerminalAnswer::NotSaid, KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn) => {
+            "its dialog in the agent's own terminal was over first"
+        }
     }
 }
 

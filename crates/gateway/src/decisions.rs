@@ -1,23 +1,26 @@
 //! Asks that are over, as the history tells them: what was asked, what became of it, by whom.
 
-use holdstead_core::{ResponseRecord, SearchWords};
-use holdstead_protocol::api::{Decision, DecisionBy, DecisionOutcome, DecisionPage, FoundKind};
+use holdstead_core::SearchWords;
+use holdstead_protocol::api::{Decision, DecisionPage, FoundKind, Interaction};
 use holdstead_protocol::{
-    AskBody, AskState, Closing, Decider, InteractionId, InteractionRequest, Layer, Meaning, OwnerId,
-    Response, Subject, Surface, Timestamp,
+    AskBody, AskChange, EventBody, InteractionId, InteractionRequest, Meaning, OwnerId, Response, Subject,
+    Timestamp,
 };
-use holdstead_store::{DecidedRecord, FoundPlace, SearchQuery};
+use holdstead_store::{AskRecord, DecidedRecord, FoundPlace, SearchQuery};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::{Gateway, GatewayError, cursor};
+use crate::{Gateway, GatewayError, cursor, view};
 
 /// How many are read at once: each may be as large as an event.
 const CHUNK: u32 = 16;
 /// Of a text, in characters.
 const TEXT: usize = 300;
 const WORDS: usize = 500;
+/// Events that are read at once, and how often, for the input that ran in the place of another one.
+const PAGE: u32 = 200;
+const MOST_PAGES: usize = 20;
 
 impl Gateway {
     /// A page of all, the newest first, and where the next one begins.
@@ -71,29 +74,18 @@ impl Gateway {
     }
 
     async fn decision(&self, decided: DecidedRecord) -> Result<Decision, GatewayError> {
-        let late = self.late_answer_of(&decided.record).await?.map(|late| late.response);
         let DecidedRecord { record, cwd, decided_at } = decided;
+        let late = self.late_answer(&record).await?;
         let meaning = self.driver(&record.agent).ok().map(|driver| driver.meaning(&record.request.tool_name));
-        let (outcome, decider) = match record.ask.state {
-            AskState::Closed { closing } => {
-                (DecisionOutcome::Closed { closing }, record.ask.late.as_ref().map(decided_by))
-            }
-            AskState::Settled { settlement } => {
-                (DecisionOutcome::Settled { settlement }, record.ask.responses.last().map(decided_by))
-            }
-            // None of them has a time at which it was decided.
-            AskState::Open | AskState::Submitted { .. } | AskState::Queued => {
-                (DecisionOutcome::Closed { closing: Closing::Cancelled }, None)
-            }
-        };
-        let closed_by = record.ask.closed_by.map(|name| DecisionBy::Person { name });
-        let (by, surface) = match decider {
-            Some((by, surface)) => (Some(with_layer(by, &record.request)), surface),
-            None => (closed_by, None),
-        };
-        let response = late.or(record.response.map(|response| response.response));
+        let ran_instead =
+            if record.ask.ran_other_than_approved { self.ran_instead(&record).await? } else { None };
+        let rule_unsaved = record.ask.rule_unsaved;
+        let ask = Interaction { late, ..view::interaction(record) };
+        let ending = ask.ending().ok_or(GatewayError::NoAsk)?;
+        let ran = ran_instead.or(ending.edited_input).map(|input| called(&input, meaning));
+        let response = ask.late.map(|late| late.response).or(ask.response.map(|response| response.response));
         let remembered = match &response {
-            Some(Response::Approve { lines, .. }) if !record.ask.rule_unsaved => lines.clone(),
+            Some(Response::Approve { lines, .. }) if !rule_unsaved => lines.clone(),
             Some(
                 Response::Approve { .. }
                 | Response::Deny { .. }
@@ -103,47 +95,50 @@ impl Gateway {
             )
             | None => Vec::new(),
         };
-        let waited = decided_at.since(record.ask.opened_at).as_millis();
+        let waited = decided_at.since(ask.opened_at).as_millis();
         Ok(Decision {
-            interaction_id: record.id,
-            session_id: record.session,
-            session_title: record.session_title,
-            agent: record.agent,
-            cwd: record.request.cwd.clone().or(cwd),
-            kind: record.request.body.kind().to_owned(),
-            text: asked(&record.request, meaning),
-            tool_name: record.request.tool_name,
-            marks: record.request.marks,
-            outcome,
-            by,
-            surface,
+            interaction_id: ask.request.interaction_id,
+            session_id: ask.session_id,
+            session_title: ask.session_title,
+            agent: ask.agent,
+            cwd: ask.request.cwd.clone().or(cwd),
+            kind: ask.request.body.kind().to_owned(),
+            text: asked(&ask.request, meaning),
+            tool_name: ask.request.tool_name,
+            marks: ask.request.marks,
+            outcome: ending.outcome,
+            by: ending.by,
+            in_terminal: ending.in_terminal,
+            too_late: ending.too_late,
+            ran,
+            surface: ending.surface,
             remembered,
             words: response.as_ref().and_then(said),
-            opened_at: record.ask.opened_at,
+            opened_at: ask.opened_at,
             decided_at,
             waited_ms: u64::try_from(waited).unwrap_or(u64::MAX),
         })
     }
-}
 
-fn decided_by(response: &ResponseRecord) -> (DecisionBy, Option<Surface>) {
-    match &response.decider {
-        Decider::Person { name, surface, .. } => (DecisionBy::Person { name: name.clone() }, Some(*surface)),
-        Decider::Rule { name } => (DecisionBy::Rule { text: name.clone(), layer: None }, None),
-        Decider::Grant { grant_id } => (DecisionBy::Grant { grant_id: *grant_id }, None),
-        Decider::Earlier { interaction_id } => {
-            (DecisionBy::Earlier { interaction_id: *interaction_id }, None)
+    /// The input that ran in the place of the one that was approved.
+    async fn ran_instead(&self, record: &AskRecord) -> Result<Option<Value>, GatewayError> {
+        let mut after = record.ask.request_seq;
+        // What an ask comes to is told soon after it is answered.
+        for _ in 0..MOST_PAGES {
+            let events = self.inner.journal.read(record.session, after, PAGE).await?;
+            let Some(last) = events.last() else { return Ok(None) };
+            after = last.seq;
+            for event in events {
+                if let EventBody::InteractionUpdate(update) = event.body
+                    && update.interaction_id == record.id
+                    && let AskChange::RanOtherThanApproved { ran, .. } = update.change
+                {
+                    return Ok(ran);
+                }
+            }
         }
+        Ok(None)
     }
-}
-
-/// What was asked names the rules that spoke about it, and whose they are.
-fn with_layer(by: DecisionBy, request: &InteractionRequest) -> DecisionBy {
-    let DecisionBy::Rule { text, .. } = by else { return by };
-    let rules =
-        request.verdict.iter().flat_map(|verdict| &verdict.parts).filter_map(|part| part.rule.as_ref());
-    let layer: Option<Layer> = rules.into_iter().find(|rule| rule.text == text).map(|rule| rule.layer);
-    DecisionBy::Rule { text, layer }
 }
 
 /// What was asked, in a line.
@@ -151,23 +146,27 @@ fn asked(request: &InteractionRequest, meaning: Option<Meaning<'_>>) -> String {
     let text = if let AskBody::Question { questions } = &request.body {
         questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>().join(" · ")
     } else if request.body.is_approval() {
-        let field = meaning.and_then(|meaning| match meaning.subject {
-            Subject::Shell { field, .. }
-            | Subject::Reads { field }
-            | Subject::Searches { field, .. }
-            | Subject::Edits { field }
-            | Subject::Fetches { field } => Some(field),
-            Subject::Whole => None,
-        });
-        let named =
-            field.or(Some("command")).and_then(|field| request.input.get(field)).and_then(Value::as_str);
-        named.map_or_else(|| request.input.to_string(), str::to_owned)
+        return called(&request.input, meaning);
     } else {
         let shown = RefCell::new(Vec::new());
         request.body.clone().for_each_shown(|text| shown.borrow_mut().push(std::mem::take(text)), |_| {});
         shown.into_inner().join(" · ")
     };
     beginning(&text, TEXT)
+}
+
+/// What a call does, in a line: its command, its path, or its whole input.
+fn called(input: &Value, meaning: Option<Meaning<'_>>) -> String {
+    let field = meaning.and_then(|meaning| match meaning.subject {
+        Subject::Shell { field, .. }
+        | Subject::Reads { field }
+        | Subject::Searches { field, .. }
+        | Subject::Edits { field }
+        | Subject::Fetches { field } => Some(field),
+        Subject::Whole => None,
+    });
+    let named = input.get(field.unwrap_or("command")).and_then(Value::as_str);
+    beginning(&named.map_or_else(|| input.to_string(), str::to_owned), TEXT)
 }
 
 /// A person's own words. A secret is not among them: what the journal has in its place is.

@@ -3,7 +3,7 @@
 //! Words about our own insides go to the log, never to a client.
 
 use holdstead_core::Rejection;
-use holdstead_protocol::{Code, Refusal};
+use holdstead_protocol::{Code, KnownBy, Refusal};
 use holdstead_runner::Unable;
 use holdstead_store::StoreError;
 
@@ -98,6 +98,11 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Lost { winner } => {
             Refusal { winner: Some(winner.clone()), ..Refusal::new(Code::Lost, words) }
         }
+        Rejection::AnsweredInTerminal { how } => match how.known_by {
+            KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn => Refusal::new(Code::Lost, words),
+            // Nobody answered it there.
+            KnownBy::Closed | KnownBy::LeftToTerminal => Refusal::new(Code::Dead, words),
+        },
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
         }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use holdstead_protocol::api::{Interaction, Receipt};
+use holdstead_protocol::api::{DecisionBy, Ending, Interaction, Outcome, Receipt};
 use holdstead_protocol::{
-    AgentBox, AskBody, AskState, Closing, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Origin,
-    Risk, Rule, Settlement, Surface, TerminalAnswer, Timestamp, Winner,
+    AgentBox, AskBody, AskState, Decider, Delivery, HoldThen, InteractionRequest, NotRun, Origin, Risk, Rule,
+    Settlement, Surface, TerminalAnswer, Timestamp, Winner,
 };
 use serde_json::Value;
 
@@ -116,18 +116,68 @@ pub(crate) fn unknown(asks: usize) -> String {
     )
 }
 
-/// One word for where an ask stands.
-pub(crate) fn state(interaction: &Interaction) -> &'static str {
-    match &interaction.state {
-        AskState::Open if interaction.parked => "parked",
-        AskState::Open => "waiting",
-        AskState::Submitted { .. } => "sent",
-        AskState::Queued => "queued",
-        AskState::Settled { settlement } => settled(*settlement),
-        AskState::Closed { closing: Closing::Expired } => "expired",
-        AskState::Closed { closing: Closing::Cancelled } => "cancelled",
-        AskState::Closed { closing: Closing::AnsweredLate } => "answered late",
-        AskState::Closed { closing: Closing::Withdrawn } => "withdrawn by the program",
+/// Where an ask stands, or what became of it.
+pub(crate) fn state(ask: &Interaction) -> &'static str {
+    match (ask.ending(), &ask.state) {
+        (Some(ending), _) => outcome(ending.outcome),
+        (None, AskState::Open) if ask.parked => "parked",
+        (None, AskState::Submitted { .. }) => "sent",
+        (None, AskState::Queued) => "queued",
+        (None, AskState::Open | AskState::Settled { .. } | AskState::Closed { .. }) => "waiting",
+    }
+}
+
+pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Approved => "approved",
+        Outcome::ApprovedWithEdit => "approved with changes",
+        Outcome::ApprovedRanOther => "approved, and something else ran",
+        Outcome::ApprovedNotRun => "approved, did not run",
+        Outcome::ApprovedMayHaveRun => "approved, may have run",
+        Outcome::ApprovedNotDelivered => "approved, did not reach the agent",
+        Outcome::Denied => "denied",
+        Outcome::Answered => "answered",
+        Outcome::AnswerNotDelivered => "answered, did not reach the agent",
+        Outcome::Declined => "declined",
+        Outcome::ToolFailed => "answered, and the tool failed",
+        Outcome::AllowedInTerminal => "allowed in the agent's terminal, and ran",
+        Outcome::DeniedInTerminal => "denied in the agent's terminal",
+        Outcome::AnsweredInTerminal => "answered in the agent's terminal",
+        Outcome::DecidedByAgentSettings => "decided by the agent's settings",
+        Outcome::NotKnown => "over in the agent's terminal",
+        Outcome::Expired => "expired",
+        Outcome::Cancelled => "cancelled",
+        Outcome::AnsweredLate => "answered late",
+        Outcome::Withdrawn => "withdrawn by the program",
+    }
+}
+
+/// What became of an ask, by whom, and which answer came after that.
+pub(crate) fn ending(ending: &Ending) -> String {
+    let by = ending.by.as_ref().and_then(|by| named(by, ending.surface));
+    let mut said = outcome(ending.outcome).to_owned();
+    if let Some(by) = by {
+        said.push_str(&format!(", {by}"));
+    }
+    if let Some(late) = &ending.too_late {
+        let by = late.by.as_ref().and_then(|by| named(by, late.surface));
+        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+        said.push_str(&format!("; {}{by} too late", settled(late.settlement)));
+    }
+    said
+}
+
+/// Nothing where the outcome says it.
+fn named(by: &DecisionBy, surface: Option<Surface>) -> Option<String> {
+    match by {
+        DecisionBy::Person { name } => {
+            let place = surface.map(|surface| format!(" {}", on(surface))).unwrap_or_default();
+            Some(format!("{}{place}", safe_line(name)))
+        }
+        DecisionBy::PersonInTerminal {} | DecisionBy::AgentSettings {} => None,
+        DecisionBy::Rule { text, .. } => Some(format!("the rule \"{}\"", safe_line(text))),
+        DecisionBy::Grant { .. } => Some("a remembered approval".to_owned()),
+        DecisionBy::Earlier { .. } => Some("an earlier answer to the same call".to_owned()),
     }
 }
 
@@ -141,13 +191,23 @@ pub(crate) const fn settled(settlement: Settlement) -> &'static str {
     }
 }
 
+/// What was answered in the agent's own terminal.
+pub(crate) const fn in_terminal(answer: TerminalAnswer) -> &'static str {
+    match answer {
+        TerminalAnswer::Allowed => "It was allowed in the agent's own terminal.",
+        TerminalAnswer::Refused => "It was denied in the agent's own terminal.",
+        TerminalAnswer::Answered => "It was answered in the agent's own terminal.",
+        TerminalAnswer::NotByAPerson => "The agent's own settings decided it, or a hook of another program.",
+        TerminalAnswer::NotSaid => "The agent's own terminal does not ask it here any more.",
+    }
+}
+
 /// How far the answer has come.
 pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
     match delivery {
         Some(Delivery::Acknowledged) => "agent has it",
-        Some(Delivery::Accepted | Delivery::Delivering { .. } | Delivery::Delivered { .. }) => {
-            "sent, not confirmed"
-        }
+        Some(Delivery::Accepted) => "kept: the agent is told when it runs again",
+        Some(Delivery::Delivering { .. } | Delivery::Delivered { .. }) => "sent, not confirmed",
         Some(Delivery::Unknown { .. }) => "the agent died meanwhile: it may or may not have it",
         Some(Delivery::Undeliverable { in_terminal: Some(how), .. }) => match how.answer {
             TerminalAnswer::Allowed => "too late: it was allowed in the terminal and ran",
@@ -156,12 +216,20 @@ pub(crate) const fn delivery(delivery: Option<&Delivery>) -> &'static str {
             TerminalAnswer::NotByAPerson => "too late: it was decided by the program's own settings",
             TerminalAnswer::NotSaid => "too late: it is not asked in the terminal any more",
         },
-        Some(Delivery::Undeliverable { .. }) => "it could not reach the agent any more",
+        Some(Delivery::Undeliverable { moved_to: Some(_), .. }) => {
+            "given to the same call, which the agent made again"
+        }
+        Some(Delivery::Undeliverable { moved_to: None, in_terminal: None }) => {
+            "it could not reach the agent any more"
+        }
         Some(Delivery::NotRun { because: NotRun::Blocked }) => {
             "blocked by a hook or a rule of the agent: it did not run"
         }
         Some(Delivery::NotRun { because: NotRun::AskedAnew }) => {
             "a hook of the agent changed the call: it did not run, and is asked again as it is now"
+        }
+        Some(Delivery::NotRun { because: NotRun::NotCalledAgain }) => {
+            "it did not run: the agent was started again, and did not make the call again"
         }
         None => "kept",
     }
@@ -186,7 +254,7 @@ pub(crate) fn receipt(receipt: &Receipt, origin: Origin) -> String {
     }
 }
 
-fn capital(word: &str) -> String {
+pub(crate) fn capital(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -451,6 +451,11 @@ pub enum AskChange {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ran: Option<Value>,
     },
+    /// Its agent's own record says what was answered in its terminal, which was not known when the ask closed.
+    InTerminal {
+        #[serde(rename = "inTerminal")]
+        how: InTerminal,
+    },
     /// The rule that its approval gave was saved for all sessions of the owner.
     RuleSaved { grant_id: GrantId },
 }

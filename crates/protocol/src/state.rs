@@ -160,6 +160,8 @@ pub enum NotRun {
     Blocked,
     /// A hook of the agent's own changed the input after it was approved; the changed call is an ask of its own.
     AskedAnew,
+    /// The agent died before it had the approval. It was started again, and did not make the call again.
+    NotCalledAgain,
 }
 
 impl Delivery {

@@ -12,6 +12,7 @@ import type {
   InteractionResponse,
   KnownBy,
   Layer,
+  NotRun,
   Question,
   Risk,
   Rule,
@@ -317,6 +318,12 @@ export function decider(who: Decider): string {
   }
 }
 
+const NOT_RUN: Record<NotRun, string> = {
+  blocked: "blocked by a hook or a rule of the agent, did not run",
+  asked_anew: "changed by a hook of the agent: did not run, asked again as it is now",
+  not_called_again: "did not run: the agent was started again, and did not make the call again",
+};
+
 /** How far the decision has come. */
 export function delivery(ask: Ask): string | null {
   const way = ask.delivery;
@@ -337,9 +344,7 @@ export function delivery(ask: Ask): string | null {
       if (way?.inTerminal) return tooLate(ask, way.inTerminal);
       return way?.movedTo ? "given to the same ask, asked again" : "could not reach the agent";
     case "not_run":
-      return way?.because === "asked_anew"
-        ? "changed by a hook of the agent: did not run, asked again as it is now"
-        : "blocked by a hook or a rule of the agent, did not run";
+      return NOT_RUN[way.because];
   }
 }
 

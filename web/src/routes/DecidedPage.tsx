@@ -111,7 +111,7 @@ function Row({ decision }: { decision: Decision }) {
             {visible(decision.sessionTitle || decision.cwd?.split("/").pop() || decision.agent)}
           </span>
         </span>
-        <span className={`font-medium whitespace-nowrap max-wide:col-start-2 ${TONE[tone]}`}>
+        <span className={`font-medium max-wide:col-start-2 ${TONE[tone]}`}>
           <Icon name={icon} className="mr-1.5 inline size-3.5 -translate-y-px" />
           {words}
         </span>

@@ -375,6 +375,8 @@ function update(ask: Ask, change: InteractionUpdate): Ask {
       return { ...ask, state: "queued" };
     case "delivery":
       return { ...ask, delivery: change };
+    case "in_terminal":
+      return { ...ask, inTerminal: change.inTerminal };
     case "rule_saved":
       return ask;
     case "ran_other_than_approved":

@@ -35,10 +35,10 @@ const NO_QUESTION: &str =
 impl Conversation {
     /// The hook: every call comes through here first.
     pub(super) fn hook(&mut self, request_id: String, hook: HookInput) -> Vec<Effect> {
-        let pass = |request_id: &str| vec![line(&wire::response(request_id, &convert::hook_pass()))];
         if hook.hook_event_name != "PreToolUse" {
+            let answer = self.after(&hook);
             let ran = self.ran(&hook);
-            return pass(&request_id).into_iter().chain(ran).collect();
+            return [line(&wire::response(&request_id, &answer))].into_iter().chain(ran).collect();
         }
         let found = verdict(&hook.tool_name, &hook.tool_input, &hook.permission_mode, &self.terms);
         let refuse = |words: &str| {

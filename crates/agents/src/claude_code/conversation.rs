@@ -75,6 +75,8 @@ pub(super) struct Call {
     /// Where it would run, as the hook was told.
     pub(super) cwd: Option<String>,
     pub(super) decided: Option<Decision>,
+    /// The person who approved it changed its input.
+    pub(super) edited: bool,
     /// The program's own request, which was answered by what was decided.
     pub(super) confirmed: Option<String>,
     /// It has run.
@@ -202,7 +204,13 @@ impl Wire for Conversation {
                 vec![line(&wire::interrupt(&id))]
             }
             Outgoing::Resolve { tool_call_id, resolution } => match convert::decision(resolution) {
-                Some(decision) => self.decide(tool_call_id.as_str(), decision),
+                Some(decision) => {
+                    let told = self.decide(tool_call_id.as_str(), decision);
+                    if let Some(call) = self.calls.get_mut(tool_call_id.as_str()) {
+                        call.edited = convert::is_edited(resolution);
+                    }
+                    told
+                }
                 None => self.leave(tool_call_id.as_str()),
             },
             Outgoing::Park { tool_call_id } => self.park(tool_call_id),

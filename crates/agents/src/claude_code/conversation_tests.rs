@@ -508,10 +508,22 @@ fn what_runs_is_what_was_approved_or_is_told_apart() {
         let mut talk = conversation();
         let runs = edited.clone().unwrap_or_else(|| shown.clone());
         // Never an allow from the hook: another hook could change it unseen.
-        assert_eq!(approved(&mut talk, &shown, edited)["hookSpecificOutput"]["permissionDecision"], "ask");
+        assert_eq!(
+            approved(&mut talk, &shown, edited.clone())["hookSpecificOutput"]["permissionDecision"],
+            "ask"
+        );
         let answer = told(&talk.hear(&permission("t1", "Bash", &shown).to_string()));
         assert_eq!(said(&answer), json!({"behavior": "allow", "updatedInput": runs}));
-        assert_eq!(only_event(talk.hear(&ran(&runs))), None);
+        let heard = talk.hear(&ran(&runs));
+        let context = said(&told(&heard))["hookSpecificOutput"]["additionalContext"].clone();
+        match edited {
+            Some(_) => assert!(
+                context.as_str().unwrap().ends_with(&runs.to_string()),
+                "the model is told: {context}"
+            ),
+            None => assert_eq!(context, Value::Null),
+        }
+        assert_eq!(only_event(heard), None);
         let heard = talk.hear(&result_line("t1", false).to_string());
         assert_eq!(heard[0], Effect::Event(AgentEvent::Acknowledged { tool_call_id: id("t1") }));
     }

@@ -52,6 +52,42 @@ pub(super) fn decision(resolution: &Resolution) -> Option<Decision> {
     })
 }
 
+/// Whether the person who approved it changed its input.
+pub(super) fn is_edited(resolution: &Resolution) -> bool {
+    match resolution {
+        Resolution::Settled { response: Response::Approve { edited_input, .. }, .. } => {
+            edited_input.is_some()
+        }
+        Resolution::Settled {
+            response:
+                Response::Deny { .. }
+                | Response::Answer { .. }
+                | Response::Submit { .. }
+                | Response::Cancel { .. },
+            ..
+        }
+        | Resolution::Closed { .. }
+        | Resolution::Queued { .. }
+        | Resolution::LeftToAgent { .. } => false,
+    }
+}
+
+/// As much of an input as the model is told again, in bytes.
+const MOST_TOLD: usize = 20_000;
+
+/// The answer to a hook that comes when a call has run: the model wrote another input than the one that ran.
+pub(super) fn after_edit(event: &str, tool: &str, ran: &Value) -> Value {
+    let mut ran = ran.to_string();
+    if ran.len() > MOST_TOLD {
+        ran.truncate(ran.floor_char_boundary(MOST_TOLD));
+        ran.push('…');
+    }
+    let words = format!(
+        "The person who approved this call of {tool} changed its input first. What you wrote did not run. This ran: {ran}"
+    );
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}})
+}
+
 /// Makes the program ask by itself, whatever its own rules say, once all other hooks have had their say. It then shows
 /// the input that would run, which is compared with the one that was approved; a hook's `allow` would let another hook
 /// change it unseen.

@@ -45,6 +45,15 @@ impl Conversation {
         }
     }
 
+    /// What the program is told when a call has run: its model is told of an input that a person changed.
+    pub(super) fn after(&self, hook: &HookInput) -> Value {
+        let call = hook.tool_use_id.as_deref().and_then(|id| self.calls.get(id));
+        match call.filter(|call| call.edited && call.asked.as_ref() != Some(&hook.tool_input)) {
+            Some(_) => convert::after_edit(&hook.hook_event_name, &hook.tool_name, &hook.tool_input),
+            None => convert::hook_pass(),
+        }
+    }
+
     /// A call has run, with this input.
     pub(super) fn ran(&mut self, hook: &HookInput) -> Option<Effect> {
         let id = hook.tool_use_id.as_deref()?;

@@ -101,9 +101,10 @@ fn over(session: &Session, ask: &Ask, id: InteractionId, now: Timestamp) -> Opti
 const WITHDRAWN: Rejection = Rejection::Dead { closing: Closing::Withdrawn };
 
 pub(super) fn cancelled(ask: &Ask) -> Rejection {
-    match &ask.closed_by {
-        Some(by) => Rejection::Stopped { by: by.clone() },
-        None => Rejection::Dead { closing: Closing::Cancelled },
+    match (&ask.closed_by, ask.in_terminal) {
+        (Some(by), _) => Rejection::Stopped { by: by.clone() },
+        (None, Some(how)) => Rejection::AnsweredInTerminal { how },
+        (None, None) => Rejection::Dead { closing: Closing::Cancelled },
     }
 }
 

@@ -170,6 +170,22 @@ fn an_identical_repeat_gets_the_answer_that_never_arrived_once() {
 }
 
 #[test]
+fn an_approval_of_a_call_that_is_not_made_again_did_not_run() {
+    let mut world = World::running();
+    world.ok(ask(approval(1, 1)));
+    world.ok(exit(1, false));
+    world.ok(respond(1, 1, "k", approve()));
+    world.begins(2);
+    world.ok(Command::Finish(holdstead_core::Finish {
+        turn_id: crate::world::turn(1),
+        reason: StopReason::Completed,
+        usage: None,
+        words: None,
+    }));
+    assert_eq!(world.ask(1).delivery, Some(Delivery::NotRun { because: NotRun::NotCalledAgain }));
+}
+
+#[test]
 fn a_stopped_turn_drops_answers_that_were_not_written() {
     let mut world = World::running();
     world.ok(ask(approval(1, 1)));

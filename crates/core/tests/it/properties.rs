@@ -401,6 +401,7 @@ fn settlements(journal: &[Event]) -> Vec<(InteractionId, Settlement)> {
                 AskChange::Queued { .. }
                 | AskChange::Delivery { .. }
                 | AskChange::RanOtherThanApproved { .. }
+                | AskChange::InTerminal { .. }
                 | AskChange::RuleSaved { .. } => None,
             },
             _ => None,
@@ -609,6 +610,7 @@ fn the_steps_reach_every_state() {
                     AskChange::Settled { .. } => "settled by handler".to_owned(),
                     AskChange::Queued { .. } => "queued".to_owned(),
                     AskChange::RanOtherThanApproved { .. } => "ran other than approved".to_owned(),
+                    AskChange::InTerminal { .. } => "known".to_owned(),
                     AskChange::RuleSaved { .. } => "rule saved".to_owned(),
                     AskChange::Delivery { delivery } => {
                         format!("{delivery:?}").split(' ').next().unwrap_or("").to_owned()

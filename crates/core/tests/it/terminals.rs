@@ -64,8 +64,35 @@ fn an_ask_that_was_answered_there_is_closed_here_and_takes_no_answer() {
     world.ok(overtake(1));
     assert_eq!(world.ask(1).state, AskState::Closed { closing: Closing::Cancelled });
     assert_eq!(world.ask(1).in_terminal, Some(ALLOWED));
-    assert!(world.apply(&respond(1, 1, "k", deny())).is_err(), "it is dead");
+    let lost = Rejection::AnsweredInTerminal { how: ALLOWED };
+    assert_eq!(world.rejected(respond(1, 1, "k", deny())), lost);
     assert!(world.ok(overtake(1)).is_empty(), "told twice is told once");
+}
+
+#[test]
+fn a_record_that_says_more_than_the_dialogs_end_is_kept() {
+    let over = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
+    let mut world = World::running();
+    for (n, answered) in [(1, false), (2, true)] {
+        world.ok(ask(attached(n)));
+        if answered {
+            world.ok(respond(n, 1, "k", deny()));
+        }
+        world.ok(Command::Overtake { interaction_id: ask_id(n), how: over });
+        let decided = world.ask(n).decided_at;
+        world.ok(overtake(n));
+        let known = match &world.ask(n).delivery {
+            Some(Delivery::Undeliverable { in_terminal, .. }) => *in_terminal,
+            _ => world.ask(n).in_terminal,
+        };
+        assert_eq!((known, world.ask(n).decided_at), (Some(ALLOWED), decided));
+        let denied = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Record };
+        assert!(
+            world.ok(Command::Overtake { interaction_id: ask_id(n), how: denied }).is_empty(),
+            "it is known"
+        );
+        assert!(world.ok(Command::Overtake { interaction_id: ask_id(n), how: over }).is_empty());
+    }
 }
 
 #[test]

@@ -137,6 +137,7 @@ impl Counted {
             }
             AskChange::Queued { .. }
             | AskChange::RanOtherThanApproved { .. }
+            | AskChange::InTerminal { .. }
             | AskChange::RuleSaved { .. } => {}
         }
     }

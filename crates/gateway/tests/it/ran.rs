@@ -70,6 +70,7 @@ async fn what_ran_otherwise_is_marked_on_the_ask_and_in_the_journal() {
                 AskChange::Settled { .. }
                 | AskChange::Queued { .. }
                 | AskChange::Delivery { .. }
+                | AskChange::InTerminal { .. }
                 | AskChange::RuleSaved { .. } => None,
             },
             _ => None,

@@ -9,10 +9,11 @@ use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{
     Dialled, Door, Envelope, Gateway, GatewayConfig, GatewayError, ReplyLine, Runner, Stopped,
 };
-use holdstead_protocol::api::SendMessage;
+use holdstead_protocol::api::{Decision, DecisionBy, Outcome, SendMessage};
 use holdstead_protocol::{
-    AgentState, AskState, Delivery, EventBody, InTerminal, InteractionRequest, KnownBy, Origin, PersonId,
-    RunnerId, Seq, SessionId, TerminalAnswer,
+    AgentState, AskChange, AskState, Delivery, EventBody, InTerminal, InteractionRequest, InteractionUpdate,
+    KnownBy, Origin, PersonId, ResponseDraft, RunnerId, Scope, Seq, SessionId, Settlement, Surface,
+    TerminalAnswer,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -60,7 +61,7 @@ impl Machine {
     }
 
     async fn comes(&self, said: String, waits: bool) -> BufReader<UnixStream> {
-        let envelope = Envelope { agent: "claude".to_owned(), pid: None, waits, said };
+        let envelope = Envelope { agent: "claude".to_owned(), pid: None, waits, brief: false, said };
         let mut stream = UnixStream::connect(self.folder.path().join("hooks.sock")).await.unwrap();
         let secret = std::fs::read_to_string(self.folder.path().join("hooks.secret")).unwrap();
         let line = format!("{secret}{}\n", serde_json::to_string(&envelope).unwrap());
@@ -166,6 +167,10 @@ async fn asked(machine: &Machine, talk: &mut Option<Talk>, gateway: &Gateway) ->
     (hook, ask)
 }
 
+async fn newest_decision(gateway: &Gateway) -> Decision {
+    gateway.decisions(&owner("ada"), None, 1).await.unwrap().decisions.remove(0)
+}
+
 async fn ended_as(talk: &mut Talk, ask: &InteractionRequest) -> Delivery {
     for _ in 0..1_000 {
         if let Some(delivery) = talk.delivery(ask).await.filter(Delivery::is_final) {
@@ -204,19 +209,68 @@ async fn the_terminal_was_faster() {
     let machine = Machine::new();
     let gateway = gateway_on(&machine).await;
     let mut talk = None;
-    let (hook, _) = asked(&machine, &mut talk, &gateway).await;
+    let (hook, first) = asked(&machine, &mut talk, &gateway).await;
     let mut talk = talk.unwrap();
     machine.records("toolu_1", "accept", "user_temporary");
     let closed = talk.closed().await;
     let how = InTerminal { answer: TerminalAnswer::Allowed, known_by: KnownBy::Record };
     assert_eq!(closed.in_terminal, Some(how));
     assert_eq!(hook.hears().await, Some(None), "nothing is decided by us");
+    let decided = newest_decision(&gateway).await;
+    assert_eq!((decided.outcome, decided.in_terminal), (Outcome::AllowedInTerminal, Some(how)));
+    assert_eq!(
+        (decided.by, decided.surface),
+        (Some(DecisionBy::PersonInTerminal {}), Some(Surface::AgentTerminal))
+    );
+    let late = crate::world::respond(&gateway, &first, deny("no")).await;
+    let lost = Rejection::AnsweredInTerminal { how };
+    assert!(matches!(&late, Err(GatewayError::Rejected(rejection)) if *rejection == lost), "{late:?}");
     // A no closes the hook, and nothing else tells it.
     let hook = machine.asks("toolu_2", "rm more.txt").await;
     talk.ask().await;
     hook.0.abort();
     let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Withdrawn };
     assert_eq!(talk.closed().await.in_terminal, Some(how));
+    assert_eq!(newest_decision(&gateway).await.outcome, Outcome::NotKnown);
+    // Its record says more later.
+    machine.records("toolu_2", "reject", "user_reject");
+    let known = talk.until(|body| match body {
+        EventBody::InteractionUpdate(InteractionUpdate { change: AskChange::InTerminal { how }, .. }) => {
+            Some(*how)
+        }
+        _ => None,
+    });
+    let how = InTerminal { answer: TerminalAnswer::Refused, known_by: KnownBy::Record };
+    assert_eq!(known.await, how);
+    assert_eq!(newest_decision(&gateway).await.outcome, Outcome::DeniedInTerminal);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_model_is_told_that_a_person_changed_what_it_wrote() {
+    let machine = Machine::new();
+    let gateway = gateway_on(&machine).await;
+    let mut talk = None;
+    let (hook, ask) = asked(&machine, &mut talk, &gateway).await;
+    let input = json!({ "command": "rm older.txt" });
+    let edited = ResponseDraft::Approve {
+        scope: Some(Scope::Once),
+        lines: Vec::new(),
+        edited_input: Some(input.clone()),
+    };
+    talk.unwrap().respond(&ask, edited).await;
+    hook.hears().await.flatten().expect("an answer");
+    let after = async |input: &Value| {
+        let ran = json!({ "tool_use_id": "toolu_1", "tool_name": "Bash", "tool_input": input });
+        let mut waiter = machine.comes(machine.step("PostToolUse", ran), true).await;
+        reply(&mut waiter).await
+    };
+    let ReplyLine::Answer(Some(told)) = after(&input).await else { panic!("its model is told nothing") };
+    let words = told["hookSpecificOutput"]["additionalContext"].as_str().expect("words");
+    assert!(words.ends_with(r#"{"command":"rm older.txt"}"#), "{words}");
+    let ReplyLine::Answer(None) = after(&json!({ "command": "rm old.txt" })).await else {
+        panic!("it ran as the model wrote it")
+    };
     gateway.stop().await;
 }
 
@@ -234,6 +288,14 @@ async fn a_deny_that_comes_too_late_is_told_the_truth() {
     let how = InTerminal { answer: TerminalAnswer::Allowed, known_by: KnownBy::Record };
     let too_late = Delivery::Undeliverable { moved_to: None, in_terminal: Some(how) };
     assert_eq!(ended_as(&mut talk, &ask).await, too_late);
+    let decided = newest_decision(&gateway).await;
+    assert_eq!(
+        (decided.outcome, decided.by),
+        (Outcome::AllowedInTerminal, Some(DecisionBy::PersonInTerminal {}))
+    );
+    let too_late = decided.too_late.expect("the answer that lost");
+    assert_eq!(too_late.settlement, Settlement::Denied);
+    assert!(matches!(too_late.by, Some(DecisionBy::Person { .. })), "{:?}", too_late.by);
     gateway.stop().await;
 }
 

@@ -243,6 +243,7 @@ impl Talk {
                 AskChange::Settled { .. }
                 | AskChange::Delivery { .. }
                 | AskChange::RanOtherThanApproved { .. }
+                | AskChange::InTerminal { .. }
                 | AskChange::RuleSaved { .. } => None,
             },
             _ => None,

@@ -16,10 +16,12 @@ use crate::failure::Failure;
 use crate::places::Places;
 use crate::terminal::{card, once, screen};
 use crate::text::safe_line;
-use crate::words;
+use crate::words::{self, capital};
 
 /// How long we wait for the agent to say that it has the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Where a person in the agent's own terminal may have been faster, the program may tell it only when the command has ended.
+const PATIENCE_IN_TERMINAL: Duration = Duration::from_secs(10 * 60);
 
 pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Failure> {
     let client = connect(common)?;
@@ -48,12 +50,29 @@ pub(super) async fn run(common: &Common, flags: &AnswerFlags) -> Result<(), Fail
             }
         }
     };
-    let after = confirmed(&client, &ask).await?;
+    let after = confirmed(&client, &ask, common.json).await?;
     if common.json {
-        return print_json(&after);
+        print_json(&after)?;
     }
-    println!("✓ {}", receipt_words(&receipt, &after));
+    if after.counted_in_terminal().is_some() {
+        return Err(Failure::Changed(capital(words::delivery(after.delivery.as_ref()))));
+    }
+    if is_unknown(&after) {
+        return Err(Failure::NotDone(
+            "Your answer was sent. The agent's own terminal may have been faster: what counted is not known yet."
+                .to_owned(),
+        ));
+    }
+    if !common.json {
+        println!("✓ {}", receipt_words(&receipt, &after));
+    }
     Ok(())
+}
+
+/// Only its program's record says whether an answer counted, and it has not said so.
+fn is_unknown(after: &Interaction) -> bool {
+    let sent = matches!(after.delivery, Some(Delivery::Delivering { .. } | Delivery::Delivered { .. }));
+    after.request.origin == Origin::Attached && sent
 }
 
 /// What is being answered: an approval whole, as it is what will run.
@@ -77,15 +96,29 @@ fn tell(ask: &Interaction, response: &ResponseDraft, boxed: Option<&AgentBox>) {
 }
 
 /// The ask after the agent confirmed it, or after a while.
-async fn confirmed(client: &Http, ask: &Interaction) -> Result<Interaction, Failure> {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+async fn confirmed(client: &Http, ask: &Interaction, quiet: bool) -> Result<Interaction, Failure> {
+    let start = tokio::time::Instant::now();
+    let (mut look, mut told) = (Duration::from_millis(50), quiet);
     loop {
         let now = client.interaction(ask.request.interaction_id).await?;
-        let over = now.delivery.as_ref().is_none_or(Delivery::is_final);
-        if over || tokio::time::Instant::now() >= deadline {
+        if now.delivery.as_ref().is_none_or(Delivery::is_final) {
             return Ok(now);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let waited = start.elapsed();
+        let patience = if is_unknown(&now) { PATIENCE_IN_TERMINAL } else { PATIENCE };
+        if waited >= patience {
+            return Ok(now);
+        }
+        if waited >= PATIENCE {
+            look = Duration::from_secs(1);
+            if !std::mem::replace(&mut told, true) {
+                println!(
+                    "Sent. The agent's own terminal may have been faster, and its program tells that when the command has \
+                     ended. Ctrl-C stops waiting for that."
+                );
+            }
+        }
+        tokio::time::sleep(look).await;
     }
 }
 

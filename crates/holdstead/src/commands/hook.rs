@@ -25,6 +25,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const NO_LONGER: Duration = Duration::from_secs(10 * 60);
 /// In a subagent the program shows no dialog while we wait.
 const UNSEEN: Duration = Duration::from_secs(22);
+/// What the runner says of a call without a person. The program waits for it at each call.
+const BRIEF: Duration = Duration::from_secs(1);
 /// The program reads our standard error as words of a person.
 const SAYS: u8 = 2;
 /// The program sets it to `1` for a session with a person at it, and to `0` for `claude -p`.
@@ -68,15 +70,18 @@ impl Presence {
 fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
     let mut body: Value = serde_json::from_str(&said).ok()?;
     let asks = body["hook_event_name"] == "PermissionRequest";
+    let brief = body["hook_event_name"] == "PostToolUse";
     let mut said = said;
     if flags.wait {
         body["hook_event_name"] = "Waiter".into();
         said = body.to_string();
     }
-    let until = (body.get("agent_id").is_some() && asks).then(|| Instant::now() + UNSEEN);
-    let waits = flags.wait || asks;
+    let unseen = (body.get("agent_id").is_some() && asks).then_some(UNSEEN);
+    let until = unseen.or(brief.then_some(BRIEF)).map(|patience| Instant::now() + patience);
+    let waits = flags.wait || asks || brief;
     let pid = std::env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
-    let mut line = serde_json::to_vec(&Envelope { agent: flags.agent.clone(), pid, waits, said }).ok()?;
+    let mut line =
+        serde_json::to_vec(&Envelope { agent: flags.agent.clone(), pid, waits, brief, said }).ok()?;
     line.push(b'\n');
     let mut gone_since = None;
     loop {
@@ -105,7 +110,7 @@ fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
         }
         let gone = *gone_since.get_or_insert_with(Instant::now);
         let enough = !flags.wait && gone.elapsed() > NO_LONGER;
-        if !waits || enough || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid) {
+        if !waits || brief || enough || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid) {
             return None;
         }
         std::thread::sleep(AGAIN);

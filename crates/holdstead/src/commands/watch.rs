@@ -3,14 +3,13 @@
 use holdstead_client::{Frame, Http};
 use holdstead_protocol::api::{InboxUpsert, Interaction};
 use holdstead_protocol::transport::Transport as _;
-use holdstead_protocol::{AskState, Event, EventBody, Seq, SessionStatus};
+use holdstead_protocol::{Event, EventBody, Seq, SessionStatus};
 
 use super::find_session;
 use super::list::{now, remember, row};
 use crate::cli::Common;
 use crate::connect::connect;
 use crate::failure::Failure;
-use crate::listed::Listed;
 use crate::places::Places;
 use crate::text::{safe_block, safe_line, shortened};
 use crate::words;
@@ -36,6 +35,8 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     }
     let places = Places::new(common.dir.as_deref())?;
     let mut frames = client.inbox_stream().await?;
+    // Each step of an answer on its way is an upsert of its own, and says the same here.
+    let mut last = None;
     while let Some(frame) = frames.next_frame().await? {
         if common.json {
             println!("{}", frame.data);
@@ -54,7 +55,11 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
                 let upsert: InboxUpsert = parse(&frame)?;
                 let ask = client.interaction(upsert.interaction_id).await?;
                 let listed = remember(&places, std::slice::from_ref(&ask));
-                println!("{}", changed(&ask, &listed));
+                let said = (upsert.interaction_id, words::state(&ask), stands(&ask));
+                if last.as_ref() != Some(&said) {
+                    println!("{}{}", row(&ask, &listed, now()), said.2);
+                    last = Some(said);
+                }
             }
             _ => {}
         }
@@ -62,14 +67,9 @@ async fn inbox(common: &Common, client: &Http) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The row of an ask, and who decided if somebody has.
-fn changed(ask: &Interaction, listed: &Listed) -> String {
-    match &ask.response {
-        Some(response) if ask.state != AskState::Open => {
-            format!("{}   {}", row(ask, listed, now()), words::decider(&response.decider))
-        }
-        Some(_) | None => row(ask, listed, now()),
-    }
+/// What became of an ask and by whom, behind its row.
+fn stands(ask: &Interaction) -> String {
+    ask.ending().map(|ending| format!("   {}", words::ending(&ending))).unwrap_or_default()
 }
 
 fn parse<T: serde::de::DeserializeOwned>(frame: &Frame) -> Result<T, Failure> {

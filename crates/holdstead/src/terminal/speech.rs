@@ -101,6 +101,7 @@ impl Speech {
                 heard.push(Heard::Asked(request.clone()));
             }
             EventBody::InteractionResponse(response) => {
+                self.pause(&mut heard);
                 let own = response.idempotency_key.as_ref().is_some_and(|key| self.own.contains(key));
                 if !own {
                     heard.push(Heard::Row(Row::new(Ink::Good, "✓ ").and(Ink::Plain, &answered(response))));
@@ -108,19 +109,23 @@ impl Speech {
                 heard.push(Heard::Settled(response.interaction_id));
             }
             EventBody::InteractionClosed(closed) => {
-                let how = match closed.closing {
-                    Closing::Cancelled if closed.in_terminal.is_some() => {
-                        "It was answered in the agent's own terminal."
-                    }
-                    Closing::Expired => "Its time ran out: it was not answered, and nothing runs.",
-                    Closing::Cancelled => "It is not asked any more.",
-                    Closing::AnsweredLate => "It was answered late.",
-                    Closing::Withdrawn => "It was withdrawn by the program.",
+                self.pause(&mut heard);
+                let how = match (closed.closing, closed.in_terminal) {
+                    (Closing::Cancelled, Some(how)) => words::in_terminal(how.answer),
+                    (Closing::Expired, _) => "Its time ran out: it was not answered, and nothing runs.",
+                    (Closing::Cancelled, None) => "It is not asked any more.",
+                    (Closing::AnsweredLate, _) => "It was answered late.",
+                    (Closing::Withdrawn, _) => "It was withdrawn by the program.",
                 };
                 heard.push(said(how));
                 heard.push(Heard::Settled(closed.interaction_id));
             }
-            EventBody::InteractionUpdate(update) => heard.extend(changed(&update.change).map(Heard::Row)),
+            EventBody::InteractionUpdate(update) => {
+                if let Some(row) = changed(&update.change) {
+                    self.pause(&mut heard);
+                    heard.push(Heard::Row(row));
+                }
+            }
             EventBody::LateAnswer(_) => {
                 heard.push(said("The answer came too late to settle it: it goes to the agent as a message."));
             }
@@ -231,6 +236,9 @@ fn changed(change: &AskChange) -> Option<Row> {
         AskChange::Queued { .. } => {
             Some(Row::new(Ink::Dim, "The agent was told that the answer comes later. You can still give it."))
         }
+        AskChange::Delivery { delivery: delivery @ Delivery::Undeliverable { moved_to: Some(_), .. } } => {
+            Some(Row::new(Ink::Dim, &words::capital(words::delivery(Some(delivery)))))
+        }
         AskChange::Delivery {
             delivery:
                 delivery @ (Delivery::Unknown { .. } | Delivery::Undeliverable { .. } | Delivery::NotRun { .. }),
@@ -249,6 +257,7 @@ fn changed(change: &AskChange) -> Option<Row> {
                 | Delivery::Acknowledged,
         }
         | AskChange::RuleSaved { .. } => None,
+        AskChange::InTerminal { how } => Some(Row::new(Ink::Dim, words::in_terminal(how.answer))),
     }
 }
 

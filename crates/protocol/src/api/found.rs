@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{
-    CallMark, Closing, GrantId, InteractionId, Layer, Seq, SessionId, Settlement, Surface, Timestamp,
-};
+use crate::{CallMark, GrantId, InTerminal, InteractionId, Layer, Seq, SessionId, Surface, Timestamp};
+
+use super::{Outcome, TooLate};
 
 /// An ask that is over: what was asked, what became of it, by whom, and how long it took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -26,10 +26,19 @@ pub struct Decision {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<CallMark>,
-    pub outcome: DecisionOutcome,
-    /// Left out where it closed by itself.
+    pub outcome: Outcome,
+    /// Who or what brought that about. Left out where it closed by itself, and where nothing says who it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<DecisionBy>,
+    /// How we know what was answered in the agent's own terminal, where that is what counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_terminal: Option<InTerminal>,
+    /// An answer that was given here after that: it changed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_late: Option<TooLate>,
+    /// What ran in the place of what was asked: a person changed the input, or the agent did. The beginning, where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<String>,
     /// Where a person decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surface: Option<Surface>,
@@ -45,14 +54,6 @@ pub struct Decision {
     pub waited_ms: u64,
 }
 
-/// How an ask ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum DecisionOutcome {
-    Settled { settlement: Settlement },
-    Closed { closing: Closing },
-}
-
 /// Who or what ended an ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "is", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -60,6 +61,10 @@ pub enum DecisionBy {
     Person {
         name: String,
     },
+    /// A person at the agent's own terminal, which does not say who.
+    PersonInTerminal {},
+    /// The agent's own settings, or a hook of another program.
+    AgentSettings {},
     /// Rules, word for word.
     Rule {
         text: String,

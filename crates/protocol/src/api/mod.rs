@@ -3,6 +3,7 @@
 mod asks;
 mod found;
 mod history;
+mod outcome;
 mod pairing;
 mod passkeys;
 mod people;
@@ -14,12 +15,11 @@ pub use asks::{
     AskCall, AskCallBody, Cut, FormCall, InboxUpsert, Interaction, InteractionPage, LONGEST_TIMEOUT_MS,
     LateResponse, ManyReceipts, OneOfMany, OneReceipt, Receipt, Respond, RespondMany, SnoozeAsk,
 };
-pub use found::{
-    Decision, DecisionBy, DecisionOutcome, DecisionPage, ExportFormat, Found, FoundKind, SearchPage,
-};
+pub use found::{Decision, DecisionBy, DecisionPage, ExportFormat, Found, FoundKind, SearchPage};
 pub use history::{
     PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
 };
+pub use outcome::{Ending, Outcome, TooLate};
 pub use pairing::{Network, NewPairing, OpenNetwork, Pairing};
 pub use passkeys::{
     NewPasskey, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage, PasskeyPurpose, RequirePasskey,

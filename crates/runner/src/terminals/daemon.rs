@@ -112,7 +112,13 @@ impl Connection<'_> {
             reply
         });
         // If there is no room for another conversation, whoever waits learns that nobody listens.
-        drop(self.runner.said_in_terminal(Said { agent: AGENT.to_owned(), pid: self.pid, text, waits }));
+        drop(self.runner.said_in_terminal(Said {
+            agent: AGENT.to_owned(),
+            pid: self.pid,
+            text,
+            waits,
+            brief: false,
+        }));
     }
 
     fn replied(&mut self, waits: Waits, reply: Option<Reply>) -> Vec<LinkEffect> {

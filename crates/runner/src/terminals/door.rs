@@ -39,6 +39,9 @@ pub struct Envelope {
     /// It waits for a line.
     #[serde(default)]
     pub waits: bool,
+    /// It waits for nobody who does not listen now.
+    #[serde(default)]
+    pub brief: bool,
     /// The program's own words.
     pub said: String,
 }
@@ -126,9 +129,11 @@ async fn sleep_until(due: Option<Instant>) {
 }
 
 fn take(runner: &Arc<Runner>, said: newcomers::Said) {
-    let Ok(Envelope { agent, pid, waits, said: text }) = serde_json::from_slice(&said.line) else { return };
+    let Ok(Envelope { agent, pid, waits, brief, said: text }) = serde_json::from_slice(&said.line) else {
+        return;
+    };
     let (reply, replied) = oneshot::channel();
-    let told = runner.said_in_terminal(Said { agent, pid, text, waits: waits.then_some(reply) });
+    let told = runner.said_in_terminal(Said { agent, pid, text, waits: waits.then_some(reply), brief });
     if let Some((terminal, number)) = told.filter(|_| waits) {
         let place = said.place;
         let (mut read, mut write) = said.stream.into_split();

@@ -44,6 +44,8 @@ struct Said {
     text: String,
     /// It waits for what is answered.
     waits: Option<oneshot::Sender<Reply>>,
+    /// For nobody who does not listen now.
+    brief: bool,
 }
 
 /// What a hook or plugin that waits is given.
@@ -112,7 +114,8 @@ impl Terminals {
         drop(open);
         let number = task::number();
         let waits = said.waits.map(|reply| (number, reply));
-        let input = Input::Said { text: said.text, pid: said.pid, record: introduced.record, waits };
+        let Said { text, pid, brief, .. } = said;
+        let input = Input::Said { text, pid, record: introduced.record, waits, brief };
         terminal.send(input).ok()?;
         Some((terminal, number))
     }

@@ -1,10 +1,11 @@
 //! One program in its terminal: listened to while somebody speaks for its session.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use holdstead_agents::regular::{Links, read};
 use holdstead_agents::{Agent, AgentEvent, AgentExit, AgentSide, Appeared, Terminal, TerminalEffect};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -26,6 +27,8 @@ const LEFT: Duration = Duration::from_millis(500);
 const SHOWN: Duration = Duration::from_secs(1);
 /// So many subagents are listened to.
 const MOST_OTHERS: usize = 64;
+/// The most of what a program says in the file about how it stands.
+const MOST_STATUS: u64 = 64 * 1024;
 /// What was decided while nobody listened, at most.
 const MOST_MISSED: usize = 50;
 
@@ -36,6 +39,8 @@ pub(super) enum Input {
         pid: Option<u32>,
         record: Option<PathBuf>,
         waits: Option<(u64, oneshot::Sender<Reply>)>,
+        /// It waits for nobody who does not listen now.
+        brief: bool,
     },
     /// Whoever waited with this number is gone.
     Left { waits: u64 },
@@ -166,7 +171,7 @@ impl Task {
 
     async fn take_in(&mut self, input: Input) {
         match input {
-            Input::Said { text, pid, record, waits } => {
+            Input::Said { text, pid, record, waits, brief } => {
                 self.pid = pid.or(self.pid);
                 let number = waits.map(|(number, reply)| {
                     self.waiting.insert(number, reply);
@@ -174,7 +179,10 @@ impl Task {
                 });
                 let now = Instant::now();
                 if self.heard.is_none() {
-                    self.keep(text.clone(), number);
+                    match number.filter(|_| brief) {
+                        Some(number) => self.reply(number, Reply::Answer(None)),
+                        None => self.keep(text.clone(), number),
+                    }
                     // The listener may have gone since it showed itself.
                     if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
                         self.show();
@@ -309,11 +317,16 @@ impl Task {
             self.nobody_heard();
         }
         if self.heard.is_some() && self.words.len() < MOST_WAITING {
-            let now = Instant::now();
+            let (now, pid) = (Instant::now(), self.pid);
             self.with_files(move |wire, records| {
                 let Some(wire) = wire else { return Vec::new() };
                 let lines = records.new_lines();
                 let mut effects: Vec<_> = lines.iter().flat_map(|line| wire.recorded(line)).collect();
+                if let Some(said) =
+                    pid.and_then(|pid| wire.status_file(pid)).and_then(|path| status_in(&path))
+                {
+                    effects.extend(wire.status(&said, now));
+                }
                 effects.extend(wire.passed(now));
                 effects
             })
@@ -346,6 +359,11 @@ async fn next(heard: Option<&mut (Box<dyn Terminal>, AgentSide)>, words: &VecDeq
         () = side.kill.notified() => Happened::NotHeard,
         permit = side.events.clone().reserve_owned(), if !words.is_empty() => permit.map_or(Happened::NotHeard, Happened::Heard),
     }
+}
+
+/// What a program says in its own file. Where that cannot be read, nothing is known of it.
+fn status_in(path: &Path) -> Option<String> {
+    String::from_utf8(read(path, Links::Refuse, MOST_STATUS, |_| true).ok()?).ok()
 }
 
 fn is_alive(pid: u32) -> bool {

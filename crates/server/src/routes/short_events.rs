@@ -135,6 +135,7 @@ fn outcome(event: &EventBody) -> Option<Value> {
             AskChange::Queued { .. }
             | AskChange::Delivery { .. }
             | AskChange::RanOtherThanApproved { .. }
+            | AskChange::InTerminal { .. }
             | AskChange::RuleSaved { .. } => None,
         },
         EventBody::InteractionClosed(closed) => Some(json!(closed.closing)),

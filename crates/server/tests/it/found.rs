@@ -36,7 +36,7 @@ async fn decisions_are_listed_searched_and_exported() {
         "{answered}"
     );
     assert!(answered["text"].as_str().is_some_and(|text| text.contains("Where to?")), "{answered}");
-    assert_eq!(answered["outcome"], json!({"state": "settled", "settlement": "answered"}));
+    assert_eq!((&answered["outcome"], &denied["outcome"]), (&json!("answered"), &json!("denied")));
     assert_eq!(denied["text"], "terraform destroy");
     assert_eq!(denied["by"], json!({"is": "person", "name": "ana"}));
     assert_eq!((&denied["surface"], &denied["sessionId"]), (&json!("api"), &json!(session)));
@@ -86,6 +86,21 @@ async fn decisions_are_listed_searched_and_exported() {
         .unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[1]), (3, denied));
+}
+
+#[tokio::test]
+async fn an_edited_approval_says_what_ran() {
+    let running = Running::start().await;
+    let ana = running.client(Role::Person, "ana").await;
+    let edited = json!({"action": "approve", "scope": "once", "editedInput": {"command": "ls -l"}});
+    decide(&ana, r#"approve Bash {"command":"ls"}"#, "1", edited).await;
+    let (_, page) = ana.get("/v1/decisions").await;
+    let decision = &page["decisions"][0];
+    assert_eq!(decision["outcome"], "approved_with_edit", "{decision}");
+    assert_eq!((&decision["text"], &decision["ran"]), (&json!("ls"), &json!("ls -l")), "{decision}");
+    let csv = ana.request(Method::GET, "/v1/decisions/export?format=csv").send().await.unwrap();
+    let csv = csv.text().await.unwrap();
+    assert!(csv.contains(",approved_with_edit,person,ana,") && csv.contains(",ls,ls -l,"), "{csv}");
 }
 
 #[tokio::test]

@@ -124,6 +124,7 @@ pub(crate) async fn show() -> Result<String> {
         ("`inbox --watch`: nothing is approved by accident", Box::pin(scenes::watched_accidents(&place))),
         ("`inbox --watch`: approve, deny, a marked and long command", Box::pin(scenes::watched(&place))),
         ("`stop` ends the gateway, and the ask stays open", Box::pin(scenes::stopped(&place))),
+        ("`answer` after a kill says what the agent is told", Box::pin(scenes::killed(&place))),
     ];
     for (name, scene) in played {
         // Each goes on where the one before it ended.

@@ -181,6 +181,9 @@ export type AskChange = {
      */
     ranDigest: Digest;
 } | {
+    change: 'in_terminal';
+    inTerminal: InTerminal;
+} | {
     change: 'rule_saved';
     grantId: GrantId;
 };
@@ -467,6 +470,7 @@ export type Decision = {
      */
     cwd?: string | null;
     decidedAt: Timestamp;
+    inTerminal?: InTerminal | null;
     interactionId: InteractionId;
     /**
      * `approval`, `question` or `form`.
@@ -474,7 +478,11 @@ export type Decision = {
     kind: string;
     marks?: Array<CallMark>;
     openedAt: Timestamp;
-    outcome: DecisionOutcome;
+    outcome: Outcome;
+    /**
+     * What ran in the place of what was asked: a person changed the input, or the agent did. The beginning, where it is long.
+     */
+    ran?: string | null;
     /**
      * The rules that were saved with it.
      */
@@ -486,6 +494,7 @@ export type Decision = {
      * What was asked: the command, the path, the question. The beginning, where it is long.
      */
     text: string;
+    tooLate?: TooLate | null;
     toolName: string;
     /**
      * From the one to the other.
@@ -504,6 +513,10 @@ export type DecisionBy = {
     is: 'person';
     name: string;
 } | {
+    is: 'person_in_terminal';
+} | {
+    is: 'agent_settings';
+} | {
     is: 'rule';
     layer?: Layer | null;
     text: string;
@@ -513,17 +526,6 @@ export type DecisionBy = {
 } | {
     interactionId: InteractionId;
     is: 'earlier';
-};
-
-/**
- * How an ask ended.
- */
-export type DecisionOutcome = {
-    settlement: Settlement;
-    state: 'settled';
-} | {
-    closing: Closing;
-    state: 'closed';
 };
 
 export type DecisionPage = {
@@ -1460,7 +1462,7 @@ export type NewRule = {
 /**
  * Why an approved call did not run.
  */
-export type NotRun = 'blocked' | 'asked_anew';
+export type NotRun = 'blocked' | 'asked_anew' | 'not_called_again';
 
 export type OfferedScope = Rule & {
     scope: Scope;
@@ -1542,6 +1544,11 @@ export type Opener = {
  * Who waits for the settlement.
  */
 export type Origin = 'agent' | 'attached' | 'tool' | 'caller';
+
+/**
+ * What became of an ask, in one word.
+ */
+export type Outcome = 'approved' | 'approved_with_edit' | 'approved_ran_other' | 'approved_not_run' | 'approved_may_have_run' | 'approved_not_delivered' | 'denied' | 'answered' | 'answer_not_delivered' | 'declined' | 'tool_failed' | 'allowed_in_terminal' | 'denied_in_terminal' | 'answered_in_terminal' | 'decided_by_agent_settings' | 'not_known' | 'expired' | 'cancelled' | 'answered_late' | 'withdrawn';
 
 /**
  * Whose sessions, asks and grants these are: a person on a laptop, a team on a platform.
@@ -2378,6 +2385,15 @@ export type Timestamp = string;
  * What an agent is told about a call that nobody was asked about.
  */
 export type Told = 'allowed' | 'left_to_agent' | 'denied';
+
+/**
+ * An answer that was given here when the agent's own terminal had been faster.
+ */
+export type TooLate = {
+    by?: DecisionBy | null;
+    settlement: Settlement;
+    surface?: Surface | null;
+};
 
 export type ToolCallDelta = {
     text: string;

@@ -30,6 +30,8 @@ pub(super) struct Call {
     /// It stands in the transcript.
     pub(super) shown: bool,
     pub(super) state: CallState,
+    /// A person approved it here with this input instead.
+    edited: Option<Value>,
 }
 
 #[derive(Debug)]
@@ -37,11 +39,21 @@ pub(super) enum CallState {
     /// Nobody was asked about it here.
     Made,
     /// The program's request waits, and people may be asked.
-    Waits { waits: u64, since: Instant, asked: bool, cwd: Option<String> },
+    Waits { waits: u64, since: Instant, asked: bool, cwd: Option<String>, dialog: Dialog },
     /// This was replied. Whether it counted, the transcript says.
     Replied(Replied),
+    /// The program asks no more. Its record may say what was answered in the terminal.
+    TakenBack,
     /// Nothing more follows from it here.
     Over,
+}
+
+/// What the program shows of the dialog of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialog {
+    NotSeen,
+    Stands,
+    OverSince(Instant),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +61,9 @@ pub(super) enum Replied {
     Allow,
     Deny,
 }
+
+/// The record says at once what a short command came to, and a hook goes at once with a no: that is heard first.
+const DIALOG_OVER: Duration = Duration::from_millis(800);
 
 /// A request, before it is known which call it is about.
 #[derive(Debug)]
@@ -83,7 +98,8 @@ impl ClaudeTerminal {
     pub(super) fn called(&mut self, id: String, tool_name: String, input: Value, agent_id: Option<String>) {
         self.called += 1;
         let number = self.called;
-        let call = Call { number, tool_name, input, agent_id, shown: false, state: CallState::Made };
+        let call =
+            Call { number, tool_name, input, agent_id, shown: false, state: CallState::Made, edited: None };
         self.calls.entry(id).or_insert(call);
     }
 
@@ -96,7 +112,7 @@ impl ClaudeTerminal {
             let Some(call) = alike.min_by_key(|call| call.number) else { return true };
             call.input = request.tool_input.clone();
             let (waits, since, cwd) = (request.waits, request.since, request.cwd.clone());
-            call.state = CallState::Waits { waits, since, asked: false, cwd };
+            call.state = CallState::Waits { waits, since, asked: false, cwd, dialog: Dialog::NotSeen };
             false
         });
         self.ask_shown()
@@ -115,7 +131,11 @@ impl ClaudeTerminal {
                 CallState::Waits { since, asked: false, .. } if ready(call, *since) => {
                     Some((*since, id.clone()))
                 }
-                CallState::Waits { .. } | CallState::Made | CallState::Replied(_) | CallState::Over => None,
+                CallState::Waits { .. }
+                | CallState::Made
+                | CallState::Replied(_)
+                | CallState::TakenBack
+                | CallState::Over => None,
             })
             .collect();
         wanted.sort();
@@ -200,11 +220,21 @@ impl ClaudeTerminal {
             return vec![TerminalEffect::Answer { waits, answer: None }];
         };
         let replied = match &decision {
-            Decision::Allow { .. } => Replied::Allow,
+            Decision::Allow { input } => {
+                call.edited = convert::is_edited(resolution).then(|| input.clone());
+                Replied::Allow
+            }
             Decision::Deny { .. } => Replied::Deny,
         };
         call.state = CallState::Replied(replied);
         vec![TerminalEffect::Answer { waits, answer: Some(output(&decision)) }]
+    }
+
+    /// A call has run with this input. Whoever waits tells the program's model that a person changed it.
+    pub(super) fn ran(&self, id: &str, input: &Value, waits: u64) -> Vec<TerminalEffect> {
+        let call = self.calls.get(id).filter(|call| call.edited.as_ref() == Some(input));
+        let answer = call.map(|call| convert::after_edit("PostToolUse", &call.tool_name, input));
+        vec![TerminalEffect::Answer { waits, answer }]
     }
 
     /// A call came to something, and the transcript may say who decided.
@@ -229,6 +259,8 @@ impl ClaudeTerminal {
         };
         match std::mem::replace(&mut call.state, CallState::Over) {
             CallState::Made | CallState::Over => Vec::new(),
+            CallState::TakenBack if by == DecidedBy::NotSaid => Vec::new(),
+            CallState::TakenBack => vec![event(overtaken)],
             CallState::Waits { waits, asked, .. } => {
                 let told = asked.then(|| event(overtaken));
                 [TerminalEffect::Answer { waits, answer: None }].into_iter().chain(told).collect()
@@ -252,12 +284,16 @@ impl ClaudeTerminal {
                 call.state = CallState::Over;
                 vec![event(AgentEvent::Acknowledged { tool_call_id })]
             }
-            CallState::Replied(_) | CallState::Waits { .. } | CallState::Made | CallState::Over => Vec::new(),
+            CallState::Replied(_)
+            | CallState::Waits { .. }
+            | CallState::Made
+            | CallState::TakenBack
+            | CallState::Over => Vec::new(),
         }
     }
 
-    /// A hook went away before it was answered. A person may have said no in the terminal, or the hook was killed: nothing
-    /// tells these apart, so no refusal is recorded.
+    /// A hook went away before it was answered. A person may have said no in the terminal, or the hook was killed: only the
+    /// program's record tells these apart, so no refusal is recorded here.
     pub(super) fn withdrawn(&mut self, gone: u64) -> Vec<TerminalEffect> {
         self.unmatched.retain(|request| request.waits != gone);
         let waits_so = |call: &Call| matches!(call.state, CallState::Waits { waits, .. } if waits == gone);
@@ -265,7 +301,7 @@ impl ClaudeTerminal {
             return Vec::new();
         };
         let asked = matches!(call.state, CallState::Waits { asked: true, .. });
-        call.state = CallState::Over;
+        call.state = CallState::TakenBack;
         let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Withdrawn };
         let told = call_id(id).filter(|_| asked);
         told.map(|tool_call_id| event(AgentEvent::AnsweredInTerminal { tool_call_id, how }))
@@ -292,9 +328,37 @@ impl ClaudeTerminal {
             return Vec::new();
         };
         let CallState::Waits { waits, asked, .. } = call.state else { return Vec::new() };
-        call.state = CallState::Over;
+        call.state = CallState::TakenBack;
         let told = asked.then(|| event(AgentEvent::AnsweredInTerminal { tool_call_id, how }));
         [TerminalEffect::Answer { waits, answer: None }].into_iter().chain(told).collect()
+    }
+
+    /// Whether the terminal of the program itself may show the dialog of a call.
+    pub(super) fn may_show_dialog(&self) -> bool {
+        self.calls
+            .values()
+            .any(|call| call.agent_id.is_none() && matches!(call.state, CallState::Waits { .. }))
+    }
+
+    /// The program says whether a dialog stands in its terminal. Where one stood and is gone, a person answered it there: the
+    /// record says what, when the command has ended.
+    pub(super) fn dialog_stands(&mut self, stands: bool, now: Instant) -> Vec<TerminalEffect> {
+        let mut over = Vec::new();
+        for (id, call) in self.calls.iter_mut().filter(|(_, call)| call.agent_id.is_none()) {
+            let CallState::Waits { dialog, .. } = &mut call.state else { continue };
+            *dialog = match (*dialog, stands) {
+                (Dialog::NotSeen | Dialog::Stands | Dialog::OverSince(_), true) => Dialog::Stands,
+                (Dialog::Stands, false) => Dialog::OverSince(now),
+                (before @ (Dialog::NotSeen | Dialog::OverSince(_)), false) => before,
+            };
+            if let Dialog::OverSince(since) = dialog
+                && now.duration_since(*since) >= DIALOG_OVER
+            {
+                over.push(id.clone());
+            }
+        }
+        let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
+        over.iter().flat_map(|id| self.give_up(id, how)).collect()
     }
 
     /// What waits for something that may not come.
@@ -318,7 +382,11 @@ impl ClaudeTerminal {
                 CallState::Waits { since, .. } if call.agent_id.is_some() && late(*since, UNSEEN) => {
                     Some(id.clone())
                 }
-                CallState::Waits { .. } | CallState::Made | CallState::Replied(_) | CallState::Over => None,
+                CallState::Waits { .. }
+                | CallState::Made
+                | CallState::Replied(_)
+                | CallState::TakenBack
+                | CallState::Over => None,
             })
             .collect();
         let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::LeftToTerminal };

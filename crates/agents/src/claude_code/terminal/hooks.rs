@@ -29,6 +29,11 @@ pub(super) enum HookEvent {
         #[serde(default)]
         tool_input: Value,
     },
+    PostToolUse {
+        tool_use_id: String,
+        #[serde(default)]
+        tool_input: Value,
+    },
     /// It runs beside the dialog, and does not say which call it is about.
     PermissionRequest {
         tool_name: String,

@@ -27,6 +27,8 @@ pub use plugin::{MARKET, PLUGIN, plugin_files};
 
 /// The last words of a turn may be written after the program said that it is over.
 const LAST_WORDS: Duration = Duration::from_millis(700);
+/// The program's word for itself while a dialog stands in its terminal.
+const DIALOG_STANDS: &str = "waiting";
 /// How the program tells its model what nobody typed.
 const NOTIFICATION: &str = "<task-notification>";
 const REPORTED: &str = "(a task in the background reported back)";
@@ -51,6 +53,8 @@ pub(super) struct ClaudeTerminal {
     waiter: Option<u64>,
     /// The message whose blocks come now.
     message: Option<String>,
+    /// The program's own folder.
+    folder: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -73,6 +77,7 @@ impl ClaudeTerminal {
             at_work: HashSet::new(),
             waiter: None,
             message: None,
+            folder: None,
         }
     }
 
@@ -116,6 +121,10 @@ impl ClaudeTerminal {
     }
 
     fn hook(&mut self, hook: Hook, waits: Option<u64>, now: Instant) -> Vec<TerminalEffect> {
+        let record =
+            hook.transcript_path.as_ref().and_then(|path| own_record(path.clone(), &hook.session_id));
+        self.folder =
+            record.and_then(|record| Some(record.ancestors().nth(3)?.to_owned())).or(self.folder.take());
         match hook.event {
             HookEvent::SessionStart => vec![event(AgentEvent::Ready { agent_ref: hook.session_id })],
             HookEvent::UserPromptSubmit { prompt } if prompt.trim_start().starts_with(NOTIFICATION) => {
@@ -130,6 +139,9 @@ impl ClaudeTerminal {
                 let begun = self.in_turn();
                 self.called(tool_use_id, tool_name, tool_input, hook.agent_id);
                 begun.into_iter().chain(self.match_requests()).collect()
+            }
+            HookEvent::PostToolUse { tool_use_id, tool_input } => {
+                waits.map(|waits| self.ran(&tool_use_id, &tool_input, waits)).unwrap_or_default()
             }
             HookEvent::PermissionRequest { tool_name, tool_input } => {
                 let Some(waits) = waits else { return Vec::new() };
@@ -191,6 +203,19 @@ impl Terminal for ClaudeTerminal {
 
     fn missed(&mut self, line: &str) -> Vec<TerminalEffect> {
         self.missed_line(line)
+    }
+
+    fn status_file(&self, pid: u32) -> Option<PathBuf> {
+        let folder = self.folder.as_ref().filter(|_| self.may_show_dialog())?;
+        Some(folder.join("sessions").join(format!("{pid}.json")))
+    }
+
+    fn status(&mut self, said: &str, now: Instant) -> Vec<TerminalEffect> {
+        let Ok((said, _)) = json::read_flawed(said.as_bytes()) else { return Vec::new() };
+        match said["status"].as_str() {
+            Some(status) => self.dialog_stands(status == DIALOG_STANDS, now),
+            None => Vec::new(),
+        }
     }
 
     fn say(&mut self, words: String) -> Vec<TerminalEffect> {

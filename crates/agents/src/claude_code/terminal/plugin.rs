@@ -53,6 +53,7 @@ fn hooks(command: &str) -> Value {
         "SessionStart": and_waits(telling.clone()),
         "UserPromptSubmit": tells(false),
         "PreToolUse": tells(true),
+        "PostToolUse": tells(true),
         "PermissionRequest": entry(true, vec![held]),
         "SubagentStart": tells(false),
         "SubagentStop": tells(false),

@@ -271,3 +271,45 @@ fn a_turn_that_ended_while_nothing_listened_is_over() {
     assert_eq!(ends(&[prompt, said, ended, prompt]), 0, "another turn goes on");
     assert_eq!(ends(&[prompt, said, ended, prompt, said, ended]), 1);
 }
+
+fn asks_in_main(terminal: &mut ClaudeTerminal, now: Instant) {
+    let step = |name: &str, more: &str| {
+        let around = r#""session_id":"s","transcript_path":"/agent-home/.claude/projects/x/s.jsonl""#;
+        format!(r#"{{{around},"hook_event_name":"{name}",{more}}}"#)
+    };
+    let call = r#""tool_name":"Bash","tool_input":{"command":"sleep 15"}"#;
+    terminal.heard(&step("UserPromptSubmit", r#""prompt":"go""#), None, now);
+    terminal.heard(&step("PreToolUse", &format!(r#""tool_use_id":"toolu_1",{call}"#)), None, now);
+    terminal.heard(&step("PermissionRequest", call), Some(1), now);
+    let asked = terminal.passed(now + Duration::from_secs(1));
+    assert_eq!(count(&asked, |event| matches!(event, AgentEvent::Ask(_))), 1);
+}
+
+#[test]
+fn a_dialog_that_is_over_closes_its_card_and_the_record_says_what_was_answered() {
+    let (mut terminal, begin) = (terminal(), Instant::now());
+    assert_eq!(terminal.status_file(7), None, "nothing waits");
+    asks_in_main(&mut terminal, begin);
+    let file = PathBuf::from("/agent-home/.claude/sessions/7.json");
+    assert_eq!(terminal.status_file(7), Some(file));
+    let (busy, waiting) =
+        (r#"{"status":"busy"}"#, r#"{"status":"waiting","waitingFor":"permission prompt"}"#);
+    let at = |seconds: u64| begin + Duration::from_secs(seconds);
+    for (said, second) in [(busy, 2), (busy, 10), (waiting, 11), (busy, 12), (waiting, 20), (busy, 30)] {
+        assert_eq!(terminal.status(said, at(second)), Vec::new(), "{said} at {second}");
+    }
+    let over = terminal.status(busy, at(31));
+    let how = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
+    let said = |effects: &[TerminalEffect], how: InTerminal| {
+        count(
+            effects,
+            |event| matches!(event, AgentEvent::AnsweredInTerminal { how: said, .. } if *said == how),
+        )
+    };
+    assert_eq!(said(&over, how), 1);
+    assert!(over.contains(&TerminalEffect::Answer { waits: 1, answer: None }), "nothing is decided here");
+    let ran = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"",
+        "is_error":false}]},"permissionDecision":{"decision":"accept","source":"user_temporary"}}"#;
+    let how = InTerminal { answer: TerminalAnswer::Allowed, known_by: KnownBy::Record };
+    assert_eq!(said(&terminal.recorded(ran), how), 1);
+}

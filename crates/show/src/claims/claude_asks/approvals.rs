@@ -43,7 +43,15 @@ pub(super) async fn denied(stage: &Stage) -> Result<Outcome> {
 }
 
 pub(super) async fn edited(stage: &Stage) -> Result<Outcome> {
-    decided(stage, "edited", approve_edited(mark("other")), result("other is done"), "other\n").await
+    let edit = approve_edited(mark("other"));
+    let outcome = decided(stage, "edited", edit, result("other is done"), "other\n").await?;
+    let told = stage.model.told("edited");
+    let words = format!("What you wrote did not run. This ran: {}", mark("other"));
+    ensure!(
+        told.iter().any(|told| told.words().contains(&words)),
+        "of the edit, the model was told {told:?}"
+    );
+    Ok(outcome)
 }
 
 /// The mode decides about the command, a person about the question.

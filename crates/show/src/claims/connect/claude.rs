@@ -1,8 +1,8 @@
 //! What happens between a person at a terminal, a person at a card, and Claude Code.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use holdstead_protocol::api::Interaction;
+use holdstead_protocol::api::{Interaction, Outcome};
 use holdstead_protocol::{Delivery, EventBody, InTerminal, KnownBy, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::scenes::{
     card_allows, card_denies, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
     question_in_terminal, rule_decides, terminal_allows, terminal_killed, terminal_refuses, two_calls,
 };
-use crate::responses::{APPROVE, approve_edited, deny};
+use crate::responses::{APPROVE, approve_edited};
 use crate::{Result, ensure};
 
 pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
@@ -28,6 +28,7 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
         ("the terminal first: yes", |desk| Box::pin(terminal_allows(desk))),
         ("the terminal first: no", |desk| Box::pin(terminal_refuses(desk))),
         ("the terminal first: no, with words", |desk| Box::pin(terminal_refuses_with_words(desk))),
+        ("an allowed command runs: its card is gone", |desk| Box::pin(card_goes_while_it_runs(desk))),
         ("a deny that loses while the command runs", |desk| Box::pin(deny_loses(desk))),
         ("a question, by the card", |desk| Box::pin(question_by_card(desk))),
         ("a question, in the terminal", |desk| Box::pin(question_in_terminal(desk))),
@@ -71,7 +72,15 @@ async fn card_edits(desk: &mut Desk) -> Result<String> {
     desk.counted(&ask, Settlement::Approved).await?;
     ensure!(!desk.has("draft.txt"), "what the agent wrote ran");
     desk.ran_once("final.txt")?;
-    Ok("what the person wrote ran".to_owned())
+    desk.model_reads("What you wrote did not run. This ran:").await?;
+    let decided = desk.decided(&ask).await?;
+    ensure!(decided.outcome == Outcome::ApprovedWithEdit, "the history says {:?}", decided.outcome);
+    ensure!(
+        decided.ran.as_deref() == Some("echo once >> final.txt"),
+        "it says that this ran: {:?}",
+        decided.ran
+    );
+    Ok("what the person wrote ran, and the model and the history know it".to_owned())
 }
 
 async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
@@ -86,16 +95,38 @@ async fn terminal_refuses_with_words(desk: &mut Desk) -> Result<String> {
     sleep(Duration::from_millis(200)).await;
     desk.types("use pnpm").await?;
     desk.key("Enter")?;
-    desk.closed(&ask, TerminalAnswer::NotSaid).await?;
+    desk.closed(&ask, TerminalAnswer::Refused).await?;
     ensure!(!desk.has("worded.txt"), "it ran");
     Ok("the card is withdrawn".to_owned())
 }
 
-async fn deny_loses(desk: &mut Desk) -> Result<String> {
-    let ask = desk.runs("echo once >> long.txt; sleep 30").await?;
+/// The program tells no hook of a yes, and its record has it when the command has ended. It says at once that no dialog stands.
+async fn card_goes_while_it_runs(desk: &mut Desk) -> Result<String> {
+    let ask = desk.runs("echo once >> runs.txt; sleep 12; echo once >> ended.txt").await?;
     desk.chooses("1").await?;
-    sleep(Duration::from_millis(500)).await;
-    desk.person.win(&ask, deny("stop")).await?;
+    desk.appears("runs.txt").await?;
+    let begun = Instant::now();
+    let over = desk.over(&ask).await?;
+    let (took, how) = (begun.elapsed(), over.in_terminal);
+    let not_said = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
+    ensure!(how == Some(not_said) && !desk.has("ended.txt"), "after {took:?} the card says {how:?}");
+    let id = ask.request.interaction_id.to_string();
+    let (code, said) = desk.tries(&["answer", &id, "--deny", "stop"])?;
+    ensure!(code == Some(3), "`answer` ended with {code:?}: {said}");
+    desk.appears("ended.txt").await?;
+    desk.idle().await?;
+    let decided = desk.decided(&ask).await?;
+    ensure!(decided.outcome == Outcome::AllowedInTerminal, "the history says {:?}", decided.outcome);
+    Ok(format!("after {} ms; `answer` then ends with 3, and the history says what ran", took.as_millis()))
+}
+
+async fn deny_loses(desk: &mut Desk) -> Result<String> {
+    let ask = desk.runs("echo once >> long.txt; sleep 8").await?;
+    desk.says_yes().await?;
+    // Before the program says that its dialog is over.
+    sleep(Duration::from_millis(150)).await;
+    let id = ask.request.interaction_id.to_string();
+    let late = desk.answering(&["answer", &id, "--deny", "stop"])?;
     sleep(Duration::from_secs(1)).await;
     let now: Interaction =
         desk.person.get(&format!("/v1/interactions/{}", ask.request.interaction_id)).await?;
@@ -106,6 +137,12 @@ async fn deny_loses(desk: &mut Desk) -> Result<String> {
     );
     let over = desk.over(&ask).await?;
     ensure!(too_late(&over, TerminalAnswer::Allowed), "the receipt says {:?}", over.delivery);
+    let (code, said) = late.ends()?;
+    ensure!(code == Some(3) && said.contains("Too late"), "`answer` ended with {code:?}: {said}");
+    let decided = desk.decided(&ask).await?;
+    ensure!(decided.outcome == Outcome::AllowedInTerminal, "the history says {:?}", decided.outcome);
+    let too_late = decided.too_late.map(|answer| answer.settlement);
+    ensure!(too_late == Some(Settlement::Denied), "too late was {too_late:?}");
     desk.idle().await?;
     desk.ran_once("long.txt")?;
     Ok("\"sent\" first; then: too late, it was allowed in the terminal and ran".to_owned())

@@ -1,10 +1,10 @@
 //! A person's home with one of the programs in a terminal, connected to a gateway.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use holdstead_protocol::api::{Interaction, SessionPage};
+use holdstead_protocol::api::{Decision, DecisionPage, Interaction, SessionPage};
 use holdstead_protocol::{AskState, Delivery, InTerminal, KnownBy, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{Model, Script};
 use tempfile::TempDir;
@@ -21,11 +21,25 @@ use crate::{Result, ensure};
 const LOOK: Duration = Duration::from_millis(20);
 /// How often it looks before it gives up: 40 s.
 const LOOKS: u32 = 2_000;
+/// How long what a record says may come after the card is closed: 2 s.
+const CLOSED_LOOKS: u32 = 100;
 /// The program takes letters and a following Enter for something pasted if they come at once.
 const TYPED: Duration = Duration::from_millis(300);
 
 /// What a person needs to read a dialog.
 const REST: Duration = Duration::from_millis(900);
+
+/// `holdstead answer …` while it runs.
+pub(super) struct Answering(Child);
+
+impl Answering {
+    /// Its exit code, and what it said.
+    pub(super) fn ends(self) -> Result<(Option<i32>, String)> {
+        let output = self.0.wait_with_output()?;
+        let said = [output.stdout, output.stderr].concat();
+        Ok((output.status.code(), String::from_utf8_lossy(&said).into_owned()))
+    }
+}
 
 pub(super) struct Desk {
     pub(super) kind: Kind,
@@ -129,6 +143,27 @@ impl Desk {
         let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         ensure!(output.status.success(), "holdstead {args:?}: {}", words(&output.stderr));
         Ok(words(&output.stdout))
+    }
+
+    /// The same, with its exit code, whatever it is.
+    pub(super) fn tries(&self, args: &[&str]) -> Result<(Option<i32>, String)> {
+        self.answering(args)?.ends()
+    }
+
+    /// The same, without waiting for its end.
+    pub(super) fn answering(&self, args: &[&str]) -> Result<Answering> {
+        let mut command = Command::new(program()?);
+        command.args(args).arg("--dir").arg(self.gateway.folder());
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Ok(Answering(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?))
+    }
+
+    /// What the history says of an ask that is over.
+    pub(super) async fn decided(&self, ask: &Interaction) -> Result<Decision> {
+        let page: DecisionPage = self.person.get("/v1/decisions?limit=20").await?;
+        let id = ask.request.interaction_id;
+        let found = page.decisions.into_iter().find(|decision| decision.interaction_id == id);
+        found.ok_or_else(|| format!("the history does not have {id}").into())
     }
 
     pub(super) fn terminal(&self) -> String {
@@ -271,15 +306,23 @@ impl Desk {
 
     /// The card was withdrawn because of this answer in the terminal. Says how that is known.
     pub(super) async fn closed(&self, ask: &Interaction, answer: TerminalAnswer) -> Result<KnownBy> {
-        let over = self.over(ask).await?;
-        let (AskState::Closed { .. }, Some(InTerminal { answer: said, known_by })) =
-            (&over.state, over.in_terminal)
-        else {
-            return Err(format!("the card says {:?}, {:?}", over.state, over.in_terminal).into());
-        };
-        ensure!(said == answer, "the card says {said:?}");
+        self.over(ask).await?;
         self.idle().await?;
-        Ok(known_by)
+        // Its record may have said more since.
+        let path = format!("/v1/interactions/{}", ask.request.interaction_id);
+        let mut last = None;
+        for _ in 0..CLOSED_LOOKS {
+            let over: Interaction = self.person.get(&path).await?;
+            if let (AskState::Closed { .. }, Some(InTerminal { answer: said, known_by })) =
+                (&over.state, over.in_terminal)
+                && said == answer
+            {
+                return Ok(known_by);
+            }
+            last = Some((over.state, over.in_terminal));
+            sleep(LOOK).await;
+        }
+        Err(format!("the card says {last:?}").into())
     }
 
     /// Waits until nothing more is to come of an ask.

@@ -69,9 +69,7 @@ pub(super) async fn terminal_refuses(desk: &mut Desk) -> Result<String> {
     let ask = desk.touches("refused.txt").await?;
     desk.rests().await;
     desk.key("Escape")?;
-    // Its hook went away: that is no refusal by itself.
-    let answer = if desk.kind == Kind::Claude { TerminalAnswer::NotSaid } else { TerminalAnswer::Refused };
-    let known_by = desk.closed(&ask, answer).await?;
+    let known_by = desk.closed(&ask, TerminalAnswer::Refused).await?;
     ensure!(!desk.has("refused.txt"), "it ran");
     Ok(format!("known by {known_by:?}"))
 }

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use holdstead_protocol::api::{DecisionPage, Outcome};
 use holdstead_scripted_model::{Part, Script, Told, call};
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::Place;
-use crate::gateway_process::is_alive;
+use crate::gateway_process::{is_alive, signal};
 use crate::{Result, ensure};
 
 const PROMPT: &str = "[a]pprove once";
@@ -232,4 +233,37 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
         "process {pid} is gone, and its agent was parked; `attach` started another one, which asked the same; approved, the \
          call ran"
     ))
+}
+
+/// Gateway and agent are killed while they ask, so that nothing is parked. The approval is told in words.
+pub(super) async fn killed(place: &Place) -> Result<String> {
+    place.script("killed", Script::new().reply([touch("after-kill")]).reply([touch("after-kill")]));
+    place.run_claude("doomed", "doomed", "killed")?;
+    place.tmux.shows("doomed", PROMPT).await?;
+    let ask = place.opened(1).await?.remove(0).request.interaction_id.to_string();
+    let session = place.session("doomed").await?;
+    let pid: u32 = std::fs::read_to_string(place.data("gateway.lock"))?.trim().parse()?;
+    signal("KILL", pid)?;
+    place.tmux.sees("doomed", "The gateway is gone").await?;
+    place.holdstead("survivor", "doomed", &["attach", &session[session.len() - 4..]])?;
+    place.tmux.shows("survivor", PROMPT).await?;
+    place.holdstead("answers", "doomed", &["answer", &ask, "--approve"])?;
+    let said = place.tmux.sees("answers", "✓ Approved").await?;
+    let true_words =
+        ["given to the same call, which the agent made again", "the agent is told when it runs again"];
+    ensure!(true_words.iter().any(|words| said.contains(words)), "`answer` said {said}");
+    told(place, "killed", "is approved. Make the very same call again").await?;
+    appears(&place.folder("doomed")?.join("after-kill")).await?;
+    let page: DecisionPage = place.person()?.get("/v1/decisions?limit=10").await?;
+    let outcomes: Vec<_> = page
+        .decisions
+        .iter()
+        .filter(|decision| decision.session_id.to_string() == session)
+        .map(|decision| decision.outcome)
+        .collect();
+    ensure!(outcomes == [Outcome::Approved, Outcome::Approved], "the history says {outcomes:?}");
+    place.tmux.key("survivor", "C-c")?;
+    place.holdstead("end-2", "shop", &["stop"])?;
+    place.tmux.sees("end-2", "has ended").await?;
+    Ok("it ran once, by the call that the model made again; `answer` and the history say that it was approved".to_owned())
 }
