@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::conversation::{Call, Conversation, HOOK_TIMEOUT, Held, Stream, Via, Written, error, line};
 use super::convert::{self, Decision};
+use super::other_hooks::OtherHooks;
 use super::policy::{Verdict, verdict};
 use super::preview::preview;
 use super::questions;
@@ -55,6 +56,12 @@ impl Conversation {
             Ok(shown) => shown,
             Err(words) => return refuse(words),
         };
+        // Another hook may refuse a question after a person answered it. So the program asks by itself, when all hooks have
+        // run, and waits there: it cannot be parked.
+        if found == Verdict::Question && self.terms.other_hooks == OtherHooks::MayRun {
+            self.calls.entry(id).or_default().cwd = hook.cwd;
+            return vec![line(&wire::response(&request_id, &convert::hook_ask()))];
+        }
         // A call of a subagent that is deferred is lost: its agent only reports that it ended.
         let (written, told) = self.is_written(hook.transcript_path.as_deref());
         let can_park = hook.agent_id.is_none() && self.may_park(&id) && written == Written::Down;
@@ -143,7 +150,7 @@ impl Conversation {
         let may_allow = match may_allow {
             // The program's own rules ask: it is not told to go by them.
             MayAllow::Rules | MayAllow::AgentsOwn => MayAllow::RulesOfPeople,
-            MayAllow::PersonOnly | MayAllow::RulesOfPeople => may_allow,
+            MayAllow::PersonOnly | MayAllow::RulesOfPeople | MayAllow::RulesMayDeny => may_allow,
         };
         let held = Held { request_id, via: Via::Permission, park: false, own_tool: false };
         let (begun, parents) =

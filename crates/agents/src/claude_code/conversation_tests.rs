@@ -7,6 +7,7 @@ use holdstead_protocol::{
 use serde_json::json;
 
 use super::super::asks::{NO_PLAN, ONCE_AS_IT_IS, OTHERS, approval};
+use super::super::other_hooks::OtherHooks;
 use super::*;
 use crate::private::Private;
 use crate::{Ask, Resolution};
@@ -27,12 +28,17 @@ fn no_file(_: &str, _: &[std::path::PathBuf], _: Option<&crate::account::Account
 }
 
 fn conversation() -> Conversation {
+    conversation_beside(OtherHooks::None)
+}
+
+fn conversation_beside(other_hooks: OtherHooks) -> Conversation {
     Conversation::new(Terms {
         own_tools: vec!["mcp__holdstead__ask_user".to_owned()],
         private: Private::default(),
         plans: Some("/agent-home/.claude/plans".into()),
         read: no_file,
         is_written: |_| true,
+        other_hooks,
         account: None,
     })
 }
@@ -365,6 +371,36 @@ fn what_a_background_agent_asks_after_the_turn_is_refused_and_not_forgotten() {
         resolve(&mut talk, "t1", settled(Settlement::Approved, response, json!({}))),
         Vec::<Value>::new()
     );
+}
+
+#[test]
+fn a_question_beside_other_hooks_is_asked_when_all_of_them_have_run() {
+    let mut conversation = conversation_beside(OtherHooks::MayRun);
+    let options = json!([{"label": "A", "description": ""}, {"label": "B", "description": ""}]);
+    let input = json!({"questions": [{"question": "Which?", "header": "H", "options": options, "multiSelect": false}]});
+    let asks = |heard: &[Effect]| {
+        let ask = heard.iter().find_map(|effect| match effect {
+            Effect::Event(AgentEvent::Ask(ask)) => Some(ask.clone()),
+            Effect::Event(_) | Effect::Write(_) | Effect::Parked | Effect::End => None,
+        });
+        ask.map(|ask| ask.can_park)
+    };
+    let heard = conversation.hear(&hook_line("PreToolUse", "toolu_q", "AskUserQuestion", &input).to_string());
+    assert_eq!(said(&told(&heard))["hookSpecificOutput"]["permissionDecision"], "ask");
+    assert_eq!(asks(&heard), None);
+    let heard = conversation.hear(&permission("toolu_q", "AskUserQuestion", &input).to_string());
+    assert_eq!(asks(&heard), Some(false), "it waits in the program's own request");
+    let answers = vec![Answer { question_id: "q1".into(), labels: vec!["B".into()], other: None }];
+    let answered = settled(Settlement::Answered, Response::Answer { answers }, input);
+    let answer = said(&resolve(&mut conversation, "toolu_q", answered));
+    assert_eq!(
+        (&answer["behavior"], &answer["updatedInput"]["answers"]["Which?"]),
+        (&json!("allow"), &json!("B"))
+    );
+    // A call is held before all hooks, as ever.
+    let line = json!({"command": "ls"});
+    let heard = conversation.hear(&hook_line("PreToolUse", "toolu_c", "Bash", &line).to_string());
+    assert!(asks(&heard).is_some());
 }
 
 #[test]

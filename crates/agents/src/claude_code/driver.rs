@@ -12,6 +12,7 @@ use super::conversation::Conversation;
 use super::keeper::Keeper;
 use super::kept::Kept;
 use super::launch_files::{LaunchFiles, TOKEN_VARIABLE};
+use super::other_hooks::other_hooks;
 use super::policy;
 use super::project::Remembered;
 use super::terminal::{self, ClaudeTerminal};
@@ -107,6 +108,7 @@ impl ClaudeCodeDriver {
             plans: self.user_folder().map(|folder| folder.join("plans")),
             read: read_text,
             is_written,
+            other_hooks: other_hooks(launch.project_files, &launch.cwd, self.user_folder().as_deref()),
             account: self.host.account().cloned(),
         }
     }

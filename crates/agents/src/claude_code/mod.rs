@@ -13,6 +13,7 @@ mod keeper;
 mod kept;
 mod launch_files;
 mod newest_row;
+mod other_hooks;
 mod policy;
 mod preview;
 mod project;
@@ -33,6 +34,7 @@ pub(crate) fn wire_alone() -> impl crate::process::Wire {
         plans: Some("/agent-home/.claude/plans".into()),
         read: |_, _, _| Some("a\nb\n".to_owned()),
         is_written: |_| true,
+        other_hooks: other_hooks::OtherHooks::None,
         account: None,
     })
 }

@@ -83,6 +83,7 @@ mod tests {
             plans: Some("/people/ada/.claude/plans".into()),
             read: |_, _, _| None,
             is_written: |_| true,
+            other_hooks: super::super::other_hooks::OtherHooks::None,
             account: None,
         };
         verdict(tool, input, current, &terms)

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::other_hooks::OtherHooks;
 use super::preview::ReadFile;
 use crate::account::Account;
 use crate::private::Private;
@@ -16,6 +17,8 @@ pub(super) struct Terms {
     pub(super) read: ReadFile,
     /// Whether the program's transcript is there.
     pub(super) is_written: fn(&str) -> bool,
+    /// Hooks that run beside ours.
+    pub(super) other_hooks: OtherHooks,
     /// Whom it runs as, if not as this process.
     pub(super) account: Option<Account>,
 }
