@@ -49,4 +49,6 @@ pub enum MayAllow {
     RulesOfPeople,
     /// It is the agent's own business, such as its plan: it passes unless a rule asks or denies.
     AgentsOwn,
+    /// The agent decides by itself: a rule may deny it, and nothing is written down unless one does.
+    RulesMayDeny,
 }

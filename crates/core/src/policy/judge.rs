@@ -47,6 +47,7 @@ pub fn judge(verdict: &Verdict, line: Option<&str>, standing: &Standing) -> Judg
     let by_rule = verdict.parts.iter().any(|part| part.effect == Effect::Ask && part.by.is_some());
     match (verdict.effect, standing.may_allow) {
         (Effect::Deny, _) => decided(Told::Denied, DecidedBy::Rules),
+        (_, MayAllow::RulesMayDeny) => decided(Told::LeftToAgent, DecidedBy::AgentsOwn),
         (_, MayAllow::PersonOnly) => Judgement::Ask(told),
         (Effect::Ask, _) if by_rule => Judgement::Ask(told),
         (_, MayAllow::AgentsOwn) => decided(Told::LeftToAgent, DecidedBy::AgentsOwn),

@@ -245,7 +245,7 @@ impl Gateway {
         let owners: Vec<Grant> = owner.iter().flat_map(|head| head.grants.values().cloned()).collect();
         let trusts: Vec<_> = read.trusts().cloned().collect();
         let built_in = match may_allow {
-            MayAllow::RulesOfPeople => "",
+            MayAllow::RulesOfPeople | MayAllow::RulesMayDeny => "",
             MayAllow::PersonOnly | MayAllow::Rules | MayAllow::AgentsOwn => driver.built_in_rules(),
         };
         let mut rules = Rules::default();

@@ -10,7 +10,7 @@ use holdstead_core::{Command, EndedBy, Head, Output, Rejection, Request, asking,
 use holdstead_protocol::api::LONGEST_TIMEOUT_MS;
 use holdstead_protocol::{
     AgentSeq, AskBody, AskChange, AskState, Closing, Delivery, EventBody, Incarnation, InteractionId,
-    InteractionRequest, InteractionUpdate, Origin, PromptId, Seq, SessionError, Told, ToolCallId,
+    InteractionRequest, InteractionUpdate, MayAllow, Origin, PromptId, Seq, SessionError, Told, ToolCallId,
 };
 use holdstead_runner::{Said, Tell};
 use holdstead_store::AskRecord;
@@ -73,6 +73,9 @@ impl SessionTask {
     }
 
     async fn decide_or_ask(&mut self, ask: Ask, made: &Said) -> Result<(), GatewayError> {
+        if ask.may_allow == MayAllow::RulesMayDeny {
+            return self.check(&ask).await;
+        }
         if self.process.as_ref().is_some_and(Process::is_repeated)
             && let Some(decision) = self.decision_on(&ask.tool_call_id, made.number).await?
         {

@@ -88,6 +88,17 @@ impl SessionTask {
         Ok(())
     }
 
+    /// Says whether a rule denies a call that the agent would make by itself. No append would notice that the rules changed,
+    /// so they are read anew.
+    pub(super) async fn check(&mut self, ask: &Ask) -> Result<(), GatewayError> {
+        self.rules = None;
+        let judged = self.judge(ask).await?;
+        if let (Judgement::Decided(decision), Some(process)) = (&judged.judgement, &self.process) {
+            process.reply(&ask.tool_call_id, resolution(ask, decision));
+        }
+        Ok(())
+    }
+
     /// A subagent in the background may go on after its turn. There is no event of a turn to write to: what would be allowed
     /// by somebody's rule is not; what is built in is the agent's own to decide.
     pub(super) async fn ask_outside_of_turn(&mut self, ask: &Ask) -> Result<(), GatewayError> {

@@ -179,10 +179,11 @@ impl Task {
                 });
                 let now = Instant::now();
                 if self.heard.is_none() {
-                    match number.filter(|_| brief) {
-                        Some(number) => self.reply(number, Reply::Answer(None)),
-                        None => self.keep(text.clone(), number),
+                    let waits = number.filter(|_| !brief);
+                    if let Some(number) = number.filter(|_| brief) {
+                        self.reply(number, Reply::Answer(None));
                     }
+                    self.keep(text.clone(), waits);
                     // The listener may have gone since it showed itself.
                     if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
                         self.show();

@@ -94,6 +94,27 @@ pub(super) enum DecidedBy {
     NotSaid,
 }
 
+impl Call {
+    pub(super) fn ask(&self, tool_call_id: ToolCallId, body: AskBody, may_allow: MayAllow) -> Ask {
+        Ask {
+            tool_call_id,
+            agent_says: words(&self.input, &self.tool_name),
+            tool_name: self.tool_name.clone(),
+            input: self.input.clone(),
+            body,
+            cwd: None,
+            decision_reason: None,
+            parents: Vec::new(),
+            can_park: false,
+            may_allow,
+            capabilities: None,
+            hold: Some(Hold { after_ms: 0, then: HoldThen::Wait }),
+            timeout_ms: None,
+            host_limit_ms: None,
+        }
+    }
+}
+
 impl ClaudeTerminal {
     pub(super) fn called(&mut self, id: String, tool_name: String, input: Value, agent_id: Option<String>) {
         self.called += 1;
@@ -153,9 +174,10 @@ impl ClaudeTerminal {
         let (body, may_allow) = match ask_body(&self.terms, &found, &call.tool_name, &call.input) {
             Ok((body, MayAllow::PersonOnly)) => (body, MayAllow::PersonOnly),
             // The program asks because its own rules do not allow it.
-            Ok((body, MayAllow::Rules | MayAllow::AgentsOwn | MayAllow::RulesOfPeople)) => {
-                (body, MayAllow::RulesOfPeople)
-            }
+            Ok((
+                body,
+                MayAllow::Rules | MayAllow::AgentsOwn | MayAllow::RulesOfPeople | MayAllow::RulesMayDeny,
+            )) => (body, MayAllow::RulesOfPeople),
             // What cannot be asked here is asked in the terminal alone.
             Err(_) => {
                 effects.push(TerminalEffect::Answer { waits: *waits, answer: None });
@@ -165,22 +187,8 @@ impl ClaudeTerminal {
         };
         let is_plain = matches!(body, AskBody::Approval { is_plan: false, .. });
         let capabilities = (!is_plain || may_allow == MayAllow::PersonOnly).then_some(ONCE_AS_IT_IS);
-        let ask = Ask {
-            tool_call_id,
-            agent_says: words(&call.input, &call.tool_name),
-            tool_name: call.tool_name.clone(),
-            input: call.input.clone(),
-            body,
-            cwd: cwd.clone(),
-            decision_reason: None,
-            parents,
-            can_park: false,
-            may_allow,
-            capabilities,
-            hold: Some(Hold { after_ms: 0, then: HoldThen::Wait }),
-            timeout_ms: None,
-            host_limit_ms: None,
-        };
+        let cwd = cwd.clone();
+        let ask = Ask { cwd, parents, capabilities, ..call.ask(tool_call_id, body, may_allow) };
         effects.push(event(AgentEvent::Ask(Box::new(ask))));
         effects
     }

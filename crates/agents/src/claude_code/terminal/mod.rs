@@ -4,6 +4,7 @@
 //! transcript says who that was.
 
 mod asks;
+mod checks;
 mod hooks;
 mod plugin;
 mod transcript;
@@ -19,9 +20,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::terms::Terms;
-use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here, who_takes};
+use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here, not_taken};
 use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::Call;
+use checks::Check;
 use hooks::{Hook, HookEvent};
 pub use plugin::{MARKET, PLUGIN, plugin_files};
 
@@ -43,13 +45,15 @@ pub(super) struct ClaudeTerminal {
     calls: HashMap<String, Call>,
     /// How many calls there were.
     called: u64,
+    /// Calls that the program makes when the gateway has said that no rule denies them.
+    checks: HashMap<String, Check>,
     /// Requests that no call was found for yet.
     unmatched: Vec<asks::Unmatched>,
     /// Subagents, and what each is called.
     subagents: HashMap<String, String>,
     /// Those that are at work.
     at_work: HashSet<String>,
-    /// Whoever waits to wake the program with a message.
+    /// The hook that stays, so that a gateway that was restarted hears of the program at once.
     waiter: Option<u64>,
     /// The message whose blocks come now.
     message: Option<String>,
@@ -72,6 +76,7 @@ impl ClaudeTerminal {
             ending: None,
             calls: HashMap::new(),
             called: 0,
+            checks: HashMap::new(),
             unmatched: Vec::new(),
             subagents: HashMap::new(),
             at_work: HashSet::new(),
@@ -114,6 +119,7 @@ impl ClaudeTerminal {
         let not_said = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::Program };
         let mut effects = self.give_up_all(not_said);
         self.turn = TurnHere::None;
+        effects.extend(self.checks.drain().flat_map(|(_, check)| check.passes()));
         self.calls.clear();
         self.at_work.clear();
         effects.push(event(AgentEvent::TurnDone { reason, usage: None }));
@@ -128,7 +134,6 @@ impl ClaudeTerminal {
         match hook.event {
             HookEvent::SessionStart => vec![event(AgentEvent::Ready { agent_ref: hook.session_id })],
             HookEvent::UserPromptSubmit { prompt } if prompt.trim_start().starts_with(NOTIFICATION) => {
-                // What was said from elsewhere arrives so, and so does what a task in the background came to.
                 match self.turn {
                     TurnHere::None => self.begin(REPORTED.to_owned()),
                     TurnHere::Own | TurnHere::Given => Vec::new(),
@@ -137,8 +142,12 @@ impl ClaudeTerminal {
             HookEvent::UserPromptSubmit { prompt } => self.begin(prompt),
             HookEvent::PreToolUse { tool_use_id, tool_name, tool_input } => {
                 let begun = self.in_turn();
-                self.called(tool_use_id, tool_name, tool_input, hook.agent_id);
-                begun.into_iter().chain(self.match_requests()).collect()
+                self.called(tool_use_id.clone(), tool_name, tool_input, hook.agent_id);
+                let checked = match waits {
+                    Some(waits) => self.check(tool_use_id, waits, hook.cwd),
+                    None => Vec::new(),
+                };
+                begun.into_iter().chain(self.match_requests()).chain(checked).collect()
             }
             HookEvent::PostToolUse { tool_use_id, tool_input } => {
                 waits.map(|waits| self.ran(&tool_use_id, &tool_input, waits)).unwrap_or_default()
@@ -218,21 +227,21 @@ impl Terminal for ClaudeTerminal {
         }
     }
 
-    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
-        let waits = match who_takes(self.turn, &mut self.waiter) {
-            Ok(waits) => waits,
-            Err(told) => return told,
-        };
-        self.turn = TurnHere::Given;
-        vec![TerminalEffect::Say { waits, words }]
+    fn say(&mut self, _words: String) -> Vec<TerminalEffect> {
+        // The gateway takes no message for it: the program has no way in that its model would read as a person's.
+        not_taken(self.turn)
     }
 
     fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {
-        self.decided(call, resolution)
+        match self.checks.remove(call.as_str()) {
+            Some(check) => self.checked(call, check, resolution),
+            None => self.decided(call, resolution),
+        }
     }
 
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {
         self.waiter.take_if(|waiter| *waiter == waits);
+        self.check_left(waits);
         self.withdrawn(waits)
     }
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use holdstead_protocol::{Response, Scope, Settlement, json};
+use holdstead_protocol::{MayAllow, Response, Scope, Settlement, json};
 use serde_json::json;
 
+use super::super::other_hooks::OtherHooks;
 use super::*;
 use crate::Outgoing;
 use crate::private::Private;
@@ -17,6 +18,7 @@ fn terminal() -> ClaudeTerminal {
         plans: None,
         read: |_, _, _| None,
         is_written: |_| true,
+        other_hooks: OtherHooks::None,
         account: None,
     };
     ClaudeTerminal::new(terms, false)
@@ -312,4 +314,69 @@ fn a_dialog_that_is_over_closes_its_card_and_the_record_says_what_was_answered()
         "is_error":false}]},"permissionDecision":{"decision":"accept","source":"user_temporary"}}"#;
     let how = InTerminal { answer: TerminalAnswer::Allowed, known_by: KnownBy::Record };
     assert_eq!(said(&terminal.recorded(ran), how), 1);
+}
+
+fn before_a_call(terminal: &mut ClaudeTerminal, waits: u64) -> Vec<TerminalEffect> {
+    let said = json!({ "session_id": "s", "cwd": "/project", "hook_event_name": "PreToolUse", "tool_use_id": "toolu_1",
+        "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    terminal.heard(&said.to_string(), Some(waits), Instant::now())
+}
+
+fn asks(effects: &[TerminalEffect]) -> Vec<MayAllow> {
+    let asks = effects.iter().filter_map(|effect| match effect {
+        TerminalEffect::Event(AgentEvent::Ask(ask)) => Some(ask.may_allow),
+        _ => None,
+    });
+    asks.collect()
+}
+
+fn resolved(terminal: &mut ClaudeTerminal, resolution: Resolution) -> Vec<TerminalEffect> {
+    terminal.told(Outgoing::Resolve { tool_call_id: call_id("toolu_1").unwrap(), resolution })
+}
+
+fn denied() -> Resolution {
+    let response = Response::Deny { reason: Some("not here".to_owned()) };
+    Resolution::Settled { settlement: Settlement::Denied, response, input: json!({ "command": "ls" }) }
+}
+
+#[test]
+fn a_rule_denies_a_call_that_the_program_would_make_by_itself() {
+    let mut terminal = terminal();
+    let effects = before_a_call(&mut terminal, 7);
+    assert_eq!(asks(&effects), [MayAllow::RulesMayDeny], "nothing is shown or written down yet");
+    assert_eq!(count(&effects, |event| matches!(event, AgentEvent::ToolCallStart { .. })), 0);
+    let effects = resolved(&mut terminal, denied());
+    assert_eq!(asks(&effects), [MayAllow::AgentsOwn]);
+    assert_eq!(
+        count(&effects, |event| matches!(event, AgentEvent::ToolCallEnd { .. })),
+        1,
+        "people see the call"
+    );
+    let effects = resolved(&mut terminal, denied());
+    let [TerminalEffect::Answer { waits: 7, answer: Some(answer) }] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+}
+
+#[test]
+fn a_call_that_no_rule_denies_goes_by_the_programs_own_rules() {
+    let mut terminal = terminal();
+    before_a_call(&mut terminal, 7);
+    let effects = resolved(&mut terminal, Resolution::LeftToAgent { input: json!({ "command": "ls" }) });
+    assert_eq!(effects, [TerminalEffect::Answer { waits: 7, answer: None }]);
+}
+
+#[test]
+fn a_denial_that_comes_too_late_is_told_to_people() {
+    for late_at in [0, 1] {
+        let mut terminal = terminal();
+        before_a_call(&mut terminal, 7);
+        for _ in 0..late_at {
+            resolved(&mut terminal, denied());
+        }
+        terminal.left(7);
+        let effects = resolved(&mut terminal, denied());
+        assert_eq!(count(&effects, |event| matches!(event, AgentEvent::Error { .. })), 1, "{effects:?}");
+    }
 }

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use holdstead_protocol::api::{Interaction, Outcome};
-use holdstead_protocol::{Delivery, EventBody, InTerminal, KnownBy, Settlement, TerminalAnswer};
+use holdstead_protocol::{Delivery, EventBody, InTerminal, KnownBy, Settlement, TerminalAnswer, Told};
 use holdstead_scripted_model::{PLAN_FILE, Script, call, say};
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -13,7 +14,7 @@ use super::desk::{Desk, has_counted, too_late};
 use super::kind::Kind;
 use super::print::as_unconnected;
 use super::scenes::{
-    card_allows, card_denies, edit_by_card, edit_in_terminal, gateway_killed, message, question_by_card,
+    card_allows, card_denies, edit_by_card, edit_in_terminal, gateway_killed, question_by_card,
     question_in_terminal, rule_decides, terminal_allows, terminal_killed, terminal_refuses, two_calls,
 };
 use crate::responses::{APPROVE, approve_edited};
@@ -40,11 +41,14 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
         ("a rule decides", |desk| Box::pin(rule_decides(desk))),
         ("a subagent, by the card", |desk| Box::pin(subagent_by_card(desk))),
         ("a subagent, left to the terminal", |desk| Box::pin(subagent_left(desk))),
-        ("a message from elsewhere", |desk| Box::pin(message(desk))),
+        ("a rule denies what the program allows by itself", |desk| Box::pin(rule_denies(desk))),
+        ("a message from elsewhere", |desk| Box::pin(takes_no_message(desk))),
         ("a turn stopped in the terminal", |desk| Box::pin(stopped(desk))),
         ("the gateway killed while it is asked", |desk| Box::pin(gateway_killed(desk))),
         ("answered in the terminal while the gateway is away", |desk| Box::pin(answered_meanwhile(desk))),
+        ("the turn ends while the gateway is away", |desk| Box::pin(ends_meanwhile(desk))),
         ("the terminal killed while it is asked", |desk| Box::pin(terminal_killed(desk))),
+        ("its session ended by a person", |desk| Box::pin(session_ended(desk))),
         ("an agent that is hosted is not seen twice", |desk| Box::pin(hosted(desk))),
         ("/clear begins another session", |desk| Box::pin(cleared(desk))),
         ("`claude -p` as if it were not connected", |desk| Box::pin(as_unconnected(desk))),
@@ -198,10 +202,10 @@ async fn subagent_by_card(desk: &mut Desk) -> Result<String> {
     desk.plays(with_subagent("inner.txt")).await?;
     let ask = desk.card("approval").await?;
     desk.person.win(&ask, APPROVE).await?;
-    desk.appears("inner.txt").await?;
-    desk.ran_once("inner.txt")?;
     let over = desk.over(&ask).await?;
     desk.idle().await?;
+    desk.appears("inner.txt").await?;
+    desk.ran_once("inner.txt")?;
     ensure!(over.delivery == Some(Delivery::Acknowledged), "the receipt says {:?}", over.delivery);
     Ok("it ran once".to_owned())
 }
@@ -213,10 +217,14 @@ async fn subagent_left(desk: &mut Desk) -> Result<String> {
     let left = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::LeftToTerminal };
     ensure!(how == Some(left), "the card says {how:?}");
     desk.shows("from the general-purpose agent").await?;
+    let asks = desk.view().await?["asksInTerminal"].clone();
+    ensure!(asks == 1, "{asks} asks are shown as left to the terminal");
     desk.chooses("1").await?;
     desk.idle().await?;
     desk.ran_once("left.txt")?;
-    Ok("after 20 s the terminal asks by itself".to_owned())
+    let asks = desk.view().await?["asksInTerminal"].clone();
+    ensure!(asks != 1, "it is still shown as left to the terminal");
+    Ok("after 20 s the terminal asks by itself, and the session says so".to_owned())
 }
 
 async fn stopped(desk: &mut Desk) -> Result<String> {
@@ -242,6 +250,70 @@ async fn answered_meanwhile(desk: &mut Desk) -> Result<String> {
     desk.closed(&ask, TerminalAnswer::Allowed).await?;
     desk.ran_once("meanwhile.txt")?;
     Ok("the card is withdrawn when the gateway is back".to_owned())
+}
+
+/// Claude Code runs `ls` without asking, so only the hook before the call can keep it from running.
+async fn rule_denies(desk: &mut Desk) -> Result<String> {
+    let of = || Kind::Claude.command("ls -1 secrets");
+    std::fs::create_dir_all(desk.project().join("secrets"))?;
+    std::fs::write(desk.project().join("secrets/key-of-the-safe"), "")?;
+    let name = desk.plays(Script::new().reply([of()]).reply([say("Listed.")])).await?;
+    desk.idle().await?;
+    let reads = |desk: &Desk, name: &str| {
+        desk.model.told(name).iter().any(|told| told.words().contains("key-of-the-safe"))
+    };
+    ensure!(reads(desk, &name), "without a rule it did not run: {:?}", desk.model.told(&name));
+    let _saved: Value = desk.person.post("/v1/rules", &json!({ "line": "deny Bash(ls -1 secrets)" })).await?;
+    let name = desk.plays(Script::new().reply([of()]).reply([say("Not listed.")])).await?;
+    desk.idle().await?;
+    ensure!(!reads(desk, &name), "the rule denies it, and it ran: {:?}", desk.model.told(&name));
+    let session = desk.session().await?;
+    let denied = desk.person.journal(&session).await?.into_iter().any(|event| match event.body {
+        EventBody::ToolCallEnd(end) => end.decision.is_some_and(|decision| decision.told == Told::Denied),
+        _ => false,
+    });
+    ensure!(denied, "the history does not say that a rule denied it");
+    Ok("it ran before the rule was saved, and not after".to_owned())
+}
+
+/// Its model would read the message as the feedback of a hook, and not as words of a person.
+async fn takes_no_message(desk: &mut Desk) -> Result<String> {
+    let session = desk.session().await?;
+    let view = desk.view().await?;
+    ensure!(view["messages"] == "typed_in_terminal", "it is shown as {view}");
+    let words = "Look at the other folder, too.";
+    let path = format!("/v1/sessions/{session}/messages");
+    let status = desk.person.status_of(&path, &json!({ "text": words })).await?;
+    ensure!(status == 409, "it was taken with {status}");
+    sleep(Duration::from_secs(2)).await;
+    let read = desk.model.bodies().iter().any(|body| body.to_string().contains(words));
+    ensure!(!read, "its model read it");
+    Ok("refused before it is sent: it is typed in the terminal".to_owned())
+}
+
+async fn ends_meanwhile(desk: &mut Desk) -> Result<String> {
+    let ask = desk.runs("sleep 2; echo once >> away.txt").await?;
+    desk.person.win(&ask, APPROVE).await?;
+    desk.gateway.kill_now().await?;
+    desk.appears("away.txt").await?;
+    sleep(Duration::from_secs(2)).await;
+    desk.gateway.serve_again().await?;
+    desk.person = desk.gateway.person()?;
+    desk.idle().await?;
+    desk.ran_once("away.txt")?;
+    Ok("its session is idle when the gateway is back".to_owned())
+}
+
+async fn session_ended(desk: &mut Desk) -> Result<String> {
+    let before = desk.session().await?;
+    desk.person.tell(Method::DELETE, &format!("/v1/sessions/{before}")).await?;
+    desk.begins_another();
+    let ask = desk.touches("after-the-end.txt").await?;
+    ensure!(desk.session().await? != before, "the ended session goes on");
+    desk.person.win(&ask, APPROVE).await?;
+    desk.counted(&ask, Settlement::Approved).await?;
+    desk.ran_once("after-the-end.txt")?;
+    Ok("the conversation goes on in another one".to_owned())
 }
 
 async fn cleared(desk: &mut Desk) -> Result<String> {

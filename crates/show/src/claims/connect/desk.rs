@@ -7,6 +7,7 @@ use std::time::Duration;
 use holdstead_protocol::api::{Decision, DecisionPage, Interaction, SessionPage};
 use holdstead_protocol::{AskState, Delivery, InTerminal, KnownBy, Settlement, TerminalAnswer};
 use holdstead_scripted_model::{Model, Script};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::sleep;
 
@@ -278,6 +279,11 @@ impl Desk {
             sleep(LOOK).await;
         }
         Err("its session did not appear".into())
+    }
+
+    /// The session, as it is listed.
+    pub(super) async fn view(&self) -> Result<Value> {
+        self.person.get(&format!("/v1/sessions/{}", self.session().await?)).await
     }
 
     /// Waits for the one card.

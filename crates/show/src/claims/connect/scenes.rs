@@ -51,6 +51,10 @@ pub(super) async fn terminal_killed(desk: &mut Desk) -> Result<String> {
         }
     };
     ensure!(!desk.has("killed.txt"), "it ran");
+    if desk.kind != Kind::Codex {
+        let view = desk.view().await?;
+        ensure!(view["messages"] == "terminal_away", "its terminal is closed, and it is shown as {view}");
+    }
     desk.begin_again().await?;
     Ok(words.to_owned())
 }
@@ -105,12 +109,7 @@ pub(super) async fn message(desk: &mut Desk) -> Result<String> {
     let words = "Look at the other folder, too.";
     desk.person.say(&session, words).await?;
     desk.idle().await?;
-    match desk.kind {
-        // It comes with its next turn, and is not shown there.
-        Kind::Claude => {}
-        Kind::Codex | Kind::Opencode => drop(desk.shows(words).await?),
-    }
-    // Turns of a subagent in the background may end meanwhile, so the end of a turn does not tell that the model read it.
+    desk.shows(words).await?;
     desk.model_reads(words).await?;
     Ok("its model has read it, and its turn is in the session".to_owned())
 }
