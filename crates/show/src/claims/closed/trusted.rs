@@ -34,6 +34,8 @@ pub(super) fn all(stage: &Stage) -> Vec<(&'static str, Played<'_>)> {
         ),
         ("trusted: a hook answers for the person who approves", Box::pin(answers(stage, Person::Approves))),
         ("trusted: a hook answers for the person who denies", Box::pin(answers(stage, Person::Denies))),
+        ("trusted: a hook refuses a question", Box::pin(question_refused(stage))),
+        ("trusted: hooks that decide nothing, and a question", Box::pin(question_answered(stage))),
         ("trusted: all hooks are switched off", Box::pin(switched_off(stage))),
         ("trusted: a server named like ours", Box::pin(named_like_ours(stage))),
     ]
@@ -202,6 +204,42 @@ async fn answers(stage: &Stage, person: Person) -> Result<String> {
         }
         (_, ran) => Err(format!("{ran:?} ran").into()),
     }
+}
+
+fn asks() -> Script {
+    let options = json!([{"label": "Teal", "description": ""}, {"label": "Amber", "description": ""}]);
+    let one =
+        json!({"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": options});
+    let call = holdstead_scripted_model::call("AskUserQuestion", json!({ "questions": [one] }));
+    Script::new().reply([call]).reply([holdstead_scripted_model::say("Go on.")])
+}
+
+/// All hooks run at once. A person who was asked meanwhile would have answered for nothing.
+async fn question_refused(stage: &Stage) -> Result<String> {
+    let folder = stage.folder("question-refused")?;
+    put(&folder, SETTINGS, &hook("PreToolUse", "echo no questions >&2; exit 2").to_string())?;
+    stage.trust("claude", &folder).await?;
+    let scene = stage.play_in("question-refused", "default", asks(), &folder).await?;
+    let events = stage.finish(&scene).await?;
+    ensure!(requests(&events).is_empty(), "a person was asked what the hook refused");
+    let told = stage.told("question-refused");
+    ensure!(told.iter().any(|told| told.words().contains("no questions")), "the model was told {told:?}");
+    Ok("no person was asked".to_owned())
+}
+
+async fn question_answered(stage: &Stage) -> Result<String> {
+    let folder = stage.folder("question-answered")?;
+    put(&folder, SETTINGS, &hook("PreToolUse", "sleep 1").to_string())?;
+    stage.trust("claude", &folder).await?;
+    let scene = stage.play_in("question-answered", "default", asks(), &folder).await?;
+    let ask = stage.person.open_ask(&scene.session, "question").await?;
+    stage.person.win(&ask, submit(&json!({"q1": "Teal"}))).await?;
+    stage.finish(&scene).await?;
+    let after = stage.now(&ask).await?;
+    ensure!(after.delivery == Some(Delivery::Acknowledged), "the receipt reads {:?}", after.delivery);
+    let told = stage.told("question-answered");
+    ensure!(told.iter().any(|told| told.words().contains("Teal")), "the model was told {told:?}");
+    Ok("its model has the answer".to_owned())
 }
 
 async fn switched_off(stage: &Stage) -> Result<String> {
