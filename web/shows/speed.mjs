@@ -83,7 +83,9 @@ async function signing({ browser }) {
   }
 }
 
-const isTrusted = (page) => page.evaluate(() => isSecureContext);
+function isTrusted(page) {
+  return page.evaluate(() => isSecureContext);
+}
 
 /** A page on a session that asks again and again. It keeps when each click came. */
 async function asked(gateway, browser, base) {
@@ -115,8 +117,9 @@ async function approve(page, at) {
 }
 
 /** Milliseconds from each click to the end of its answer's reply. */
-const waits = (page) =>
-  page.evaluate(() => globalThis.answers().map(({ responseEnd }, at) => responseEnd - globalThis.clicks[at]));
+function waits(page) {
+  return page.evaluate(() => globalThis.answers().map(({ responseEnd }, at) => responseEnd - globalThis.clicks[at]));
+}
 
 async function freePort() {
   const server = createServer();

@@ -66,6 +66,11 @@ pub trait Driver: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether a message from elsewhere reaches it in such a terminal as words of a person.
+    fn messages_in_terminal(&self) -> MessagesInTerminal {
+        MessagesInTerminal::NotTaken
+    }
+
     /// The sessions of whose conversations it has copies. Reads files.
     fn kept(&self) -> Vec<SessionId> {
         Vec::new()
@@ -86,6 +91,13 @@ pub enum StartedBy {
     Us,
     /// Only people do, in terminals of their own.
     People,
+}
+
+/// Whether a program in a person's own terminal takes messages from elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessagesInTerminal {
+    Taken,
+    NotTaken,
 }
 
 /// What this agent's wire can carry.

@@ -99,7 +99,7 @@ const fn claude_code(wish: Wish) -> Can {
             Can::But("that its dialog is over within a second, what was answered when the command has ended")
         }
         Wish::Conversation => Can::But("from when it was connected on, half a second behind at most"),
-        Wish::Messages => Can::But("while it is idle; the model reads them as feedback of a hook"),
+        Wish::Messages => Can::No("type them in the terminal, or start it with `holdstead run claude`"),
         Wish::Stop => ESC,
         Wish::RulesFirst => FLASHES,
         Wish::WithoutGateway => Can::Yes,

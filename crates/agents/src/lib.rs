@@ -30,8 +30,9 @@ mod terminal;
 pub use account::Account;
 pub use boxes::{BoxSetting, Boxes};
 pub use driver::{
-    Agent, AgentInput, AgentSide, Driver, DriverCapabilities, FoundFiles, Launch, ProjectFiles, Reasks,
-    ResumeAt, ResumePoint, Sent, StartError, StartedBy, ToolServer, TurnEnds, WriteError,
+    Agent, AgentInput, AgentSide, Driver, DriverCapabilities, FoundFiles, Launch, MessagesInTerminal,
+    ProjectFiles, Reasks, ResumeAt, ResumePoint, Sent, StartError, StartedBy, ToolServer, TurnEnds,
+    WriteError,
 };
 pub use holdstead_protocol::runner::{AgentEvent, AgentExit, Ask, Outgoing, Resolution, TurnEnd};
 pub use in_terminals::terminal_table;

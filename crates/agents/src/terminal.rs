@@ -105,20 +105,29 @@ pub(crate) enum TurnHere {
 }
 
 const BUSY: &str =
-    "This message was not delivered: somebody was writing in the terminal at the same time. Send it again.";
+    "This message was not delivered: a person was writing in the terminal at the same time. Send it again.";
+const TYPED_THERE: &str =
+    "This message was not delivered: this program takes messages in its terminal alone. Type it there.";
 pub(crate) const NO_WAITER: &str = "This message was not delivered: the program in the terminal does not listen now. Write it there, or \
                                     send it again when its turn is over.";
 
-/// Whoever waits takes a message that begins a turn; else this is told to whom it is from.
+/// The waiter that takes a message which begins a turn; otherwise what the sender is told.
 pub(crate) fn who_takes(turn: TurnHere, waiter: &mut Option<u64>) -> Result<u64, Vec<TerminalEffect>> {
-    let failed = |message: &str| event(AgentEvent::Error { message: message.to_owned() });
-    if turn != TurnHere::None {
-        return Err(vec![failed(BUSY)]);
-    }
-    waiter.take().ok_or_else(|| {
-        let over = AgentEvent::TurnDone { reason: StopReason::Failed, usage: None };
-        vec![failed(NO_WAITER), event(over)]
-    })
+    let free = if turn == TurnHere::None { waiter.take() } else { None };
+    free.ok_or_else(|| not_delivered(turn, NO_WAITER))
+}
+
+/// A message for a program that takes none from elsewhere.
+pub(crate) fn not_taken(turn: TurnHere) -> Vec<TerminalEffect> {
+    not_delivered(turn, TYPED_THERE)
+}
+
+/// A turn of the terminal's own goes on; the one that the message would have begun fails.
+fn not_delivered(turn: TurnHere, idle: &str) -> Vec<TerminalEffect> {
+    let message = if turn == TurnHere::None { idle } else { BUSY };
+    let failed = event(AgentEvent::Error { message: message.to_owned() });
+    let over = event(AgentEvent::TurnDone { reason: StopReason::Failed, usage: None });
+    [failed].into_iter().chain((turn == TurnHere::None).then_some(over)).collect()
 }
 
 pub(crate) const fn event(event: AgentEvent) -> TerminalEffect {

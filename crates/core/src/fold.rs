@@ -1,12 +1,13 @@
 //! What events make of a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdstead_protocol::{
     AgentSeq, AgentState, AskChange, AskState, CallDecision, Decider, Delivery, Done, Event, EventBody,
-    Incarnation, InteractionId, InteractionRequest, InteractionResponse, LateAnswer, Origin, ProcessChange,
-    Response, Seq, SessionOpened, SessionStatus, Settlement, StopReason, Timestamp, ToolCallId,
+    Incarnation, InteractionClosed, InteractionId, InteractionRequest, InteractionResponse, KnownBy,
+    LateAnswer, Origin, ProcessChange, Response, Seq, SessionOpened, SessionStatus, Settlement, StopReason,
+    Timestamp, ToolCallId,
 };
 use serde_json::Value;
 
@@ -83,12 +84,15 @@ pub fn fold(state: &mut State, event: &Event) {
                 session.change(update.interaction_id, seq, |ask| ask.rule_unsaved = unsaved);
             }
         },
-        EventBody::InteractionClosed(closed) => session.change(closed.interaction_id, seq, |ask| {
-            ask.state = AskState::Closed { closing: closed.closing };
-            ask.decided_at = Some(at);
-            ask.closed_by.clone_from(&closed.by);
-            ask.in_terminal = closed.in_terminal;
-        }),
+        EventBody::InteractionClosed(closed) => {
+            session.left_to_terminal(closed);
+            session.change(closed.interaction_id, seq, |ask| {
+                ask.state = AskState::Closed { closing: closed.closing };
+                ask.decided_at = Some(at);
+                ask.closed_by.clone_from(&closed.by);
+                ask.in_terminal = closed.in_terminal;
+            });
+        }
         EventBody::InteractionSnoozed(snoozed) => session.change(snoozed.interaction_id, seq, |ask| {
             ask.snoozed = Some(Snoozed { until: snoozed.until, by: snoozed.by.clone() });
         }),
@@ -190,6 +194,7 @@ fn opened_session(opened: &SessionOpened, seq: Seq) -> Session {
         agent: AgentState::Idle,
         alive: None,
         heard: AgentSeq::START,
+        left_to_terminal: BTreeSet::new(),
         pid: None,
         boxed: None,
         incarnations: 0,
@@ -387,7 +392,15 @@ impl Folding<'_> {
 
     /// The agent has a result: of the call that asked, or of one that waited for that ask. A result that names the ask
     /// only says that it still waits, and carries no answer.
+    fn left_to_terminal(&mut self, closed: &InteractionClosed) {
+        let how = closed.in_terminal.map(|how| how.known_by);
+        if let (Some(KnownBy::LeftToTerminal), Some(ask)) = (how, self.asks.get(&closed.interaction_id)) {
+            self.head.left_to_terminal.extend(ask.tool_call_id.clone());
+        }
+    }
+
     fn heard(&mut self, call: &ToolCallId, output: &Value) {
+        self.head.left_to_terminal.remove(call);
         let awaited = self.head.awaiting.remove(call);
         let asked = self.head.unconfirmed_results.iter().find(|(_, one)| one.tool_call_id == *call);
         let Some(id) = awaited.or(asked.map(|(id, _)| *id)) else { return };
@@ -443,6 +456,7 @@ impl Folding<'_> {
         if status.agent == AgentState::Ended {
             self.head.unconfirmed_results.clear();
             self.head.awaiting.clear();
+            self.head.left_to_terminal.clear();
             self.forget_final_deliveries();
         } else if status.by.is_some() {
             self.head.stopped_by.clone_from(&status.by);
@@ -501,6 +515,7 @@ impl Folding<'_> {
             StopReason::Completed | StopReason::Interrupted => self.head.unconfirmed_results.clear(),
         }
         self.head.awaiting.clear();
+        self.head.left_to_terminal.clear();
         self.forget_final_deliveries();
         self.head.agent = match self.head.agent {
             AgentState::Ended => AgentState::Ended,

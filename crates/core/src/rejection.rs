@@ -137,6 +137,10 @@ pub enum Rejection {
     UnknownTrust,
     #[error("the program in this session's terminal cannot be reached now: write there, or start it again")]
     TerminalAway,
+    #[error(
+        "the program in this session's terminal does not read messages from elsewhere as a person's: type it in the terminal"
+    )]
+    TypedThere,
     #[error("this agent runs in a person's own terminal: stop it there, with Esc")]
     InTerminal,
     #[error("a message needs words")]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AskSpec, Rejection, RulesFiles};
 
 /// The shape of what is stored beside the journal. A store that finds another number folds the journal again.
-pub const STATE_VERSION: u32 = 20;
+pub const STATE_VERSION: u32 = 21;
 
 /// How often a rule decided, and when last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +141,8 @@ pub struct Head {
     pub alive: Option<Incarnation>,
     /// The last that was taken of what it said.
     pub heard: AgentSeq,
+    /// Calls about which the program asks in its terminal alone.
+    pub left_to_terminal: BTreeSet<ToolCallId>,
     /// The number of its process, to be looked for before another one is started. Unknown while it is being started.
     pub pid: Option<u32>,
     /// The box of the last process that was started; nothing in journals from before there were boxes.

@@ -305,7 +305,8 @@ impl Gateway {
 
     fn with_audience(&self, record: SessionRecord) -> SessionView {
         let audience = self.inner.presence.audience(&record.owner, record.id);
-        view::session(record, audience)
+        let messages = self.messages(&record);
+        view::session(record, audience, messages)
     }
 
     /// Counts a client among those who watch, until the result is dropped.

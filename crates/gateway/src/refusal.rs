@@ -157,6 +157,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::AsksOpen { .. }
         | Rejection::AtWork
         | Rejection::TerminalAway
+        | Rejection::TypedThere
         | Rejection::InTerminal
         | Rejection::Answered
         | Rejection::NothingToDecide

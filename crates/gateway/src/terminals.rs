@@ -1,8 +1,9 @@
 //! Agents in people's own terminals: each conversation is a session of its machine's owner, which appears by itself.
 
-use holdstead_agents::Appeared;
+use holdstead_agents::{Appeared, MessagesInTerminal};
 use holdstead_core::{Command, Listener, Rejection};
-use holdstead_protocol::{OwnerId, SessionId, SessionOpened};
+use holdstead_protocol::api::Messages;
+use holdstead_protocol::{AgentState, OwnerId, SessionId, SessionOpened};
 use holdstead_store::SessionRecord;
 
 use crate::runners::{Attached, OWN};
@@ -39,14 +40,14 @@ impl Gateway {
         self.driver(&appeared.agent)?;
         let machine = attached.id().map_or_else(|| OWN.to_owned(), |id| id.to_string());
         let name = format!("terminal/{machine}/{}/{}", appeared.agent, appeared.agent_ref);
-        let session = SessionId::derive(owner, &name);
+        let (session, is_new) = self.session_of_terminal(owner, &name).await?;
         let opened = SessionOpened {
             cwd: Some(appeared.cwd.clone()),
             runner: attached.id(),
             terminal: Some(appeared.agent_ref.clone()),
             ..SessionOpened::new(owner.clone(), &appeared.agent)
         };
-        if self.patiently(|| self.inner.journal.session(session)).await?.is_none() {
+        if is_new {
             self.inner.runners.new_terminals_of(attached.id()).take().await;
         }
         let open = || async {
@@ -65,8 +66,44 @@ impl Gateway {
         Ok(())
     }
 
+    /// The session of a conversation, and whether it has yet to be opened. A person who ends a session does not stop the
+    /// program in the terminal: its conversation continues in the next session of its name.
+    async fn session_of_terminal(
+        &self,
+        owner: &OwnerId,
+        name: &str,
+    ) -> Result<(SessionId, bool), GatewayError> {
+        let mut session = SessionId::derive(owner, name);
+        let mut ended = 0;
+        while let Some(record) = self.patiently(|| self.inner.journal.session(session)).await? {
+            if record.state.agent != AgentState::Ended {
+                return Ok((session, false));
+            }
+            ended += 1;
+            session = SessionId::derive(owner, &format!("{name}/{ended}"));
+        }
+        Ok((session, true))
+    }
+
+    pub(crate) fn messages(&self, record: &SessionRecord) -> Messages {
+        match (record.opened.terminal.is_some(), record.state.alive) {
+            (true, None) => Messages::TerminalAway,
+            (true, Some(_)) if !self.takes_messages(record) => Messages::TypedInTerminal,
+            (true, Some(_)) | (false, _) => Messages::Taken,
+        }
+    }
+
+    fn takes_messages(&self, record: &SessionRecord) -> bool {
+        let driver = self.drivers().iter().find(|driver| driver.name() == record.opened.agent);
+        let in_terminal = driver.map(|driver| driver.messages_in_terminal());
+        record.opened.terminal.is_none() || in_terminal == Some(MessagesInTerminal::Taken)
+    }
+
     /// What this node knows of the program that a message is for.
     pub(crate) fn listener(&self, record: &SessionRecord) -> Listener {
+        if !self.takes_messages(record) {
+            return Listener::TakesNone;
+        }
         match (self.listening(record.id), self.attached(&record.state)) {
             (Some(_), _) => Listener::Here,
             (None, Some(_)) => Listener::NotHere,

@@ -1,7 +1,7 @@
 //! What the store remembers, as clients see it.
 
 use holdstead_protocol::AgentState;
-use holdstead_protocol::api::{Archived, Erased, Interaction, Session};
+use holdstead_protocol::api::{Archived, Erased, Interaction, Messages, Session};
 use holdstead_store::{AskRecord, SessionRecord};
 
 use crate::presence::Audience;
@@ -40,7 +40,7 @@ pub(crate) fn interaction(record: AskRecord) -> Interaction {
     }
 }
 
-pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
+pub(crate) fn session(record: SessionRecord, audience: Audience, messages: Messages) -> Session {
     Session {
         session_id: record.id,
         agent: record.opened.agent,
@@ -51,6 +51,8 @@ pub(crate) fn session(record: SessionRecord, audience: Audience) -> Session {
         state: record.state.agent,
         last_stop: record.state.last_stop,
         in_terminal: record.opened.terminal.is_some(),
+        messages,
+        asks_in_terminal: u32::try_from(record.state.left_to_terminal.len()).unwrap_or(u32::MAX),
         boxed: record.state.boxed,
         variables: record.state.variables,
         open_asks: u32::try_from(record.state.live).unwrap_or(u32::MAX),

@@ -84,7 +84,7 @@ import type { BrowserKey } from "./key";
 import { askPasskey, makePasskey } from "./passkey";
 import { Problem } from "./problem";
 import { randomName } from "./random";
-import { send, signedFetch } from "./signed";
+import { says, send, signedFetch } from "./signed";
 
 const PATIENCE_MS = 20_000;
 
@@ -96,6 +96,10 @@ client.setConfig({
   headers: { Accept: "application/json" },
   fetch: (request: RequestInfo | URL) => signedFetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) }),
 });
+
+client.interceptors.request.use((request, { serializedBody }) =>
+  serializedBody === undefined ? request : says(request, serializedBody),
+);
 
 /** Takes what a generated function returns; throws a Problem if it is not what was asked for. */
 async function take<T>(call: Promise<{ data?: unknown; error?: unknown; response?: Response }>): Promise<T> {

@@ -26,6 +26,6 @@ export async function sign(key: BrowserKey, text: string): Promise<string> {
   return toBase64Url(await crypto.subtle.sign(WITH_SHA256, key.pair.privateKey, new TextEncoder().encode(text)));
 }
 
-export async function digest(body: ArrayBuffer): Promise<string> {
+export async function digest(body: BufferSource): Promise<string> {
   return toBase64Url(await crypto.subtle.digest("SHA-256", body));
 }

@@ -14,19 +14,29 @@ const ORIGIN: string = import.meta.env.GATEWAY ?? location.origin;
 /** The newest nonce that this tab was given. A wrong one costs one more request. */
 let nonce = "";
 
+/** The body of a request, where its maker told: a browser takes milliseconds to read one back, or to copy it. */
+const bodies = new WeakMap<Request, string>();
+
+export function says<T extends Request>(request: T, body: string): T {
+  bodies.set(request, body);
+  return request;
+}
+
 /** As `fetch`, in the name of this browser. */
 export async function signedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   return send((await exchangeOld(send)) ?? (await identity()), input, init);
 }
 
 export async function send(who: Identity | null, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const told = input instanceof Request ? bodies.get(input) : undefined;
   // The gateway redirects no call, and another program must not send one elsewhere.
-  const request = new Request(input, { ...init, redirect: "error" });
+  const made = () => new Request(input, { ...init, ...(told !== undefined && { body: told }), redirect: "error" });
+  const request = made();
   if (who?.kind !== "key") {
     if (who) request.headers.set("Authorization", `Bearer ${who.secret}`);
     return fetch(request);
   }
-  const body = await request.clone().arrayBuffer();
+  const body = told === undefined ? await request.clone().arrayBuffer() : new TextEncoder().encode(told);
   const bodyDigest = body.byteLength === 0 ? EMPTY_DIGEST : await digest(body);
   const once = async (attempt: Request) => {
     attempt.headers.set("Authorization", await authorization(who.key, attempt, bodyDigest, nonce));
@@ -35,9 +45,9 @@ export async function send(who: Identity | null, input: RequestInfo | URL, init?
     if (given !== null && NONCE.test(given)) nonce = given;
     return answer;
   };
-  const spare = request.clone();
+  const spare = told === undefined ? request.clone() : null;
   const answer = await once(request);
-  return (await isNonceRefused(answer)) ? once(spare) : answer;
+  return (await isNonceRefused(answer)) ? once(spare ?? made()) : answer;
 }
 
 async function authorization(key: BrowserKey, { method, url }: Request, bodyDigest: string, nonce: string) {

@@ -1,4 +1,4 @@
-import { act, render, screen, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Interaction, Receipt } from "../api/generated";
@@ -167,7 +167,7 @@ describe("every card", () => {
       fakeDesk({}, () => new Promise(() => {})),
     );
     await user().click(button("Approve once"));
-    expect(screen.getByText("Sending…").getAttribute("role")).toBe("status");
+    expect((await screen.findByText("Sending…")).getAttribute("role")).toBe("status");
   });
 
   it("sends once, however often it is pressed", async () => {
@@ -175,8 +175,9 @@ describe("every card", () => {
     await show(ask(approvalRequest({})), fake);
     const person = user();
     await person.dblClick(button("Approve once"));
+    const card = screen.getByRole("region", { name: /rm -rf dist/ });
+    await waitFor(() => expect(card.getAttribute("aria-busy")).toBe("true"));
     expect(fake.sent).toHaveLength(1);
-    expect(screen.getByRole("region", { name: /rm -rf dist/ }).getAttribute("aria-busy")).toBe("true");
   });
 
   it("says who was faster, and keeps what was typed", async () => {

@@ -47,15 +47,15 @@ export function useAnswer(ask: Interaction, isInert: () => boolean, onTaken?: ()
       // The stream brings it, too.
     });
 
-  const deliver = async (response: ResponseDraft, after?: "stop") => {
+  const deliver = async (response: ResponseDraft, drawing: number, after?: "stop") => {
     const body = JSON.stringify({ promptId, ...response });
     if (attempt.current.body !== body) attempt.current = { body, key: randomName() };
     const clickedAt = Date.now();
     try {
-      const receipt = await transport.respond(interactionId, {
-        promptId,
-        idempotencyKey: attempt.current.key,
-        ...response,
+      const answer = { promptId, idempotencyKey: attempt.current.key, ...response };
+      const receipt = await transport.respond(interactionId, answer).finally(() => {
+        cancelAnimationFrame(drawing);
+        setFieldErrors({});
       });
       forgetDraft(draftName(promptId));
       setTaken(true);
@@ -100,9 +100,9 @@ export function useAnswer(ask: Interaction, isInert: () => boolean, onTaken?: ()
   const send = (response: ResponseDraft, after?: "stop") => {
     if (sending.current || isInert()) return;
     sending.current = true;
-    setFieldErrors({});
-    setPhase({ at: "sending" });
-    void deliver(response, after).finally(() => {
+    // Drawing keeps the page busy, and the request would wait to be signed.
+    const drawing = requestAnimationFrame(() => setPhase({ at: "sending" }));
+    void deliver(response, drawing, after).finally(() => {
       sending.current = false;
     });
   };

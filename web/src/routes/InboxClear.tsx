@@ -20,21 +20,24 @@ export function InboxClear() {
   const sessions = useSessions();
   const names = namesApart(sessions);
   const { later } = useWaiting();
+  const inTerminals = sessions.filter((session) => (session.asksInTerminal ?? 0) > 0);
   const working = sessions.filter((session) => need(session, now) === "working");
   const suggested = useQuery({ queryKey: SUGGESTIONS, queryFn: gateway.suggestions, staleTime: 60_000 });
   const hasSuggestion = mayAnswer(me) && (suggested.data?.suggestions.length ?? 0) > 0;
   return (
     <section aria-labelledby="clear" className="max-w-[760px] px-10 pt-8 pb-10 max-wide:px-0 max-wide:pt-4">
       <h2 id="clear" className="text-[28px] leading-9 font-semibold tracking-tight">
-        Nothing waits for you.
+        {inTerminals.length === 0 ? "Nothing waits for you." : "Nothing waits for you here."}
       </h2>
       <p className="pt-2 text-base text-ink-2">
         {working.length === 0
           ? "No agent is working."
           : `${count(working.length, "agent")} ${working.length === 1 ? "is" : "are"} working.`}
+        {inTerminals.length > 0 &&
+          ` ${count(inTerminals.length, "agent")} ${inTerminals.length === 1 ? "asks" : "ask"} in the terminal, and can only be answered there.`}
       </p>
       <ul className="pt-6">
-        {working.map((session) => {
+        {[...inTerminals, ...working].map((session) => {
           const name = names.get(session.sessionId) ?? sessionName(session);
           return (
             <li key={session.sessionId} className="border-b border-line">

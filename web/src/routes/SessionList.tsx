@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Session } from "../api/generated";
 import { hosted, isProgram, namesApart, sessionName } from "../interactions/words";
-import { grouped, NEED, tail } from "../session/groups";
+import { grouped, NEED, need, tail } from "../session/groups";
 import { mayAnswer, useEndedSessions, useLive, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { Button } from "../ui/Button";
@@ -59,19 +59,22 @@ export function SessionList() {
   );
 }
 
+/** A program that has ended, or whose machine is not connected. */
+export const TERMINAL_AWAY = "its terminal is closed or not connected";
+
 /** `shop-api, Claude Code`. Where the title is the folder, the folder is not said twice. */
 export function about(session: Session, name: string): string {
   const last = session.cwd?.split("/").filter(Boolean).pop();
   const isNamedSo = last !== undefined && name === last;
   const failed = session.state === "idle" && session.lastStop === "failed" && "its last turn failed";
-  const where = session.inTerminal && "in a terminal";
+  const where = session.inTerminal && (session.messages === "terminal_away" ? TERMINAL_AWAY : "in a terminal");
   return [isNamedSo ? null : last, hosted(session.agent), where, session.state === "parked" && "parked", failed]
     .filter(Boolean)
     .join(", ");
 }
 
 export function SessionRow({ session, name, now }: { session: Session; name: string; now: number }) {
-  const waits = session.openAsks > 0;
+  const waits = need(session, now) === "waiting";
   const isDone = !waits && (session.state === "ended" || session.state === "idle" || isProgram(session.agent));
   const look = waits ? `font-semibold ${session.state === "parked" ? "text-parked" : "text-pending"}` : "text-ink-3";
   return (
@@ -83,7 +86,7 @@ export function SessionRow({ session, name, now }: { session: Session; name: str
       <span className={`truncate ${isDone ? "text-ink-2" : ""}`}>{name}</span>
       <span className={`text-right text-xs leading-5 tabular-nums ${look}`}>
         {tail(session, now)}
-        {waits && <span className="sr-only"> {session.openAsks === 1 ? "ask waits" : "asks wait"}</span>}
+        {session.openAsks > 0 && <span className="sr-only"> {session.openAsks === 1 ? "ask waits" : "asks wait"}</span>}
       </span>
       <span className="col-span-2 truncate text-xs font-normal text-ink-3">{about(session, name)}</span>
     </Link>

@@ -46,7 +46,7 @@ export function SessionMenu({ session, goesOn, mayArchive, facts }: Props) {
 }
 
 /** Ends a session for good, after saying what that costs. */
-function EndIt({ session: { sessionId, openAsks }, onClose }: { session: Session; onClose: () => void }) {
+function EndIt({ session: { sessionId, openAsks, inTerminal }, onClose }: { session: Session; onClose: () => void }) {
   const queries = useQueryClient();
   const end = useMutation({
     mutationFn: () => gateway.end(sessionId),
@@ -58,8 +58,10 @@ function EndIt({ session: { sessionId, openAsks }, onClose }: { session: Session
   return (
     <>
       <p>
-        Its agent stops{openAsks > 0 && `, ${count(openAsks, "open ask")} ${openAsks === 1 ? "is" : "are"} cancelled`},
-        and what was remembered for it is forgotten. The transcript stays.
+        {inTerminal ? "This session no longer shows the program in the terminal" : "Its agent stops"}
+        {openAsks > 0 && `, ${count(openAsks, "open ask")} ${openAsks === 1 ? "is" : "are"} cancelled`}, and what was
+        remembered for it is forgotten. The transcript stays.
+        {inTerminal && " The program goes on: its next step appears in a new session."}
       </p>
       <p role="alert" className="pt-2 text-denied empty:hidden">
         {end.error && `Not ended: ${end.error.message}`}

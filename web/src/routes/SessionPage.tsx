@@ -4,6 +4,7 @@ import type { AgentState, Session } from "../api/generated";
 import { AGENT, hosted, isProgram, namesApart, sessionName } from "../interactions/words";
 import { Composer } from "../session/Composer";
 import { SessionFeed } from "../session/feed";
+import { need } from "../session/groups";
 import { mayAnswer, useLive, useSession, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { settings } from "../session/settings";
@@ -15,6 +16,7 @@ import { Dock } from "./Dock";
 import { LeftOutNotice } from "./LeftOutNotice";
 import { useSessionPlace } from "./places";
 import { SessionFacts } from "./SessionFacts";
+import { TERMINAL_AWAY } from "./SessionList";
 import { SessionMenu } from "./SessionMenu";
 import { StopTurn } from "./StopTurn";
 
@@ -38,6 +40,7 @@ export function SessionPage() {
   const program = session !== null && isProgram(session.agent);
   const goesOn = mayAnswer(me) && session !== null && agent !== "ended";
   const canWrite = goesOn && !program && !view.problem;
+  const messages = session?.messages ?? "taken";
   const facts = session && <SessionFacts session={session} agent={agent} transcript={transcript} />;
 
   return (
@@ -73,7 +76,9 @@ export function SessionPage() {
           <p className="p-6 text-ink-2">{view.problem.message}</p>
         ) : view.ready && transcript.items.length === 0 ? (
           <p className="flex flex-1 items-center justify-center p-6 text-ink-2">
-            {canWrite ? "Nothing was said yet. Write to the agent below." : "Nothing was said here."}
+            {canWrite && messages === "taken"
+              ? "Nothing was said yet. Write to the agent below."
+              : "Nothing was said here."}
           </p>
         ) : (
           <TranscriptView view={view} cwd={session?.cwd ?? null} found={eventAt} key={sessionId} />
@@ -81,7 +86,8 @@ export function SessionPage() {
         <div className="flex max-h-[78dvh] min-h-0 shrink-0 flex-col pr-6 pb-[max(16px,env(safe-area-inset-bottom))] pl-[72px] max-wide:px-4">
           <div className="flex min-h-0 w-full max-w-[720px] flex-col">
             <Dock sessionId={sessionId} askId={askId} transcript={transcript} />
-            {canWrite && <Composer sessionId={sessionId} waits={openAsks > 0} box={box} />}
+            {canWrite && messages === "taken" && <Composer sessionId={sessionId} waits={openAsks > 0} box={box} />}
+            {canWrite && messages !== "taken" && <p className="mt-2 text-xs text-ink-2">{WRITE_THERE[messages]}</p>}
           </div>
         </div>
       </main>
@@ -95,14 +101,25 @@ export function SessionPage() {
   );
 }
 
+const WRITE_THERE = {
+  typed_in_terminal:
+    "Write to this agent in its terminal: it would not read a message from here as yours. To write from every screen, start it with `holdstead run claude`.",
+  terminal_away: "Its terminal is closed or not connected. Start the program there again to go on.",
+};
+
 /** `Claude Code in ~/code/shop-api, 41 min, waits for you`. */
 function Below({ session, agent, failed }: { session: Session; agent: AgentState; failed: boolean }) {
   const now = useNow();
   const program = isProgram(session.agent);
   const terminal = session.inTerminal ? " in a terminal" : "";
   const where = hosted(session.agent) + terminal + (session.cwd ? ` in ${visible(folder(session.cwd))}` : "");
-  const waits = session.openAsks > 0;
-  const state = waits ? "waits for you" : failed && agent === "idle" ? "its last turn failed" : AGENT[agent];
+  const waits = need(session, now) === "waiting";
+  const state = () => {
+    if (session.openAsks > 0) return "waits for you";
+    if (waits) return "asks in its terminal";
+    if (session.messages === "terminal_away") return TERMINAL_AWAY;
+    return failed && agent === "idle" ? "its last turn failed" : AGENT[agent];
+  };
   const look = waits ? "font-medium text-pending" : failed ? "font-medium text-denied" : "";
   return (
     <>
@@ -110,7 +127,7 @@ function Below({ session, agent, failed }: { session: Session; agent: AgentState
       {agent !== "ended" && `, ${span(now - Date.parse(session.openedAt))}`}
       {!(program && !waits) && (
         <>
-          , <span className={look}>{state}</span>
+          , <span className={look}>{state()}</span>
         </>
       )}
       {session.archived && `, archived by ${visible(session.archived.by)}`}

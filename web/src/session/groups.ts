@@ -18,7 +18,7 @@ const ORDER: Need[] = ["waiting", "working", "unstarted", "today", "earlier"];
 const isSameDay = (at: string, now: number): boolean => new Date(at).toDateString() === new Date(now).toDateString();
 
 export function need(session: Session, now: number): Need {
-  if (session.openAsks > 0) return "waiting";
+  if (session.openAsks > 0 || (session.asksInTerminal ?? 0) > 0) return "waiting";
   switch (session.state) {
     case "running":
     case "waiting":
@@ -62,7 +62,7 @@ export function grouped(sessions: Session[], now: number): Group[] {
 export function tail(session: Session, now: number): string {
   switch (need(session, now)) {
     case "waiting":
-      return String(session.openAsks);
+      return session.openAsks > 0 ? String(session.openAsks) : "in its terminal";
     case "working":
     case "unstarted":
       return age(session.openedAt, now);

@@ -7,7 +7,8 @@ use super::terminal::CodexTerminal;
 use super::wire;
 use crate::meaning;
 use crate::{
-    Agent, Driver, DriverCapabilities, Introduced, Launch, Reasks, StartError, StartedBy, Terminal, TurnEnds,
+    Agent, Driver, DriverCapabilities, Introduced, Launch, MessagesInTerminal, Reasks, StartError, StartedBy,
+    Terminal, TurnEnds,
 };
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,6 +53,10 @@ impl Driver for CodexDriver {
 
     fn terminal(&self, _launch: &Launch, in_turn: bool) -> Option<Box<dyn Terminal>> {
         Some(Box::new(CodexTerminal::new(in_turn)))
+    }
+
+    fn messages_in_terminal(&self) -> MessagesInTerminal {
+        MessagesInTerminal::Taken
     }
 
     async fn start(&self, _launch: Launch) -> Result<Agent, StartError> {

@@ -10,7 +10,8 @@ use crate::host::Host;
 use crate::meaning;
 use crate::private::Private;
 use crate::{
-    Agent, Driver, DriverCapabilities, Introduced, Launch, Reasks, StartError, StartedBy, Terminal, TurnEnds,
+    Agent, Driver, DriverCapabilities, Introduced, Launch, MessagesInTerminal, Reasks, StartError, StartedBy,
+    Terminal, TurnEnds,
 };
 
 const PRODUCT: &str = "opencode";
@@ -69,6 +70,10 @@ impl Driver for OpencodeDriver {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let private = Private::new(self.host.private(), &launch.cwd, home.as_deref());
         Some(Box::new(OpencodeTerminal::new(private, in_turn)))
+    }
+
+    fn messages_in_terminal(&self) -> MessagesInTerminal {
+        MessagesInTerminal::Taken
     }
 
     async fn start(&self, _launch: Launch) -> Result<Agent, StartError> {

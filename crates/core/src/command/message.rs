@@ -24,16 +24,19 @@ pub enum Listener {
     NotHere,
     /// Its machine is connected to another node, if to any.
     Elsewhere,
+    /// It would not read the message as a person's.
+    TakesNone,
 }
 
 /// A program in a terminal is told something only while it listens: the gateway does not start it.
-fn is_away(head: &Head, listener: Listener) -> bool {
-    head.in_terminal
-        && match listener {
-            Listener::Here => false,
-            Listener::NotHere => true,
-            Listener::Elsewhere => head.alive.is_none(),
+fn may_hear(head: &Head, listener: Listener) -> Result<(), Rejection> {
+    match (head.in_terminal, listener, head.alive) {
+        (true, Listener::TakesNone, Some(_)) => Err(Rejection::TypedThere),
+        (true, Listener::NotHere, _) | (true, Listener::Elsewhere | Listener::TakesNone, None) => {
+            Err(Rejection::TerminalAway)
         }
+        (true, Listener::Here, _) | (true, Listener::Elsewhere, Some(_)) | (false, _, _) => Ok(()),
+    }
 }
 
 pub(crate) fn decide(
@@ -45,9 +48,7 @@ pub(crate) fn decide(
         return Err(Rejection::AlreadySaid { seq: said.seq });
     }
     still_open(head)?;
-    if is_away(head, *listener) {
-        return Err(Rejection::TerminalAway);
-    }
+    may_hear(head, *listener)?;
     if message.text.trim().is_empty() {
         return Err(Rejection::EmptyMessage);
     }

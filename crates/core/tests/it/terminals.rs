@@ -1,9 +1,9 @@
 //! Agents in people's own terminals: the same is asked there, and whoever is first wins.
 
-use holdstead_core::{Command, Hosted, Overhear, Rejection, Start, StartAt, Step, Terminal};
+use holdstead_core::{Command, Finish, Hosted, Output, Overhear, Rejection, Start, StartAt, Step, Terminal};
 use holdstead_protocol::{
     AgentState, AskState, Closing, Delivery, EventBody, InTerminal, Incarnation, InteractionRequest, KnownBy,
-    MessageId, Origin, Settlement, StopReason, TerminalAnswer, UserMessage,
+    MessageId, Origin, Settlement, StopReason, TerminalAnswer, ToolResult, UserMessage,
 };
 use proptest::prelude::*;
 
@@ -208,4 +208,40 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_call_that_is_left_to_the_terminal_waits_there_until_it_comes_to_something() {
+    let left = InTerminal { answer: TerminalAnswer::NotSaid, known_by: KnownBy::LeftToTerminal };
+    let waiting = |n| {
+        let mut world = World::new();
+        world.ok(open());
+        world.ok(overhear(1));
+        world.ok(ask(attached(n)));
+        world.ok(Command::Overtake { interaction_id: ask_id(n), how: left });
+        assert_eq!(world.session().head.left_to_terminal.len(), 1);
+        world
+    };
+    let mut ran = waiting(1);
+    ran.ok(Command::Record(vec![Output::ToolResult(ToolResult {
+        turn_id: turn(1),
+        tool_call_id: ran.ask(1).tool_call_id.clone().expect("a call"),
+        output: "done".into(),
+        is_error: false,
+    })]));
+    assert!(ran.session().head.left_to_terminal.is_empty(), "the call came to something");
+    let mut over = waiting(1);
+    over.ok(Command::Finish(Finish {
+        turn_id: turn(1),
+        reason: StopReason::Completed,
+        usage: None,
+        words: None,
+    }));
+    assert!(over.session().head.left_to_terminal.is_empty(), "its turn is over");
+    let mut taken = World::new();
+    taken.ok(open());
+    taken.ok(overhear(1));
+    taken.ok(ask(attached(1)));
+    taken.ok(overtake(1));
+    assert!(taken.session().head.left_to_terminal.is_empty(), "it was answered there");
 }

@@ -112,23 +112,25 @@ fn a_turn_in_a_terminal_outlives_its_listener_and_is_stopped_there() {
 fn a_message_waits_for_no_program_that_the_gateway_does_not_start() {
     for in_terminal in [false, true] {
         for is_alive in [false, true] {
-            for listener in [Listener::Here, Listener::NotHere, Listener::Elsewhere] {
+            for listener in [Listener::Here, Listener::NotHere, Listener::Elsewhere, Listener::TakesNone] {
                 let mut world = world(in_terminal);
                 if !is_alive {
                     world.ok(exit_with_turn(1));
                 }
-                let is_away = in_terminal
-                    && match listener {
-                        Listener::Here => false,
-                        Listener::NotHere => true,
-                        Listener::Elsewhere => !is_alive,
-                    };
+                let refused = match listener {
+                    Listener::Here => None,
+                    Listener::TakesNone if is_alive => Some(Rejection::TypedThere),
+                    Listener::Elsewhere if is_alive => None,
+                    Listener::NotHere | Listener::Elsewhere | Listener::TakesNone => {
+                        Some(Rejection::TerminalAway)
+                    }
+                };
+                let refused = refused.filter(|_| in_terminal);
                 let at = format!("terminal {in_terminal}, alive {is_alive}, {listener:?}");
                 match world.apply(&heard(2, listener)) {
-                    Ok(_) => assert!(!is_away, "{at}"),
+                    Ok(_) => assert_eq!(refused, None, "{at}"),
                     Err(why) => {
-                        assert!(is_away, "{at}: {why}");
-                        assert_eq!(why, Rejection::TerminalAway, "{at}");
+                        assert_eq!(Some(why), refused, "{at}");
                         // What was taken before is still the same message.
                         let again = world.rejected(heard(1, listener));
                         assert!(matches!(again, Rejection::AlreadySaid { .. }), "{at}");

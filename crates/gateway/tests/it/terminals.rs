@@ -9,7 +9,7 @@ use holdstead_agents::{BoxSetting, Boxes};
 use holdstead_gateway::{
     Dialled, Door, Envelope, Gateway, GatewayConfig, GatewayError, ReplyLine, Runner, Stopped,
 };
-use holdstead_protocol::api::{Decision, DecisionBy, Outcome, SendMessage};
+use holdstead_protocol::api::{Decision, DecisionBy, Messages, Outcome, SendMessage};
 use holdstead_protocol::{
     AgentState, AskChange, AskState, Delivery, EventBody, InTerminal, InteractionRequest, InteractionUpdate,
     KnownBy, Origin, PersonId, ResponseDraft, RunnerId, Scope, Seq, SessionId, Settlement, Surface,
@@ -332,7 +332,7 @@ async fn a_hook_that_comes_back_to_another_gateway_finds_its_ask() {
 }
 
 #[tokio::test]
-async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
+async fn a_message_for_claude_code_is_refused_and_its_closed_terminal_shows() {
     let machine = Machine::new();
     let gateway = gateway_on(&machine).await;
     machine.tells("SessionStart", json!({ "source": "startup" })).await;
@@ -342,16 +342,13 @@ async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
     )
     .await;
     let mut first = machine.comes(machine.step("Waiter", json!({})), true).await;
-    let mut second = machine.comes(machine.step("Waiter", json!({})), true).await;
+    let _second = machine.comes(machine.step("Waiter", json!({})), true).await;
     let let_go = reply(&mut first).await;
     assert!(matches!(let_go, ReplyLine::Answer(None)), "one waits at a time: {let_go:?}");
-    talk.say("And the tests?").await;
-    let told = reply(&mut second).await;
-    assert!(matches!(&told, ReplyLine::Say(words) if words == "And the tests?"), "{told:?}");
-    // It arrives as the program's own prompt, which is no turn of its own.
-    machine.tells("UserPromptSubmit", json!({ "prompt": "<task-notification>And the tests?" })).await;
-    machine.tells("Stop", json!({ "last_assistant_message": null })).await;
-    talk.completed().await;
+    let messages = async || gateway.session(&owner("ada"), talk.session).await.unwrap().messages;
+    assert_eq!(messages().await, Messages::TypedInTerminal);
+    let said = gateway.message(&ada(), talk.session, SendMessage::new("And the tests?")).await;
+    assert!(matches!(said, Err(GatewayError::Rejected(Rejection::TypedThere))), "{said:?}");
     // Nobody can stop it from here.
     machine.tells("UserPromptSubmit", json!({ "prompt": "go on" })).await;
     talk.status(AgentState::Running).await;
@@ -364,8 +361,37 @@ async fn a_message_goes_by_whoever_waits_for_it_and_is_refused_without() {
         _ => None,
     };
     assert!(talk.until(closed).await.contains("closed"));
+    assert_eq!(gateway.session(&owner("ada"), talk.session).await.unwrap().messages, Messages::TerminalAway);
     let said = gateway.message(&ada(), talk.session, SendMessage::new("are you there?")).await;
     assert!(matches!(said, Err(GatewayError::Rejected(Rejection::TerminalAway))), "{said:?}");
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_conversation_whose_session_a_person_ended_goes_on_in_another_session() {
+    let machine = Machine::new();
+    let gateway = gateway_on(&machine).await;
+    let mut talk = None;
+    let (hook, _) = asked(&machine, &mut talk, &gateway).await;
+    let ended = talk.unwrap().session;
+    gateway.end(&ada(), ended).await.unwrap();
+    drop(hook);
+    let id = SessionId::derive(&owner("ada"), &format!("terminal/gateway/claude/{CONVERSATION}/1"));
+    // It shows itself at most once a second.
+    for _ in 0..100 {
+        machine.tells("UserPromptSubmit", json!({ "prompt": "And then?" })).await;
+        if gateway.session(&owner("ada"), id).await.is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let mut next = Talk::watch(&gateway, id, Seq(0)).await;
+    let hook = machine.asks("toolu_2", "rm more.txt").await;
+    assert_ne!(next.session, ended);
+    let ask = next.ask().await;
+    next.respond(&ask, approve()).await;
+    let told = hook.hears().await.flatten().expect("an answer");
+    assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "allow");
     gateway.stop().await;
 }
 

@@ -27,8 +27,6 @@ const NO_LONGER: Duration = Duration::from_secs(10 * 60);
 const UNSEEN: Duration = Duration::from_secs(22);
 /// What the runner says of a call without a person. The program waits for it at each call.
 const BRIEF: Duration = Duration::from_secs(1);
-/// The program reads our standard error as words of a person.
-const SAYS: u8 = 2;
 /// The program sets it to `1` for a session with a person at it, and to `0` for `claude -p`.
 const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 /// Versions without the former say `cli` here for a session in a terminal.
@@ -48,7 +46,10 @@ pub(crate) fn run(common: &Common, flags: &HookFlags) -> ExitCode {
     if std::io::stdin().take(LONGEST).read_to_string(&mut said).is_err() {
         return ExitCode::SUCCESS;
     }
-    tell(&places.hooks_socket(), flags, said).unwrap_or(ExitCode::SUCCESS)
+    if let Some(answer) = tell(&places.hooks_socket(), flags, said) {
+        println!("{answer}");
+    }
+    ExitCode::SUCCESS
 }
 
 /// Whether a person sits at the program. `claude -p` waits for all its hooks and shows no dialog meanwhile, so a hook that
@@ -67,7 +68,8 @@ impl Presence {
     }
 }
 
-fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
+/// Tells the runner, and returns what the program reads from our output.
+fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<Value> {
     let mut body: Value = serde_json::from_str(&said).ok()?;
     let asks = body["hook_event_name"] == "PermissionRequest";
     let brief = body["hook_event_name"] == "PostToolUse";
@@ -92,16 +94,9 @@ fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<ExitCode> {
             }
             gone_since = None;
             match reply(stream, until) {
-                Some(ReplyLine::Answer(answer)) => {
-                    if let Some(answer) = answer {
-                        println!("{answer}");
-                    }
-                    return None;
-                }
-                Some(ReplyLine::Say(words)) => {
-                    eprintln!("{words}");
-                    return Some(ExitCode::from(SAYS));
-                }
+                Some(ReplyLine::Answer(answer)) => return answer,
+                // This program takes no words from elsewhere.
+                Some(ReplyLine::Say(_)) => return None,
                 None => {}
             }
         } else if !flags.wait && gone_since.is_none() {

@@ -1,6 +1,6 @@
 //! What waits, and what agents are doing.
 
-use holdstead_protocol::api::{Interaction, SessionFilter};
+use holdstead_protocol::api::{Interaction, Messages, Session, SessionFilter};
 use holdstead_protocol::{AgentState, Timestamp};
 
 use super::print_json;
@@ -131,13 +131,24 @@ pub(super) async fn sessions(common: &Common, all: bool) -> Result<(), Failure> 
             session.open_asks,
             shortened(&safe_line(&session.agent), 10),
             safe_line(session.title.as_deref().or(session.cwd.as_deref()).unwrap_or("")),
-            if session.in_terminal { " (in a terminal)" } else { "" },
+            in_its_terminal(session),
         );
     }
     if have_ended {
         println!("Others have ended: holdstead sessions --all");
     }
     Ok(())
+}
+
+const fn in_its_terminal(session: &Session) -> &'static str {
+    match (session.in_terminal, session.messages) {
+        (true, Messages::TerminalAway) => " (its terminal is closed or not connected)",
+        (true, Messages::Taken | Messages::TypedInTerminal) if session.asks_in_terminal > 0 => {
+            " (asks in its terminal)"
+        }
+        (true, Messages::Taken | Messages::TypedInTerminal) => " (in a terminal)",
+        (false, _) => "",
+    }
 }
 
 const fn agent(state: AgentState) -> &'static str {

@@ -183,14 +183,14 @@ fn an_ask_is_listed_and_answered_and_a_second_answer_loses() {
     assert!(text(&gateway.run(&["inbox"]).stdout).starts_with("Nothing waits for you."));
     let id = gateway.ask("k1", approval());
     let inbox = text(&gateway.run(&["inbox"]).stdout);
-    assert!(inbox.contains(&id) && inbox.contains("Run rm -rf dist && npm run build"), "{inbox}");
+    assert!(inbox.contains(&id) && inbox.contains("Program ci wants to run deploy {\"command\":"), "{inbox}");
     assert!(inbox.ends_with(&format!("Next: holdstead answer {id}\n")), "{inbox}");
     let whole = gateway.json(&["inbox"])[0]["request"]["interactionId"].as_str().expect("an id").to_owned();
 
     let answered = gateway.run(&["answer", &id, "--deny", "use pnpm"]);
     assert!(answered.status.success(), "{}", text(&answered.stderr));
     let words = text(&answered.stdout);
-    assert!(words.starts_with("Run rm -rf dist && npm run build\n✓ Denied"), "{words}");
+    assert!(words.starts_with("Program ci wants to run deploy {") && words.contains("\n✓ Denied"), "{words}");
     let lost = gateway.run(&["answer", &whole, "--approve"]);
     assert_eq!(lost.status.code(), Some(3));
     assert!(text(&lost.stderr).contains("in a terminal denied this first"), "{}", text(&lost.stderr));

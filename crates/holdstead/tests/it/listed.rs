@@ -49,7 +49,7 @@ fn an_ask_that_ends_in_the_same_digits_is_not_answered_in_place_of_the_listed_on
     assert!(text(&two.stderr).contains("2 asks that you were shown end in"), "{}", text(&two.stderr));
     let approved = gateway.run(&["answer", &listed, "--approve"]);
     assert!(approved.status.success(), "{}", text(&approved.stderr));
-    assert!(text(&approved.stdout).starts_with("Run rm -rf /\n"), "{}", text(&approved.stdout));
+    assert!(text(&approved.stdout).starts_with("Program ci wants to run deploy\n"), "{}", text(&approved.stdout));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub use remembered::{
     TrustPage,
 };
 pub use sessions::{
-    Archived, Erased, EventPage, Interrupted, MessageAccepted, OpenSession, Resume, ResumeKind, SendMessage,
-    Session, SessionFilter, SessionPage, SetInteractionMode, SetVariables,
+    Archived, Erased, EventPage, Interrupted, MessageAccepted, Messages, OpenSession, Resume, ResumeKind,
+    SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode, SetVariables,
 };
 pub use short::{ShortAnswers, ShortApproval, ShortDenial, ShortError};

@@ -68,6 +68,29 @@ impl OpenSession {
     }
 }
 
+/// Where a person writes to the agent of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Messages {
+    #[default]
+    Taken,
+    /// In its terminal: the program would not read a message from elsewhere as a person's.
+    TypedInTerminal,
+    /// In its terminal, which is closed, or whose machine is not connected.
+    TerminalAway,
+}
+
+impl Messages {
+    fn are_taken(&self) -> bool {
+        *self == Self::Taken
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// A session as the list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -89,6 +112,12 @@ pub struct Session {
     /// It runs in a person's own terminal, which asks the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_terminal: bool,
+    /// Whether its agent takes messages of people from here. Left out where it does.
+    #[serde(default, skip_serializing_if = "Messages::are_taken")]
+    pub messages: Messages,
+    /// About how many calls the program asks in its terminal alone, where nothing here can answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asks_in_terminal: u32,
     /// The box that the agent's process runs in, or ran in last. Left out before the first one is started.
     #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
     pub boxed: Option<AgentBox>,

@@ -1420,6 +1420,11 @@ export type MessageAccepted = {
 export type MessageId = string;
 
 /**
+ * Where a person writes to the agent of a session.
+ */
+export type Messages = 'taken' | 'typed_in_terminal' | 'terminal_away';
+
+/**
  * Where other machines reach the gateway, and where they could. All addresses are in private networks; the likeliest
  * come first.
  */
@@ -2070,6 +2075,10 @@ export type ServerFrame = {
 export type Session = {
     agent: string;
     archived?: Archived | null;
+    /**
+     * About how many calls the program asks in its terminal alone, where nothing here can answer.
+     */
+    asksInTerminal?: number;
     box?: AgentBox | null;
     changedAt: Timestamp;
     cwd?: string | null;
@@ -2087,6 +2096,10 @@ export type Session = {
      */
     interactiveClients: number;
     lastStop?: StopReason | null;
+    /**
+     * Whether its agent takes messages of people from here. Left out where it does.
+     */
+    messages?: Messages;
     /**
      * How many asks wait for a person.
      */

@@ -46,7 +46,7 @@ pub(super) enum HookEvent {
     SubagentStart,
     SubagentStop,
     SessionEnd,
-    /// Our own: it waits for a message to wake the program with.
+    /// Our own: a hook that stays while the program does, and comes again when a gateway was restarted.
     Waiter,
     #[serde(other)]
     Other,

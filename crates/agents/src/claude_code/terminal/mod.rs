@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::terms::Terms;
-use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here, who_takes};
+use crate::terminal::{Terminal, TerminalEffect, TurnHere, cut, event, not_here, not_taken};
 use crate::{AgentEvent, AgentExit, Introduced, Resolution};
 use asks::Call;
 use hooks::{Hook, HookEvent};
@@ -49,7 +49,7 @@ pub(super) struct ClaudeTerminal {
     subagents: HashMap<String, String>,
     /// Those that are at work.
     at_work: HashSet<String>,
-    /// Whoever waits to wake the program with a message.
+    /// The hook that stays, so that a gateway that was restarted hears of the program at once.
     waiter: Option<u64>,
     /// The message whose blocks come now.
     message: Option<String>,
@@ -128,7 +128,6 @@ impl ClaudeTerminal {
         match hook.event {
             HookEvent::SessionStart => vec![event(AgentEvent::Ready { agent_ref: hook.session_id })],
             HookEvent::UserPromptSubmit { prompt } if prompt.trim_start().starts_with(NOTIFICATION) => {
-                // What was said from elsewhere arrives so, and so does what a task in the background came to.
                 match self.turn {
                     TurnHere::None => self.begin(REPORTED.to_owned()),
                     TurnHere::Own | TurnHere::Given => Vec::new(),
@@ -218,13 +217,9 @@ impl Terminal for ClaudeTerminal {
         }
     }
 
-    fn say(&mut self, words: String) -> Vec<TerminalEffect> {
-        let waits = match who_takes(self.turn, &mut self.waiter) {
-            Ok(waits) => waits,
-            Err(told) => return told,
-        };
-        self.turn = TurnHere::Given;
-        vec![TerminalEffect::Say { waits, words }]
+    fn say(&mut self, _words: String) -> Vec<TerminalEffect> {
+        // The gateway takes no message for it: the program has no way in that its model would read as a person's.
+        not_taken(self.turn)
     }
 
     fn resolve(&mut self, call: &ToolCallId, resolution: &Resolution) -> Vec<TerminalEffect> {

@@ -40,6 +40,7 @@ fn hooks(command: &str) -> Value {
         let hook = json!({ "type": "command", "command": command, "timeout": TELLING });
         entry(matcher, vec![hook])
     };
+    // It stays as long as the program does: a gateway that was restarted hears of the program by it.
     let waiter = json!({
         "type": "command",
         "command": format!("{command} --wait"),
