@@ -49,7 +49,10 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
         return print_json(&json!({ "url": page, "session": session, "link": link }));
     }
     let back = background::again(common, &format!("attach {}", session.short()));
-    println!("{} works in this folder. Ctrl-C leaves it running; come back: {back}", safe_line(&flags.agent));
+    println!(
+        "{} works in this folder. Esc stops a turn, Ctrl-C leaves it running; come back: {back}",
+        safe_line(&flags.agent)
+    );
     if let Some(link) = &link {
         println!("In a browser (this link works once): {link}");
     }

@@ -227,6 +227,39 @@ fn an_agent_is_heard_and_talked_to_and_its_words_move_no_cursor() {
 }
 
 #[test]
+fn escape_stops_a_turn_that_runs_and_nothing_else() {
+    let gateway = Gateway::start();
+    let script = "approve Bash {\"command\":\"one\"}\nsay Now I wait.\nwait 10m";
+    let mut terminal = Terminal::start(&gateway, &["run", "scripted", script, "--no-open"]);
+    terminal.expect("Esc stops a turn");
+    terminal.expect(PROMPT);
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press(ESCAPE);
+    terminal.expect("It stays open.");
+    terminal.press(ESCAPE);
+    assert_eq!(gateway.json(&["inbox"])[0]["state"], "open", "Esc takes no ask back");
+    terminal.press("\t");
+    terminal.expect(PROMPT);
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press("a\r");
+    terminal.expect("Now I wait.");
+    terminal.expect("Esc stops it");
+    // The first Esc drops what is typed.
+    terminal.press("half a line");
+    terminal.expect("half a line");
+    terminal.press(ESCAPE);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(gateway.json(&["sessions"])[0]["state"], "running");
+    terminal.press(ESCAPE);
+    terminal.expect("Stopped by ");
+    let stopped = || gateway.json(&["sessions"])[0]["lastStop"].clone();
+    assert_eq!(stopped(), "interrupted");
+    terminal.press("say And on.\r");
+    terminal.expect("› say And on.");
+    terminal.expect("And on.");
+}
+
+#[test]
 fn a_command_is_edited_in_the_editor_of_the_person() {
     let gateway = Gateway::start();
     let editor = gateway.folder().join("editor");
