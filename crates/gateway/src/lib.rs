@@ -85,7 +85,7 @@ pub use stopped::{NotParked, Stopped, StoppedAgent};
 pub use stream::EventStream;
 pub use told::Told;
 pub use tools::{
-    Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
-    ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
+    Approvals, Called, Effect, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
 };
 pub use traces::Span;
