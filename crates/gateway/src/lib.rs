@@ -79,7 +79,7 @@ pub use nats::{BadNatsUrl, NatsUrl};
 pub use nonce::NonceAge;
 pub use policy::PolicyConfig;
 pub use presence::{Answering, Watch, Watching};
-pub use runners::Dialled;
+pub use runners::{Dialled, OWN};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stopped::{NotParked, Stopped, StoppedAgent};
 pub use stream::EventStream;

@@ -7,6 +7,7 @@ use std::io::IsTerminal as _;
 
 use holdstead_agents::find_program;
 use holdstead_client::Http;
+use holdstead_gateway::OWN;
 use holdstead_protocol::SessionId;
 use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
@@ -37,8 +38,8 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
             background::start(common, &places).await?
         }
     };
-    // With a gateway elsewhere, this folder is on the machine that we are on.
-    let here = || common.url.as_ref().and_then(|_| places.runner_name());
+    // This folder is on the machine that we are on: the gateway's own, unless a gateway elsewhere is meant.
+    let here = || if common.url.is_some() { places.runner_name() } else { Some(OWN.to_owned()) };
     let session = begin(&client, flags, flags.runner.clone().or_else(here)).await?;
     let page = page(common)?;
     let link = match &page {

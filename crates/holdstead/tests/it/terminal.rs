@@ -319,6 +319,40 @@ fn ctrl_c_leaves_the_agent_running_and_attach_comes_back() {
 }
 
 #[test]
+fn run_names_the_machine_it_is_typed_on_where_another_one_is_connected() {
+    let gateway = Gateway::start();
+    let script = "approve Bash {\"command\":\"one\"}";
+    let began = gateway.json(&["run", "scripted", script, "--no-open"]);
+    let url = began["url"].as_str().expect("an address").trim_end_matches('/');
+    let token = gateway.json(&["token", "--role", "runner", "--name", "laptop"]);
+    let home = TempDir::new().expect("a folder");
+    let mut laptop = holdstead(home.path());
+    laptop
+        .args(["runner", "--gateway", url])
+        .env("HOLDSTEAD_TOKEN", token["token"].as_str().expect("a token"));
+    let mut laptop = laptop.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    let sessions = |name: &str| {
+        let machines = gateway.json(&["runners"]);
+        let found = machines.as_array().expect("a list").iter().find(|one| one["name"] == name).cloned();
+        found.map(|machine| machine["sessions"].clone())
+    };
+    let until = |name: &str, count: u32| {
+        let deadline = Instant::now() + PATIENCE;
+        while sessions(name) != Some(json!(count)) {
+            assert!(Instant::now() < deadline, "{name} has {:?} agents, and not {count}", sessions(name));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("laptop", 0);
+    gateway.json(&["run", "scripted", script, "--no-open"]);
+    until("gateway", 2);
+    gateway.json(&["run", "scripted", script, "--no-open", "--runner", "laptop"]);
+    until("laptop", 1);
+    laptop.kill().expect("it dies");
+    laptop.wait().expect("it is gone");
+}
+
+#[test]
 fn stop_ends_whoever_holds_the_folder_and_says_what_was_open() {
     let gateway = Gateway::start();
     gateway.ask("k", approval());
