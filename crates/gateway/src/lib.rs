@@ -67,6 +67,7 @@ pub use access::{Admitted, BROWSER_LIFETIME, Lease};
 pub use age_out::AgeOut;
 pub use ask::{CallerAsk, callers_session};
 pub use carrier::HintsBy;
+pub use choosing::hosted;
 pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};

@@ -7,10 +7,10 @@ use std::io::IsTerminal as _;
 
 use holdstead_agents::find_program;
 use holdstead_client::Http;
-use holdstead_gateway::OWN;
-use holdstead_protocol::SessionId;
+use holdstead_gateway::{OWN, hosted};
 use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{Refusal, SessionId};
 use serde_json::json;
 
 use super::serve::{boxes, drivers, host};
@@ -91,12 +91,13 @@ async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<
 
 /// The same, where no gateway runs that could be asked.
 fn check_here(places: &Places, config: &Config, flags: &RunFlags) -> Result<(), Failure> {
+    let drivers = drivers(places, config, host(boxes(places, config))?, places.gateway_folders())?;
+    let driver =
+        hosted(&drivers, &flags.agent).map_err(|error| Failure::Refused(Box::new(Refusal::from(&error))))?;
     if let Some(program) = &flags.program {
         return find_program(program).map(drop).ok_or_else(|| no_program(program));
     }
-    let drivers = drivers(places, config, host(boxes(places, config))?, places.gateway_folders())?;
-    let driver = drivers.iter().find(|driver| driver.name() == flags.agent);
-    match driver.and_then(|driver| driver.program()).filter(|program| program.find().is_none()) {
+    match driver.program().filter(|program| program.find().is_none()) {
         Some(program) => Err(Failure::NotDone(program.missing())),
         None => Ok(()),
     }

@@ -319,6 +319,32 @@ fn ctrl_c_leaves_the_agent_running_and_attach_comes_back() {
 }
 
 #[test]
+fn an_agent_that_is_not_started_from_here_is_refused_before_anything_is_started() {
+    let folder = Folder::new();
+    let run = |agent: &str| {
+        let output = folder.command().args(["run", agent, "--no-open"]).stdin(Stdio::null()).output();
+        let output = output.expect("it runs");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let refused = || {
+        for (agent, why) in [
+            ("codex", "`codex` is not started from here: say `holdstead connect codex` once"),
+            ("opencode", "`opencode` is not started from here"),
+            ("gpt", "There is no agent called `gpt`: this gateway hosts claude, scripted."),
+        ] {
+            let (code, said, failure) = run(agent);
+            assert_eq!((code, said.as_str()), (Some(5), ""), "{failure}");
+            assert!(failure.contains(why), "{failure}");
+        }
+    };
+    refused();
+    assert_eq!(folder.run(&["stop"]), "No gateway runs here.\n");
+    folder.json(&["run", "scripted", "say hello", "--no-open"]);
+    refused();
+    assert_eq!(folder.json(&["sessions"]).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn run_names_the_machine_it_is_typed_on_where_another_one_is_connected() {
     let gateway = Gateway::start();
     let script = "approve Bash {\"command\":\"one\"}";
