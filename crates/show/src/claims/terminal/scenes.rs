@@ -216,8 +216,15 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
     place.opened(1).await?;
     let screen = place.tmux.shows(desk, "  rm -rf old").await?;
     ensure!(screen.contains("rows between"), "400 lines are all on a screen of 40 rows:\n{screen}");
-    place.tmux.press(desk, "a").await?;
-    place.tmux.shows(desk, "Type yes to approve it").await?;
+    // Nothing is approved of which a part was not shown: until then, `a` shows the next page.
+    let mut pages = 0;
+    while !place.tmux.screen(desk)?.contains("Type yes to approve it") {
+        ensure!(pages < 40, "{pages} pages were shown, and it cannot be approved");
+        place.tmux.press(desk, "a").await?;
+        sleep(Duration::from_millis(600)).await;
+        pages += 1;
+    }
+    ensure!(pages > 10, "it could be approved after {pages} pages of 40 rows");
     sleep(Duration::from_millis(600)).await;
     place.tmux.key(desk, "Enter")?;
     sleep(Duration::from_millis(300)).await;
@@ -226,7 +233,10 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
     place.tmux.line(desk, "yes").await?;
     place.opened(0).await?;
     place.tmux.press(desk, "q").await?;
-    Ok("approved, denied in words the model was told; the last of 401 lines was in sight, and it wanted its word".to_owned())
+    Ok(format!(
+        "approved, denied in words the model was told; of 401 lines the last was in sight, all were shown on {pages} pages, and \
+         it wanted its word"
+    ))
 }
 
 pub(super) async fn stopped(place: &Place) -> Result<String> {
