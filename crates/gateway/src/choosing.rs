@@ -1,14 +1,39 @@
-//! Which machine a new session's agent runs on: the gateway's own, or one of its owner's that dialled in, here or at another
-//! node.
+//! Which agent a new session has, and on which machine it runs: the gateway's own, or one of its owner's that dialled in,
+//! here or at another node.
 
 use std::sync::Arc;
 
+use holdstead_agents::{Driver, StartedBy};
 use holdstead_protocol::api::{HostedAgent, ListedRunner};
 use holdstead_protocol::{OwnerId, RunnerId};
 use holdstead_store::KnownRunner;
 
 use crate::runners::Attached;
 use crate::{Gateway, GatewayError};
+
+/// The agent of this name, if a session can be opened with it.
+pub fn hosted(drivers: &[Arc<dyn Driver>], name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
+    let driver = named(drivers, name)?;
+    match driver.started_by() {
+        StartedBy::Us => Ok(driver),
+        StartedBy::People => Err(GatewayError::OnlyInTerminal { name: name.to_owned() }),
+    }
+}
+
+pub(crate) fn named(drivers: &[Arc<dyn Driver>], name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
+    let found = drivers.iter().find(|driver| driver.name() == name);
+    found.cloned().ok_or_else(|| {
+        let ours = drivers.iter().filter(|driver| driver.started_by() == StartedBy::Us);
+        let known: Vec<_> = ours.map(|driver| driver.name()).collect();
+        GatewayError::NoAgent {
+            name: name.to_owned(),
+            known: match known.as_slice() {
+                [] => "this gateway hosts none".to_owned(),
+                names => format!("this gateway hosts {}", names.join(", ")),
+            },
+        }
+    })
+}
 
 /// One machine that could run it.
 #[derive(Debug)]

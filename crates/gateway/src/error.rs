@@ -14,6 +14,10 @@ pub enum GatewayError {
     #[error("there is no agent called `{name}`: {known}")]
     NoAgent { name: String, known: String },
     #[error(
+        "`{name}` is not started from here: say `holdstead connect {name}` once, then start it in a terminal of your own"
+    )]
+    OnlyInTerminal { name: String },
+    #[error(
         "there is no tool called `{name}` here: it was registered with the gateway that asked, and must be with this one"
     )]
     NoTool { name: String },
@@ -127,6 +131,7 @@ impl GatewayError {
             | Self::JournalLacks { .. }
             | Self::NoAsk
             | Self::NoAgent { .. }
+            | Self::OnlyInTerminal { .. }
             | Self::NoRunner
             | Self::WhichRunner { .. }
             | Self::UnknownRunner { .. }

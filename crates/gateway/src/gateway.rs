@@ -25,7 +25,7 @@ use crate::access::{self, Access};
 use crate::age_out::{self, AgeOut};
 use crate::ask::Clients;
 use crate::carrier::HintsBy;
-use crate::choosing::Machine;
+use crate::choosing::{self, Machine};
 use crate::hub::Hub;
 use crate::later::{self, Later};
 use crate::metrics::{Counted, LastLook};
@@ -255,7 +255,7 @@ impl Gateway {
         person: &Person,
         open: OpenSession,
     ) -> Result<SessionView, GatewayError> {
-        self.driver(&open.agent)?;
+        choosing::hosted(self.drivers(), &open.agent)?;
         let machine = self.choose_machine(&person.owner, open.runner.as_deref()).await?;
         let cwd = open.cwd.as_deref().unwrap_or(".");
         let folder = match &machine {
@@ -508,15 +508,7 @@ impl Gateway {
     }
 
     pub(crate) fn driver(&self, name: &str) -> Result<Arc<dyn Driver>, GatewayError> {
-        let found = self.drivers().iter().find(|driver| driver.name() == name);
-        let known: Vec<_> = self.drivers().iter().map(|driver| driver.name()).collect();
-        found.cloned().ok_or_else(|| GatewayError::NoAgent {
-            name: name.to_owned(),
-            known: match known.as_slice() {
-                [] => "this gateway hosts none".to_owned(),
-                names => format!("this gateway hosts {}", names.join(", ")),
-            },
-        })
+        choosing::named(self.drivers(), name)
     }
 
     /// A session of this owner. Somebody else's session does not exist, and the owner's own journal is no session.

@@ -67,6 +67,7 @@ pub use access::{Admitted, BROWSER_LIFETIME, Lease};
 pub use age_out::AgeOut;
 pub use ask::{CallerAsk, callers_session};
 pub use carrier::HintsBy;
+pub use choosing::hosted;
 pub use direct::{Direct, interaction_off};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayConfig, Person};
@@ -79,13 +80,13 @@ pub use nats::{BadNatsUrl, NatsUrl};
 pub use nonce::NonceAge;
 pub use policy::PolicyConfig;
 pub use presence::{Answering, Watch, Watching};
-pub use runners::Dialled;
+pub use runners::{Dialled, OWN};
 pub use seal::{SecretsKey, SecretsKeyError};
 pub use stopped::{NotParked, Stopped, StoppedAgent};
 pub use stream::EventStream;
 pub use told::Told;
 pub use tools::{
-    Approvals, Called, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall, ToolContext,
-    ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
+    Approvals, Called, Effect, Interaction, InteractionError, Reprompt, ResponseHandler, Tool, ToolCall,
+    ToolContext, ToolFailure, ToolOutcome, ToolResponse, WhenNobody, keyed_call,
 };
 pub use traces::Span;

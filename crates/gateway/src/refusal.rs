@@ -27,6 +27,7 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::PasskeyName(_) => Self::new(Code::Invalid, words),
             GatewayError::ChallengeGone => Self::new(Code::Conflict, words),
             GatewayError::NoAgent { .. }
+            | GatewayError::OnlyInTerminal { .. }
             | GatewayError::NoFolder { .. }
             | GatewayError::OwnFolder { .. }
             | GatewayError::NothingToTrust { .. }

@@ -17,7 +17,7 @@ use crate::new_terminals::NewTerminals;
 use crate::{Gateway, GatewayError};
 
 /// What the gateway's own machine is called where somebody has to choose.
-pub(crate) const OWN: &str = "gateway";
+pub const OWN: &str = "gateway";
 
 #[derive(Debug)]
 pub(crate) struct Runners {

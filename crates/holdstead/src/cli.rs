@@ -427,7 +427,7 @@ pub(crate) struct RunFlags {
     /// The agent's program, in place of the configured one
     #[arg(long)]
     pub(crate) program: Option<String>,
-    /// The machine that runs it, by its name in `holdstead runners`. May be left out where there is one only
+    /// The machine that runs it, by its name in `holdstead runners`. Left out: this one, or the only one there is
     #[arg(long)]
     pub(crate) runner: Option<String>,
     /// Do not open a browser

@@ -38,6 +38,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// The JSON schema of its input.
     fn schema(&self) -> Value;
 
+    /// What it does besides asking.
+    fn effect(&self) -> Effect {
+        Effect::Unknown
+    }
+
     async fn call(&self, context: &ToolContext, input: Value) -> Result<Value, InteractionError>;
 
     /// A person responded to what was asked with [`ToolContext::request_durable`]. It may be called more than once for
@@ -58,6 +63,14 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 
     /// The turn was stopped or the session ended. Told by everyone who waits for the call, so it may be told more than once.
     async fn on_cancel(&self, _context: &ToolContext, _state: &Value) {}
+}
+
+/// What a tool does besides asking people. Clients ask their own person less before a call that does nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes nothing on any machine, and reaches the gateway's people only.
+    None,
+    Unknown,
 }
 
 /// What one call of a tool may use.

@@ -25,7 +25,7 @@ pub(super) async fn run(common: &Common, given: &str) -> Result<(), Failure> {
     let session = find_session(&client, given).await?;
     let shown = client.session(session).await?;
     let title = safe_line(shown.title.as_deref().unwrap_or(&shown.agent));
-    println!("{title} ({}). Ctrl-C leaves it running.", safe_line(&shown.agent));
+    println!("{title} ({}). Esc stops a turn, Ctrl-C leaves it running.", safe_line(&shown.agent));
     talk(common, client, places, session, From::Now).await
 }
 

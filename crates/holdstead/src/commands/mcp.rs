@@ -14,9 +14,10 @@ use holdstead_protocol::json::read_flawed;
 use holdstead_protocol::mcp::{CALL_ID, GIVE_UP, flawed};
 use holdstead_server::{NewDevice, issue_token, named, register};
 use holdstead_store::token_hash;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::cli::Common;
@@ -83,7 +84,9 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
     let bridge =
         Arc::new(Bridge { client, id: OnceLock::new(), version: OnceLock::new(), waiting: Mutex::default() });
     let mut input = lines();
+    let mut under_way = JoinSet::new();
     while let Some(line) = input.recv().await {
+        while under_way.try_join_next().is_some() {}
         if line.trim().is_empty() {
             continue;
         }
@@ -105,13 +108,26 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
         match message["method"].as_str() {
             // What follows the introduction needs what comes back from it.
             Some("initialize") => Arc::clone(&bridge).pass(message).await,
-            Some("tools/call") => bridge.call(message),
-            Some("notifications/cancelled") => drop(tokio::spawn(Arc::clone(&bridge).give_up(message))),
-            _ => drop(tokio::spawn(Arc::clone(&bridge).pass(message))),
+            Some("tools/call") => bridge.call(&mut under_way, message),
+            Some("notifications/cancelled") => drop(under_way.spawn(Arc::clone(&bridge).give_up(message))),
+            _ => drop(under_way.spawn(Arc::clone(&bridge).pass(message))),
         }
     }
-    // The agent is gone, and nobody hears what its calls come to.
+    // What was asked before the end of the input is still answered.
+    tokio::select! {
+        () = async { while under_way.join_next().await.is_some() {} } => {}
+        () = unheard() => {}
+    }
     Ok(())
+}
+
+/// Until nobody reads the output: the agent is gone, and nobody hears what its calls come to.
+async fn unheard() {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // That it has no reader is told unasked.
+    while let Ok(0) | Err(_) = poll(&mut [PollFd::new(&std::io::stdout(), PollFlags::empty())], Some(&now)) {
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// A thread of its own waits for them: it must not keep us from ending.
@@ -129,7 +145,7 @@ fn lines() -> mpsc::UnboundedReceiver<String> {
 
 impl Bridge {
     /// Calls wait side by side, each with an id of its own.
-    fn call(self: &Arc<Self>, mut message: Value) {
+    fn call(self: &Arc<Self>, under_way: &mut JoinSet<()>, mut message: Value) {
         let id = uuid::Uuid::new_v4().simple().to_string();
         if let Some(params) = message["params"].as_object_mut()
             && let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut()
@@ -139,12 +155,12 @@ impl Bridge {
         let (bridge, request) = (Arc::clone(self), message["id"].to_string());
         // Held until it is in the list, from which its task takes it.
         let mut waiting = self.waiting();
-        let task = tokio::spawn(async move {
+        let task = under_way.spawn(async move {
             let request = message["id"].to_string();
             Arc::clone(&bridge).pass(message).await;
             bridge.waiting().remove(&request);
         });
-        waiting.insert(request, Call { id, task: task.abort_handle() });
+        waiting.insert(request, Call { id, task });
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, Call>> {

@@ -7,9 +7,10 @@ use std::io::IsTerminal as _;
 
 use holdstead_agents::find_program;
 use holdstead_client::Http;
-use holdstead_protocol::SessionId;
+use holdstead_gateway::{OWN, hosted};
 use holdstead_protocol::api::{OpenSession, SendMessage};
 use holdstead_protocol::transport::Transport as _;
+use holdstead_protocol::{Refusal, SessionId};
 use serde_json::json;
 
 use super::serve::{boxes, drivers, host};
@@ -37,8 +38,8 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
             background::start(common, &places).await?
         }
     };
-    // With a gateway elsewhere, this folder is on the machine that we are on.
-    let here = || common.url.as_ref().and_then(|_| places.runner_name());
+    // This folder is on the machine that we are on: the gateway's own, unless a gateway elsewhere is meant.
+    let here = || if common.url.is_some() { places.runner_name() } else { Some(OWN.to_owned()) };
     let session = begin(&client, flags, flags.runner.clone().or_else(here)).await?;
     let page = page(common)?;
     let link = match &page {
@@ -49,7 +50,10 @@ pub(super) async fn run(common: &Common, flags: &RunFlags) -> Result<(), Failure
         return print_json(&json!({ "url": page, "session": session, "link": link }));
     }
     let back = background::again(common, &format!("attach {}", session.short()));
-    println!("{} works in this folder. Ctrl-C leaves it running; come back: {back}", safe_line(&flags.agent));
+    println!(
+        "{} works in this folder. Esc stops a turn, Ctrl-C leaves it running; come back: {back}",
+        safe_line(&flags.agent)
+    );
     if let Some(link) = &link {
         println!("In a browser (this link works once): {link}");
     }
@@ -87,12 +91,13 @@ async fn check_installed(client: &Http, flags: &RunFlags, here: bool) -> Result<
 
 /// The same, where no gateway runs that could be asked.
 fn check_here(places: &Places, config: &Config, flags: &RunFlags) -> Result<(), Failure> {
+    let drivers = drivers(places, config, host(boxes(places, config))?, places.gateway_folders())?;
+    let driver =
+        hosted(&drivers, &flags.agent).map_err(|error| Failure::Refused(Box::new(Refusal::from(&error))))?;
     if let Some(program) = &flags.program {
         return find_program(program).map(drop).ok_or_else(|| no_program(program));
     }
-    let drivers = drivers(places, config, host(boxes(places, config))?, places.gateway_folders())?;
-    let driver = drivers.iter().find(|driver| driver.name() == flags.agent);
-    match driver.and_then(|driver| driver.program()).filter(|program| program.find().is_none()) {
+    match driver.program().filter(|program| program.find().is_none()) {
         Some(program) => Err(Failure::NotDone(program.missing())),
         None => Ok(()),
     }

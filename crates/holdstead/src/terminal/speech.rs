@@ -46,6 +46,15 @@ impl Speech {
         self.own.push(key);
     }
 
+    /// What a session does whose beginning is not heard.
+    pub(crate) fn joins(&mut self, state: AgentState) {
+        self.working = is_working(state);
+    }
+
+    pub(crate) fn is_working(&self) -> bool {
+        self.working
+    }
+
     /// What the agent does now.
     pub(crate) fn doing(&self) -> Option<Row> {
         let call = self.last_call.as_ref().and_then(|call| self.calls.get(call));
@@ -169,15 +178,7 @@ impl Speech {
     }
 
     fn status(&mut self, status: &SessionStatus, heard: &mut Vec<Heard>) {
-        self.working = match status.agent {
-            AgentState::Running => true,
-            AgentState::Idle
-            | AgentState::Waiting
-            | AgentState::Parking
-            | AgentState::Parked
-            | AgentState::Detached
-            | AgentState::Ended => false,
-        };
+        self.working = is_working(status.agent);
         if let Some(message) = &status.message {
             heard.push(Heard::Row(Row::new(Ink::Dim, &format!("The agent stopped: {message}"))));
         }
@@ -189,6 +190,18 @@ impl Speech {
     fn pause(&mut self, heard: &mut Vec<Heard>) {
         self.speaking = None;
         heard.push(Heard::Pause);
+    }
+}
+
+fn is_working(state: AgentState) -> bool {
+    match state {
+        AgentState::Running => true,
+        AgentState::Idle
+        | AgentState::Waiting
+        | AgentState::Parking
+        | AgentState::Parked
+        | AgentState::Detached
+        | AgentState::Ended => false,
     }
 }
 

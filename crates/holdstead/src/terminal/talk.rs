@@ -121,7 +121,9 @@ impl Talk {
             added: Vec::new(),
         };
         if from == From::Now {
-            let head = talk.client.session(session).await?.seq;
+            let now = talk.client.session(session).await?;
+            let head = now.seq;
+            talk.speech.joins(now.state);
             talk.seen = Seq(head.0.saturating_sub(PAST_EVENTS));
             talk.past = Some((head, VecDeque::new()));
             let query = InboxQuery { session: Some(session), limit: Some(200), ..InboxQuery::default() };
@@ -206,10 +208,17 @@ impl Talk {
         self.dialogue.is_some() && self.message.is_empty() && !self.is_resting()
     }
 
+    /// Not while asks are left for later: they would be taken back with the turn.
+    fn escape_stops(&self) -> bool {
+        self.speech.is_working() && self.message.is_empty() && self.dialogue.is_none() && self.asks.is_empty()
+    }
+
     fn show(&mut self, screen: &mut Screen) {
         let mut changing = Vec::new();
         changing.extend(self.prose.unfinished());
-        changing.extend(self.speech.doing().filter(|_| self.dialogue.is_none()));
+        let stops = if self.escape_stops() { " · Esc stops it" } else { "" };
+        let doing = self.speech.doing().filter(|_| self.dialogue.is_none());
+        changing.extend(doing.map(|row| row.and(Ink::Dim, stops)));
         let (label, line, seen);
         match &self.dialogue {
             Some(dialogue) if self.is_answering() => {
@@ -245,7 +254,11 @@ impl Talk {
             return self.answer(pressed).await;
         }
         match pressed.key {
-            Key::Escape => self.message = Line::default(),
+            Key::Escape if !self.message.is_empty() => self.message = Line::default(),
+            // Meant for what was on the screen a moment ago, as an ask that another person answered.
+            Key::Escape if !over || pressed.held => {}
+            Key::Escape if self.escape_stops() => self.stop_turn().await,
+            Key::Escape => {}
             // Whoever ends a line just when something comes up has not read it.
             Key::Enter if !over || pressed.held || self.message.is_empty() => {}
             Key::Enter => self.send_message().await,
@@ -267,6 +280,15 @@ impl Talk {
                 self.message = Line::with(&message.text);
                 self.unsure = Some(message);
             }
+        }
+    }
+
+    /// That the turn has ended is said by the journal, as on every screen.
+    async fn stop_turn(&mut self) {
+        if let Err(error) = self.client.interrupt(self.session).await {
+            let failure = Failure::from(error);
+            let words = format!("It was not stopped: {failure}");
+            self.added.push(Row::new(Ink::Danger, "✕ ").and(Ink::Plain, &words));
         }
     }
 
@@ -412,6 +434,7 @@ impl Talk {
         if self.dialogue.as_ref().is_some_and(|dialogue| dialogue.ask().request.interaction_id == id) {
             self.dialogue = None;
             self.answer = Line::default();
+            self.rest.begin(Instant::now());
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cli::{Gateway, holdstead};
+use crate::cli::{Gateway, holdstead, text};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -64,6 +64,26 @@ impl Drop for Bridge {
     }
 }
 
+/// A bridge that is told this, and then that there is no more.
+fn told_all(gateway: &Gateway, messages: &[Value]) -> Child {
+    let mut child = holdstead(&gateway.folder())
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("an input");
+    for message in messages {
+        writeln!(input, "{message}").expect("it listens");
+    }
+    child
+}
+
+fn question(id: u32) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": "ask_user", "arguments": {"question": "Which colour?"}}})
+}
+
 /// The ids of what waits, once it is so many.
 fn inbox(gateway: &Gateway, count: usize) -> Vec<Value> {
     let begin = Instant::now();
@@ -94,4 +114,40 @@ fn a_cancelled_call_is_withdrawn_and_the_others_are_answered() {
     let told = bridge.hear();
     assert_eq!(told["id"], 2, "a cancelled call gets no answer: {told}");
     assert_eq!(told["result"]["structuredContent"], json!({"ok": true, "answer": "large"}));
+}
+
+#[test]
+fn what_was_asked_before_the_end_of_the_input_is_answered() {
+    let gateway = Gateway::start();
+    let bridge =
+        told_all(&gateway, &[json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"}), question(8)]);
+    let ask = inbox(&gateway, 1).remove(0);
+    gateway.json(&[
+        "answer",
+        ask["request"]["interactionId"].as_str().expect("an id"),
+        "--set",
+        "answer=red",
+    ]);
+    let output = bridge.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    let said = text(&output.stdout);
+    let said: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |id: u32| said.iter().find(|said| said["id"] == id).expect("an answer");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(of(7)["result"]["tools"][0]["name"], "ask_user");
+    assert_eq!(of(8)["result"]["structuredContent"], json!({"ok": true, "answer": "red"}));
+}
+
+#[test]
+fn it_ends_when_nobody_hears_the_answer() {
+    let gateway = Gateway::start();
+    let mut bridge = told_all(&gateway, &[question(1)]);
+    inbox(&gateway, 1);
+    assert!(bridge.try_wait().expect("it can be looked at").is_none(), "it did not wait for the answer");
+    drop(bridge.stdout.take());
+    let begin = Instant::now();
+    while bridge.try_wait().expect("it can be looked at").is_none() {
+        assert!(begin.elapsed() < PATIENCE, "it waits for an answer that nobody hears");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -227,6 +227,39 @@ fn an_agent_is_heard_and_talked_to_and_its_words_move_no_cursor() {
 }
 
 #[test]
+fn escape_stops_a_turn_that_runs_and_nothing_else() {
+    let gateway = Gateway::start();
+    let script = "approve Bash {\"command\":\"one\"}\nsay Now I wait.\nwait 10m";
+    let mut terminal = Terminal::start(&gateway, &["run", "scripted", script, "--no-open"]);
+    terminal.expect("Esc stops a turn");
+    terminal.expect(PROMPT);
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press(ESCAPE);
+    terminal.expect("It stays open.");
+    terminal.press(ESCAPE);
+    assert_eq!(gateway.json(&["inbox"])[0]["state"], "open", "Esc takes no ask back");
+    terminal.press("\t");
+    terminal.expect(PROMPT);
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press("a\r");
+    terminal.expect("Now I wait.");
+    terminal.expect("Esc stops it");
+    // The first Esc drops what is typed.
+    terminal.press("half a line");
+    terminal.expect("half a line");
+    terminal.press(ESCAPE);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(gateway.json(&["sessions"])[0]["state"], "running");
+    terminal.press(ESCAPE);
+    terminal.expect("Stopped by ");
+    let stopped = || gateway.json(&["sessions"])[0]["lastStop"].clone();
+    assert_eq!(stopped(), "interrupted");
+    terminal.press("say And on.\r");
+    terminal.expect("› say And on.");
+    terminal.expect("And on.");
+}
+
+#[test]
 fn a_command_is_edited_in_the_editor_of_the_person() {
     let gateway = Gateway::start();
     let editor = gateway.folder().join("editor");
@@ -283,6 +316,66 @@ fn ctrl_c_leaves_the_agent_running_and_attach_comes_back() {
     assert_eq!(folder.run(&["stop"]), "No gateway runs here.\n");
     let mut terminal = Terminal::at(folder.command(), &["attach", &session[session.len() - 4..]]);
     terminal.expect("After you came back.");
+}
+
+#[test]
+fn an_agent_that_is_not_started_from_here_is_refused_before_anything_is_started() {
+    let folder = Folder::new();
+    let run = |agent: &str| {
+        let output = folder.command().args(["run", agent, "--no-open"]).stdin(Stdio::null()).output();
+        let output = output.expect("it runs");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let refused = || {
+        for (agent, why) in [
+            ("codex", "`codex` is not started from here: say `holdstead connect codex` once"),
+            ("opencode", "`opencode` is not started from here"),
+            ("gpt", "There is no agent called `gpt`: this gateway hosts claude, scripted."),
+        ] {
+            let (code, said, failure) = run(agent);
+            assert_eq!((code, said.as_str()), (Some(5), ""), "{failure}");
+            assert!(failure.contains(why), "{failure}");
+        }
+    };
+    refused();
+    assert_eq!(folder.run(&["stop"]), "No gateway runs here.\n");
+    folder.json(&["run", "scripted", "say hello", "--no-open"]);
+    refused();
+    assert_eq!(folder.json(&["sessions"]).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn run_names_the_machine_it_is_typed_on_where_another_one_is_connected() {
+    let gateway = Gateway::start();
+    let script = "approve Bash {\"command\":\"one\"}";
+    let began = gateway.json(&["run", "scripted", script, "--no-open"]);
+    let url = began["url"].as_str().expect("an address").trim_end_matches('/');
+    let token = gateway.json(&["token", "--role", "runner", "--name", "laptop"]);
+    let home = TempDir::new().expect("a folder");
+    let mut laptop = holdstead(home.path());
+    laptop
+        .args(["runner", "--gateway", url])
+        .env("HOLDSTEAD_TOKEN", token["token"].as_str().expect("a token"));
+    let mut laptop = laptop.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    let sessions = |name: &str| {
+        let machines = gateway.json(&["runners"]);
+        let found = machines.as_array().expect("a list").iter().find(|one| one["name"] == name).cloned();
+        found.map(|machine| machine["sessions"].clone())
+    };
+    let until = |name: &str, count: u32| {
+        let deadline = Instant::now() + PATIENCE;
+        while sessions(name) != Some(json!(count)) {
+            assert!(Instant::now() < deadline, "{name} has {:?} agents, and not {count}", sessions(name));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("laptop", 0);
+    gateway.json(&["run", "scripted", script, "--no-open"]);
+    until("gateway", 2);
+    gateway.json(&["run", "scripted", script, "--no-open", "--runner", "laptop"]);
+    until("laptop", 1);
+    laptop.kill().expect("it dies");
+    laptop.wait().expect("it is gone");
 }
 
 #[test]

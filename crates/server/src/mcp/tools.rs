@@ -1,9 +1,9 @@
 //! Tools as MCP describes them, and what they came to.
 
-use holdstead_gateway::{Called, InteractionError, Tool};
+use holdstead_gateway::{Called, Effect, InteractionError, Tool};
 use holdstead_protocol::InteractionId;
 use holdstead_protocol::shape::{self, Schemas};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ToolAnnotations};
 use serde_json::{Value, json};
 
 pub(super) type Result = std::result::Result<Called, InteractionError>;
@@ -28,7 +28,12 @@ pub(super) fn described(tool: &dyn Tool) -> rmcp::model::Tool {
         });
         properties.entry(KEY).or_insert(key);
     }
-    rmcp::model::Tool::new(tool.name().to_owned(), tool.description().to_owned(), schema)
+    let described = rmcp::model::Tool::new(tool.name().to_owned(), tool.description().to_owned(), schema);
+    match tool.effect() {
+        Effect::None => described
+            .with_annotations(ToolAnnotations::new().read_only(true).destructive(false).open_world(false)),
+        Effect::Unknown => described,
+    }
 }
 
 /// The caller's key. A tool that has an argument of this name keeps it.

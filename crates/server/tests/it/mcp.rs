@@ -88,6 +88,10 @@ async fn an_agent_finds_the_tools_in_the_old_and_the_new_protocol() {
         let names: Vec<_> =
             answer["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
         assert_eq!(names, ["ask_user", "request_approval", "show_form", "await_answer"], "{answer}");
+        let hints = json!({"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false});
+        for tool in answer["result"]["tools"].as_array().unwrap() {
+            assert_eq!(tool["annotations"], hints, "{tool}");
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) async fn show() -> Result<String> {
     scenes.add("Gemini CLI, not hosted: pending, kill -9 of the gateway, await_answer", seen);
     let seen = bridge::killed(&mut stage).await;
     scenes.add("any client over `holdstead mcp`: kill -9 of the gateway in the middle of a call", seen);
+    scenes.add("`echo … | holdstead mcp`: the input ends before the answer", bridge::ended(&stage).await);
     stage.stop().await?;
     let count = scenes.end()?;
     Ok(format!("{count} of {count} scenes: asked once, answered once, the model told exactly that"))

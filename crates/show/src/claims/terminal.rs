@@ -121,6 +121,7 @@ pub(crate) async fn show() -> Result<String> {
         ("`run`: Enter, other words and pasted text approve nothing", Box::pin(scenes::accidents(&place))),
         ("`run`: a marked command wants its word", Box::pin(scenes::marked(&place))),
         ("`run`: a question is answered by its number", Box::pin(scenes::numbered(&place))),
+        ("`run`: Esc stops the turn, and the agent takes a next message", Box::pin(scenes::escaped(&place))),
         ("`inbox --watch`: nothing is approved by accident", Box::pin(scenes::watched_accidents(&place))),
         ("`inbox --watch`: approve, deny, a marked and long command", Box::pin(scenes::watched(&place))),
         ("`stop` ends the gateway, and the ask stays open", Box::pin(scenes::stopped(&place))),

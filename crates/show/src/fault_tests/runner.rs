@@ -1,17 +1,19 @@
 //! The real Claude Code on a machine of its own: its gateway is killed, its network is cut, the runner is killed.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use holdstead_protocol::api::Runners;
 use holdstead_protocol::{EventBody, ProcessChange};
 use holdstead_scripted_model::{Script, call, say};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Child;
 use tokio::time::sleep;
 
 use crate::cable::Cable;
-use crate::claude::{MARKS, Scene, Stage};
+use crate::claude::{MARKS, Scene, Stage, mark};
 use crate::gateway_process::TokenFor;
 use crate::responses::APPROVE;
 use crate::{Result, ensure, processes, runner_process};
@@ -34,6 +36,9 @@ pub(crate) async fn show() -> Result<String> {
     let folder = TempDir::new_in(stage.home())?;
     let mut runner = start(&stage, &cable, &token, folder.path())?;
     runner_process::connected(&stage.person, &[NAME]).await?;
+
+    typed_here(&stage).await?;
+    println!("`run` on the gateway's own machine, named by nobody: its agent ran there, and not on {NAME}");
 
     let scene = play(&stage, "killed-gateway").await?;
     stage.decide(&scene, APPROVE).await?;
@@ -101,6 +106,29 @@ pub(crate) async fn show() -> Result<String> {
 fn start(stage: &Stage, cable: &Cable, token: &str, folder: &Path) -> Result<Child> {
     let command = stage.gateway.command_here("runner")?;
     runner_process::start_by(command, folder, &format!("http://{}", cable.address), token)
+}
+
+/// A person at the gateway's own machine, in a folder that only it has.
+async fn typed_here(stage: &Stage) -> Result<()> {
+    let name = "typed-here";
+    let folder = stage.folder(name)?;
+    stage.model.script(name, Script::new().reply([call("Bash", mark(name))]).reply([say("That was it.")]));
+    let mut run = stage.gateway.command_here("run")?;
+    run.args(["claude", &format!("Please go on.\nscript: {name}"), "--no-open", "--json"]);
+    run.arg("--dir").arg(stage.gateway.folder()).current_dir(&folder).stdin(Stdio::null());
+    let output = run.output().await?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`run` ended with {}: {words}", output.status);
+    let began: Value = serde_json::from_slice(&output.stdout)?;
+    let session = began["session"].as_str().ok_or("`run` named no session")?.to_owned();
+    let scene = Scene { name: name.to_owned(), session, folder };
+    stage.decide(&scene, APPROVE).await?;
+    stage.person.done(&scene.session).await?;
+    let listed: Runners = stage.person.get("/v1/runners").await?;
+    let count: Vec<_> = listed.runners.iter().map(|one| (one.name.as_str(), one.sessions)).collect();
+    ensure!(count == [("gateway", Some(1)), (NAME, Some(0))], "the agents are at {count:?}");
+    ensure!(scene.marks() == format!("{name}\n"), "its call left {:?}", scene.marks());
+    stage.end(&scene).await
 }
 
 async fn play(stage: &Stage, name: &str) -> Result<Scene> {

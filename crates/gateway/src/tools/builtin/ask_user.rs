@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{OPEN_FOR, bad_input, declined, read, unfit};
 use crate::tools::{
-    Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
+    Effect, Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
 
 #[derive(Debug)]
@@ -49,6 +49,10 @@ impl Tool for AskUser {
         "Ask the person a question and wait for the answer. Returns {\"ok\":true,\"answer\":…}, or \
          {\"ok\":false,\"cancelled\":true} if the person would not answer. A result with \"status\":\"pending\" is no \
          answer: call await_answer with its interaction_id."
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
     }
 
     fn schema(&self) -> Value {

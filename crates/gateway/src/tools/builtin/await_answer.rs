@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::tools::{InteractionError, Tool, ToolContext};
+use crate::tools::{Effect, InteractionError, Tool, ToolContext};
 
 pub(super) const NAME: &str = "await_answer";
 
@@ -27,6 +27,10 @@ impl Tool for AwaitAnswer {
     fn description(&self) -> &str {
         "Go on waiting for an answer after a result with \"status\":\"pending\". Returns what the tool that asked would \
          have returned, or \"pending\" again: then call it again."
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
     }
 
     fn schema(&self) -> Value {

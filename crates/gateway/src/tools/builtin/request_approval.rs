@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{OPEN_FOR, bad_input, read, unfit};
 use crate::tools::{
-    Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
+    Effect, Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
 
 #[derive(Debug)]
@@ -30,6 +30,10 @@ impl Tool for RequestApproval {
         "Ask the person to approve something before you do it. Returns {\"ok\":true,\"approved\":true,\"input\":…}, \
          where the person may have changed the input: do exactly that; or {\"ok\":true,\"approved\":false,\"reason\":…}: \
          do not do it. A result with \"status\":\"pending\" is no approval: call await_answer with its interaction_id."
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
     }
 
     fn schema(&self) -> Value {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{OPEN_FOR, bad_input, declined, read, unfit};
 use crate::tools::{
-    Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
+    Effect, Interaction, InteractionError, Tool, ToolContext, ToolFailure, ToolOutcome, ToolResponse,
 };
 
 #[derive(Debug)]
@@ -32,6 +32,10 @@ impl Tool for ShowForm {
         "Ask the person to fill in a form and wait for it. Returns {\"ok\":true,\"values\":{…}} by field id, or \
          {\"ok\":false,\"cancelled\":true}. A result with \"status\":\"pending\" is no answer: call await_answer with \
          its interaction_id."
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
     }
 
     fn schema(&self) -> Value {

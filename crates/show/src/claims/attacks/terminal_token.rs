@@ -90,8 +90,6 @@ async fn typed(dir: &Path, args: &[&str], token: Option<&str>) -> Result<()> {
     if let Some(mut input) = child.stdin.take() {
         // What `mcp` passes on. The other commands do not read it.
         drop(input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").await);
-        // It ends with its input, so the input stays for a moment.
-        drop(timeout(Duration::from_secs(1), child.wait()).await);
     }
     drop(timeout(PATIENCE, child.wait()).await);
     Ok(())

@@ -53,6 +53,31 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<String> {
     Ok(format!("one call, one ask, over the kill; told: {expected}"))
 }
 
+/// As `echo` does: everything is said at once, and then the input is over.
+pub(super) async fn ended(stage: &Stage) -> Result<String> {
+    let times = 20;
+    for _ in 0..times {
+        let mut command = Command::new(program()?);
+        command.arg("mcp").arg("--dir").arg(stage.gateway.folder());
+        let mut bridge = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut input = bridge.stdin.take().ok_or("no input")?;
+        input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").await?;
+        drop(input);
+        let output = tokio::time::timeout(PATIENCE, bridge.wait_with_output()).await??;
+        ensure!(output.status.success(), "the bridge ended with {}", output.status);
+        let said: Value = serde_json::from_slice(&output.stdout)?;
+        let tool = &said["result"]["tools"][0];
+        ensure!(tool["name"] == "ask_user", "it said {said}");
+        ensure!(tool["annotations"]["readOnlyHint"] == true, "it said {said}");
+    }
+    Ok(format!("{times} of {times} got the list of tools"))
+}
+
 async fn next(output: &mut Lines<BufReader<ChildStdout>>) -> Result<Value> {
     let line = tokio::time::timeout(PATIENCE, output.next_line()).await??.ok_or("the bridge said nothing")?;
     Ok(serde_json::from_str(&line)?)

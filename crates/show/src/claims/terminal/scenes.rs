@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use holdstead_protocol::api::{DecisionPage, Outcome};
-use holdstead_scripted_model::{Part, Script, Told, call};
+use holdstead_protocol::StopReason;
+use holdstead_protocol::api::{DecisionPage, Outcome, Session};
+use holdstead_scripted_model::{Part, Script, Told, call, say};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -132,6 +133,24 @@ pub(super) async fn numbered(place: &Place) -> Result<String> {
     Ok(format!("9 is none, 2 is one: {told}"))
 }
 
+/// While the model speaks: nothing but the person can end this turn.
+pub(super) async fn escaped(place: &Place) -> Result<String> {
+    place.script("escaped", Script::new().reply([say("I begin."), Part::Hold("escaped".to_owned())]));
+    place.tmux.line("run", "script: escaped").await?;
+    place.model.held("escaped").await;
+    place.tmux.shows("run", "Esc stops it").await?;
+    sleep(Duration::from_millis(600)).await;
+    place.tmux.key("run", "Escape")?;
+    place.tmux.sees("run", "Stopped by ").await?;
+    let person = place.person()?;
+    let session: Session = person.get(&format!("/v1/sessions/{}", place.session("shop").await?)).await?;
+    ensure!(session.last_stop == Some(StopReason::Interrupted), "the turn ended as {:?}", session.last_stop);
+    place.script("after-escape", Script::new().reply([say("Here I am again.")]));
+    place.tmux.line("run", "script: after-escape").await?;
+    place.tmux.sees("run", "Here I am again.").await?;
+    Ok("the turn ended as stopped by a person; the next message was answered".to_owned())
+}
+
 pub(super) async fn watched_accidents(place: &Place) -> Result<String> {
     for (number, name) in (1..).zip(["one", "two"]) {
         place.script(&format!("watched-{name}"), Script::new().reply([touch(name)]));
@@ -197,8 +216,15 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
     place.opened(1).await?;
     let screen = place.tmux.shows(desk, "  rm -rf old").await?;
     ensure!(screen.contains("rows between"), "400 lines are all on a screen of 40 rows:\n{screen}");
-    place.tmux.press(desk, "a").await?;
-    place.tmux.shows(desk, "Type yes to approve it").await?;
+    // Nothing is approved of which a part was not shown: until then, `a` shows the next page.
+    let mut pages = 0;
+    while !place.tmux.screen(desk)?.contains("Type yes to approve it") {
+        ensure!(pages < 40, "{pages} pages were shown, and it cannot be approved");
+        place.tmux.press(desk, "a").await?;
+        sleep(Duration::from_millis(600)).await;
+        pages += 1;
+    }
+    ensure!(pages > 10, "it could be approved after {pages} pages of 40 rows");
     sleep(Duration::from_millis(600)).await;
     place.tmux.key(desk, "Enter")?;
     sleep(Duration::from_millis(300)).await;
@@ -207,7 +233,10 @@ pub(super) async fn watched(place: &Place) -> Result<String> {
     place.tmux.line(desk, "yes").await?;
     place.opened(0).await?;
     place.tmux.press(desk, "q").await?;
-    Ok("approved, denied in words the model was told; the last of 401 lines was in sight, and it wanted its word".to_owned())
+    Ok(format!(
+        "approved, denied in words the model was told; of 401 lines the last was in sight, all were shown on {pages} pages, and \
+         it wanted its word"
+    ))
 }
 
 pub(super) async fn stopped(place: &Place) -> Result<String> {
@@ -249,6 +278,7 @@ pub(super) async fn killed(place: &Place) -> Result<String> {
     place.tmux.shows("survivor", PROMPT).await?;
     place.holdstead("answers", "doomed", &["answer", &ask, "--approve"])?;
     let said = place.tmux.sees("answers", "✓ Approved").await?;
+    ensure!(!said.contains("could not reach"), "`answer` said {said}");
     let true_words =
         ["given to the same call, which the agent made again", "the agent is told when it runs again"];
     ensure!(true_words.iter().any(|words| said.contains(words)), "`answer` said {said}");
