@@ -142,9 +142,9 @@ async fn an_agent_that_cannot_be_started_is_not_tried_for_ever() {
     assert!(driver.tries.load(std::sync::atomic::Ordering::SeqCst) <= 3);
 }
 
-/// Runs until its runtime is dropped, without a goodbye.
+/// Runs until its runtime is dropped, without a goodbye. With one thread none of its tasks sees that another one is gone.
 fn killed_gateway<T>(scene: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let result = runtime.block_on(scene);
     runtime.shutdown_background();
     result
