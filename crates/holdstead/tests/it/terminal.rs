@@ -187,7 +187,7 @@ fn answer_reads_only_what_is_typed_after_the_ask_was_shown() {
     let digits = gateway.ask("k", approval());
     let mut terminal = Terminal::start(&gateway, &["answer", &digits]);
     terminal.press("a\r");
-    terminal.expect("Run rm -rf dist");
+    terminal.expect("Program ci wants to run deploy");
     terminal.expect(PROMPT);
     terminal.press(ESCAPE);
     terminal.expect("Nothing was decided.");
