@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::Place;
-use crate::gateway_process::{is_alive, signal};
+use crate::gateway_process::{is_alive, kill};
 use crate::{Result, ensure};
 
 const PROMPT: &str = "[a]pprove once";
@@ -266,13 +266,16 @@ pub(super) async fn stopped(place: &Place) -> Result<String> {
 
 /// Gateway and agent are killed while they ask, so that nothing is parked. The approval is told in words.
 pub(super) async fn killed(place: &Place) -> Result<String> {
-    place.script("killed", Script::new().reply([touch("after-kill")]).reply([touch("after-kill")]));
+    let call = || bash("echo once >> after-kill; echo made $((40 + 2))");
+    // An agent that dies may ask its model once more; what the next one's model makes is the same call again.
+    let script = Script::new().reply([call()]).reply([call()]).reply([call()]).until("made 42");
+    place.script("killed", script);
     place.run_claude("doomed", "doomed", "killed")?;
     place.tmux.shows("doomed", PROMPT).await?;
     let ask = place.opened(1).await?.remove(0).request.interaction_id.to_string();
     let session = place.session("doomed").await?;
     let pid: u32 = std::fs::read_to_string(place.data("gateway.lock"))?.trim().parse()?;
-    signal("KILL", pid)?;
+    kill(pid).await?;
     place.tmux.sees("doomed", "The gateway is gone").await?;
     place.holdstead("survivor", "doomed", &["attach", &session[session.len() - 4..]])?;
     place.tmux.shows("survivor", PROMPT).await?;
@@ -283,7 +286,9 @@ pub(super) async fn killed(place: &Place) -> Result<String> {
         ["given to the same call, which the agent made again", "the agent is told when it runs again"];
     ensure!(true_words.iter().any(|words| said.contains(words)), "`answer` said {said}");
     told(place, "killed", "is approved. Make the very same call again").await?;
-    appears(&place.folder("doomed")?.join("after-kill")).await?;
+    told(place, "killed", "made 42").await?;
+    let ran = std::fs::read_to_string(place.folder("doomed")?.join("after-kill"))?;
+    ensure!(ran == "once\n", "it ran {} times", ran.lines().count());
     let page: DecisionPage = place.person()?.get("/v1/decisions?limit=10").await?;
     let outcomes: Vec<_> = page
         .decisions
