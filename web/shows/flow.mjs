@@ -243,11 +243,12 @@ async function tail({ gateway, open: enter }) {
     await card(page);
     const inSight = (words) =>
       page.evaluate((words) => {
-        const line = [...document.querySelectorAll("[data-card] code")].findLast((one) => one.textContent === words);
-        const box = line?.getBoundingClientRect();
-        if (!box) return false;
-        const top = document.elementFromPoint(box.x + 8, box.y + box.height / 2);
-        return top !== null && (line === top || line.contains(top));
+        const lines = [...document.querySelectorAll("[data-card] code")].filter((one) => one.textContent === words);
+        return lines.some((line) => {
+          const box = line.getBoundingClientRect();
+          const top = document.elementFromPoint(box.x + 8, box.y + box.height / 2);
+          return top !== null && (line === top || line.contains(top));
+        });
       }, words);
     const where = `${look.viewport.width} × ${look.viewport.height}`;
     check(`${where}: its end is in sight`, await inSight("echo the-very-end"));
