@@ -31,6 +31,13 @@ await run(async ({ gateway, browser, open }) => {
       check(`${look.name}: ${what}`, found.length === 0, found.join("; "));
     };
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
+    // Before that, nothing approves it: each stroke shows the next part.
+    const seeAll = async () => {
+      while (await page.getByText("Part of it was not shown yet").isVisible()) {
+        await page.keyboard.press("Space");
+        await page.waitForTimeout(200);
+      }
+    };
     const goToAsk = async (session) => {
       const asks = await until("an ask", async () => {
         const { interactions } = await gateway.call("GET", `/v1/interactions?session=${session}`);
@@ -123,6 +130,7 @@ await run(async ({ gateway, browser, open }) => {
     await look_at("a call opened");
     await goToAsk(session);
     await look_at("an approval");
+    await seeAll();
     for (const name of ["Remember…", "Edit", "Deny…"]) {
       await press(name);
       await look_at(`an approval: ${name}`);
@@ -130,6 +138,7 @@ await run(async ({ gateway, browser, open }) => {
     }
     await triage({ gateway, page, look_at, press, isPhone });
     const address = await goToAsk(session);
+    await seeAll();
     await press("Approve once");
     await page.locator("[data-receipts]").getByText("agent has it").waitFor();
     await look_at("a session with a receipt");
@@ -191,24 +200,15 @@ async function triage({ gateway, page, look_at, press, isPhone }) {
     await page.locator("[data-ask]", { hasText: text }).first().click();
     await card(page);
   };
-  for (const at of ["eu", "us", "ap"])
-    await gateway.call("POST", "/v1/interactions", {
-      key: `alike ${at} ${crypto.randomUUID()}`,
-      kind: "approval",
-      toolName: "Bash",
-      input: { command: `terraform plan -lock=false -target=module.${at}` },
-    });
+  const alike = await gateway.session("alike");
+  const plans = ["eu", "us", "ap"].map(
+    (at) => `  approve Bash {"command":"terraform plan -lock=false -target=module.${at}"}`,
+  );
+  await gateway.say(alike, ["together", ...plans, "end"].join("\n"));
   const risky = await gateway.session("risky");
   await gateway.say(risky, `say All green.\napprove Bash {"command":"git push --force origin main"} says Publish`);
   const edit = await gateway.session("edit");
-  const diff = "--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n";
-  await gateway.call("POST", "/v1/interactions", {
-    key: `edit ${crypto.randomUUID()}`,
-    kind: "approval",
-    toolName: "Edit",
-    input: { file_path: "x.rs", old_string: "b", new_string: "c" },
-    preview: diff,
-  });
+  await gateway.say(edit, "edit x.rs\n-b\n+c\nend");
   await page.goto(`${gateway.url}/`);
   await page.locator("[data-ask]", { hasText: "git push --force" }).waitFor();
   await look_at("an inbox with something in it");
@@ -245,15 +245,7 @@ async function triage({ gateway, page, look_at, press, isPhone }) {
   await page.getByRole("heading", { name: "Not now" }).waitFor();
   await look_at("something put off");
   await gateway.call("POST", `/v1/sessions/${risky}/interrupt`);
-  for (const session of [risky, edit]) await gateway.call("DELETE", `/v1/sessions/${session}`).catch(() => {});
-  for (const ask of (await gateway.call("GET", "/v1/interactions")).interactions.filter(
-    (one) => one.agent === "caller",
-  ))
-    await gateway.call("POST", `/v1/interactions/${ask.request.interactionId}/respond`, {
-      promptId: ask.request.promptId,
-      idempotencyKey: crypto.randomUUID(),
-      action: "deny",
-    });
+  for (const session of [alike, risky, edit]) await gateway.call("DELETE", `/v1/sessions/${session}`).catch(() => {});
 }
 
 /** A phone is let in: closed to the network, without one, and the code itself. */

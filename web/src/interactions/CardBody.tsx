@@ -14,11 +14,15 @@ import { author, holdWords, isProgram, lateHint } from "./words";
 export function CardBody({ request, children }: { request: InteractionRequest; children: ReactNode }) {
   const { late, answerable } = useCard();
   const box = useRef<HTMLDivElement>(null);
+  const [scrolls, setScrolls] = useState(false);
   const [more, setMore] = useState(false);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const look = () => setMore(element.scrollHeight - element.scrollTop - element.clientHeight > 8);
+    const look = () => {
+      setScrolls(element.scrollHeight > element.clientHeight);
+      setMore(element.scrollHeight - element.scrollTop - element.clientHeight > 8);
+    };
     const sized = new ResizeObserver(look);
     sized.observe(element);
     for (const child of element.children) sized.observe(child);
@@ -34,6 +38,8 @@ export function CardBody({ request, children }: { request: InteractionRequest; c
       <div
         ref={box}
         data-scrolls=""
+        // A keyboard scrolls what has the focus.
+        {...(scrolls && { tabIndex: 0, role: "group", "aria-label": "What is asked" })}
         className="@container min-h-0 flex-auto overflow-y-auto px-6 pt-1 pb-4 max-wide:px-4"
       >
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4">

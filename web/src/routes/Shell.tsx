@@ -23,11 +23,14 @@ import { useKeys } from "./useKeys";
 /** Finds out who looks, then shows the frame around every screen. */
 export function Shell() {
   const queries = useQueryClient();
-  useEffect(
-    () =>
-      onIdentityChange((news) => (news === "in" ? queries.invalidateQueries({ queryKey: ["me"] }) : location.reload())),
-    [queries],
-  );
+  useEffect(() => {
+    // A reply that is on its way is about the browser as it was.
+    const askAgain = async () => {
+      await queries.cancelQueries({ queryKey: ["me"] });
+      await queries.invalidateQueries({ queryKey: ["me"] });
+    };
+    return onIdentityChange((news) => (news === "in" ? void askAgain() : location.reload()));
+  }, [queries]);
   const me = useQuery({
     queryKey: ["me"],
     queryFn: gateway.me,
