@@ -1,6 +1,6 @@
 // Bytes as the gateway writes them in JSON and in headers: base64url without padding.
 
-export const toBase64Url = (bytes: ArrayBuffer): string =>
+export const toBase64Url = (bytes: ArrayBuffer | Uint8Array): string =>
   btoa(String.fromCharCode(...new Uint8Array(bytes)))
     .replaceAll("+", "-")
     .replaceAll("/", "_")

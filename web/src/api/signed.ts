@@ -5,7 +5,6 @@ import { exchangeOld } from "./exchange";
 import { type Identity, identity } from "./identity";
 import { type BrowserKey, digest, sign } from "./key";
 
-const EMPTY_DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
 const NONCE = /^[\w.~+/=-]{1,512}$/;
 
 /** The development server is not the gateway, and hands requests on to it. */
@@ -36,8 +35,9 @@ export async function send(who: Identity | null, input: RequestInfo | URL, init?
     if (who) request.headers.set("Authorization", `Bearer ${who.secret}`);
     return fetch(request);
   }
-  const body = told === undefined ? await request.clone().arrayBuffer() : new TextEncoder().encode(told);
-  const bodyDigest = body.byteLength === 0 ? EMPTY_DIGEST : await digest(body);
+  const bodyDigest = digest(
+    told === undefined ? new Uint8Array(await request.clone().arrayBuffer()) : new TextEncoder().encode(told),
+  );
   const once = async (attempt: Request) => {
     attempt.headers.set("Authorization", await authorization(who.key, attempt, bodyDigest, nonce));
     const answer = await fetch(attempt);
