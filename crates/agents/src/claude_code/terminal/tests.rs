@@ -323,9 +323,8 @@ fn before_a_call(terminal: &mut ClaudeTerminal, waits: u64) -> Vec<TerminalEffec
 }
 
 fn asks(effects: &[TerminalEffect]) -> Vec<MayAllow> {
-    let asks = effects.iter().filter_map(|effect| match effect {
-        TerminalEffect::Event(AgentEvent::Ask(ask)) => Some(ask.may_allow),
-        _ => None,
+    let asks = effects.iter().filter_map(|effect| {
+        if let TerminalEffect::Event(AgentEvent::Ask(ask)) = effect { Some(ask.may_allow) } else { None }
     });
     asks.collect()
 }

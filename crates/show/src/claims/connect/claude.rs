@@ -268,9 +268,10 @@ async fn rule_denies(desk: &mut Desk) -> Result<String> {
     desk.idle().await?;
     ensure!(!reads(desk, &name), "the rule denies it, and it ran: {:?}", desk.model.told(&name));
     let session = desk.session().await?;
-    let denied = desk.person.journal(&session).await?.into_iter().any(|event| match event.body {
-        EventBody::ToolCallEnd(end) => end.decision.is_some_and(|decision| decision.told == Told::Denied),
-        _ => false,
+    let journal = desk.person.journal(&session).await?;
+    let denied = journal.iter().any(|event| {
+        matches!(&event.body, EventBody::ToolCallEnd(end)
+            if end.decision.as_ref().is_some_and(|decision| decision.told == Told::Denied))
     });
     ensure!(denied, "the history does not say that a rule denied it");
     Ok("it ran before the rule was saved, and not after".to_owned())
