@@ -21,6 +21,8 @@ use crate::{Result, ensure, processes, runner_process};
 const NAME: &str = "laptop";
 /// The session whose runner is killed.
 const LOST: &str = "killed-runner";
+/// How often its model makes the call, at most.
+const TRIES: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a call runs: long enough for what is killed meanwhile to be back.
 const RUNS: u64 = 6;
@@ -140,9 +142,9 @@ async fn play(stage: &Stage, name: &str) -> Result<Scene> {
     };
     let mut script = Script::new().reply([say("I need a person."), run()]);
     if name == LOST {
-        // Its process dies with the call, and may ask its model once more while it dies. The next one's model is told
+        // Its process dies with the call, and may ask its model a few times more while it dies. The next one's model is told
         // in words that the call was approved, and makes it again.
-        script = script.reply([run()]).reply([run()]).until(outcome(name));
+        script = (0..TRIES).fold(script, |script, _| script.reply([run()])).until(outcome(name));
     }
     let script = script.reply([say("That was it.")]);
     let open = json!({ "agent": "claude", "cwd": stage.folder(name)?, "title": name, "runner": NAME });
