@@ -49,7 +49,10 @@ pub trait Terminal: Send + std::fmt::Debug {
         }
     }
 
-    /// Whoever waited is gone.
+    /// The hook with this number went away just now: nothing reaches it any more.
+    fn gone(&mut self, _waits: u64) {}
+
+    /// It went away a moment ago, and its program is still there.
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect>;
 
     /// Time has passed.
@@ -113,8 +116,10 @@ pub(crate) const NO_WAITER: &str = "This message was not delivered: the program 
 
 /// The waiter that takes a message which begins a turn; otherwise what the sender is told.
 pub(crate) fn who_takes(turn: TurnHere, waiter: &mut Option<u64>) -> Result<u64, Vec<TerminalEffect>> {
-    let free = if turn == TurnHere::None { waiter.take() } else { None };
-    free.ok_or_else(|| not_delivered(turn, NO_WAITER))
+    match turn {
+        TurnHere::None => waiter.take().ok_or_else(|| not_delivered(turn, NO_WAITER)),
+        TurnHere::Own | TurnHere::Given => Err(not_delivered(turn, BUSY)),
+    }
 }
 
 /// A message for a program that takes none from elsewhere.
@@ -123,8 +128,7 @@ pub(crate) fn not_taken(turn: TurnHere) -> Vec<TerminalEffect> {
 }
 
 /// A turn of the terminal's own goes on; the one that the message would have begun fails.
-fn not_delivered(turn: TurnHere, idle: &str) -> Vec<TerminalEffect> {
-    let message = if turn == TurnHere::None { idle } else { BUSY };
+fn not_delivered(turn: TurnHere, message: &str) -> Vec<TerminalEffect> {
     let failed = event(AgentEvent::Error { message: message.to_owned() });
     let over = event(AgentEvent::TurnDone { reason: StopReason::Failed, usage: None });
     [failed].into_iter().chain((turn == TurnHere::None).then_some(over)).collect()

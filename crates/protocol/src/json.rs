@@ -94,7 +94,7 @@ pub fn read_first(text: &str) -> Result<(Value, &str), BadJson> {
 }
 
 /// Reads on where the JSON is well formed and has a flaw: a program that waits for an answer to this text must be told
-/// in words, and for that the rest of the text is needed. The value is not what was sent, and must not be decided on.
+/// in words, and for that the rest of the text is needed. The value is not what was sent, and nothing may be allowed because of it.
 pub fn read_flawed(bytes: &[u8]) -> Result<(Value, Option<Flaw>), BadJson> {
     let text = utf8(bytes)?;
     let mut reader = Reader::new(text, OnFlaw::ReadOn);

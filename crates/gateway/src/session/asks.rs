@@ -40,6 +40,12 @@ impl SessionTask {
             return Ok(());
         }
         let tool_call_id = ask.tool_call_id.clone();
+        let words: fn(&GatewayError) -> String = match ask.may_allow {
+            MayAllow::RulesMayDeny => not_checked,
+            MayAllow::PersonOnly | MayAllow::Rules | MayAllow::RulesOfPeople | MayAllow::AgentsOwn => {
+                not_shown
+            }
+        };
         match self.decide_or_ask(ask, made).await {
             Ok(()) => Ok(()),
             Err(GatewayError::Rejected(
@@ -61,7 +67,7 @@ impl SessionTask {
             }
             // It cannot be shown to a person, so nothing is allowed: the agent is told why.
             Err(error) => {
-                let message = not_shown(&error);
+                let message = words(&error);
                 let turn_id = self.process.as_ref().and_then(|process| {
                     process.reply(&tool_call_id, Resolution::Closed { message: message.clone() });
                     process.turn
@@ -386,6 +392,10 @@ fn drop_preview(body: &mut AskBody) -> bool {
 }
 
 /// What an agent is told whose ask nobody will see.
+fn not_checked(error: &GatewayError) -> String {
+    format!("No rule could be looked at for this call, so the program went by its own rules: {error}")
+}
+
 fn not_shown(error: &GatewayError) -> String {
     let why = if let GatewayError::TooLarge { bytes, limit } = error {
         format!(

@@ -3,7 +3,7 @@
 use holdstead_agents::{Ask, ProjectFiles, Resolution};
 use holdstead_core::policy::{Judgement, answer};
 use holdstead_core::{Basis, EndedBy, Rejection};
-use holdstead_protocol::{CallDecision, Told, ToolCallEnd};
+use holdstead_protocol::{CallDecision, MayAllow, Told, ToolCallEnd};
 
 use super::SessionTask;
 use super::journal::ask_of;
@@ -22,6 +22,10 @@ impl SessionTask {
             depth: ask.parents.len(),
             may_allow: ask.may_allow,
         };
+        // No append follows a check, and would notice that the rules changed since: they are read anew.
+        if ask.may_allow == MayAllow::RulesMayDeny {
+            self.rules = None;
+        }
         loop {
             let read = match self.rules.take() {
                 Some(read) => read,
@@ -88,10 +92,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Says whether a rule denies a call that the agent would make by itself. No append would notice that the rules changed,
-    /// so they are read anew.
+    /// Says whether a rule denies a call that the agent would make by itself.
     pub(super) async fn check(&mut self, ask: &Ask) -> Result<(), GatewayError> {
-        self.rules = None;
         let judged = self.judge(ask).await?;
         if let (Judgement::Decided(decision), Some(process)) = (&judged.judgement, &self.process) {
             process.reply(&ask.tool_call_id, resolution(ask, decision));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use holdstead_agents::claude_code::HOSTED;
 use holdstead_gateway::{Envelope, ReplyLine, secret_file};
+use holdstead_protocol::json::read_flawed;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
 
@@ -70,7 +71,8 @@ impl Presence {
 
 /// Tells the runner, and returns what the program reads from our output.
 fn tell(socket: &Path, flags: &HookFlags, said: String) -> Option<Value> {
-    let mut body: Value = serde_json::from_str(&said).ok()?;
+    // A flaw in an input, such as half a character, must not hide the call from the rules that deny.
+    let (mut body, _) = read_flawed(said.as_bytes()).ok()?;
     let asks = body["hook_event_name"] == "PermissionRequest";
     let brief = matches!(body["hook_event_name"].as_str(), Some("PreToolUse" | "PostToolUse"));
     let mut said = said;

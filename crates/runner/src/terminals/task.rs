@@ -179,11 +179,10 @@ impl Task {
                 });
                 let now = Instant::now();
                 if self.heard.is_none() {
-                    let waits = number.filter(|_| !brief);
                     if let Some(number) = number.filter(|_| brief) {
                         self.reply(number, Reply::Answer(None));
                     }
-                    self.keep(text.clone(), waits);
+                    self.keep(text.clone(), number.filter(|_| !brief));
                     // The listener may have gone since it showed itself.
                     if self.last_shown.is_none_or(|shown| shown.elapsed() > SHOWN) {
                         self.show();
@@ -197,6 +196,9 @@ impl Task {
             }
             Input::Left { waits } => {
                 self.waiting.remove(&waits);
+                if let Some((wire, _)) = &mut self.heard {
+                    wire.gone(waits);
+                }
                 self.unheard.retain(|unheard| unheard.waits != Some(waits));
                 self.leaving.push((waits, Instant::now()));
             }

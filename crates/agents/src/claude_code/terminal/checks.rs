@@ -1,5 +1,4 @@
-//! Calls that the program may make by itself. It asks nobody about them, so before each the gateway says whether a rule
-//! denies it.
+//! Calls that the program may make by itself, without a dialog. Before each, the gateway says whether a rule denies it.
 
 use holdstead_protocol::{MayAllow, ToolCallId};
 

@@ -68,4 +68,8 @@ impl Hook {
         let Around { session_id, cwd, agent_id, agent_type, transcript_path } = around;
         Some(Self { session_id, cwd, agent_id, agent_type, transcript_path, event })
     }
+
+    pub(super) const fn is_before_a_call(&self) -> bool {
+        matches!(self.event, HookEvent::PreToolUse { .. })
+    }
 }

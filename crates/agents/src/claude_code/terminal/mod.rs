@@ -198,8 +198,10 @@ impl Terminal for ClaudeTerminal {
     fn heard(&mut self, said: &str, waits: Option<u64>, now: Instant) -> Vec<TerminalEffect> {
         match json::read_flawed(said.as_bytes()) {
             Ok((said, flaw)) => match Hook::read(said) {
-                // What cannot be shown as it is is not decided here.
-                Some(hook) if flaw.is_none() || waits.is_none() => self.hook(hook, waits, now),
+                // What cannot be shown as it is is not allowed here. A rule may deny what could be read of it.
+                Some(hook) if flaw.is_none() || waits.is_none() || hook.is_before_a_call() => {
+                    self.hook(hook, waits, now)
+                }
                 Some(_) | None => not_here(waits),
             },
             Err(_) => not_here(waits),
@@ -239,9 +241,12 @@ impl Terminal for ClaudeTerminal {
         }
     }
 
+    fn gone(&mut self, waits: u64) {
+        self.check_left(waits);
+    }
+
     fn left(&mut self, waits: u64) -> Vec<TerminalEffect> {
         self.waiter.take_if(|waiter| *waiter == waits);
-        self.check_left(waits);
         self.withdrawn(waits)
     }
 

@@ -8,7 +8,7 @@ pub const MARKET: &str = "holdstead";
 
 /// A week, in seconds: a person may be away. Its dialog stands in the terminal meanwhile.
 const HELD: u64 = 7 * 24 * 60 * 60;
-/// What only tells, and must not keep the program.
+/// What tells the runner, and waits for its reply for a second at most.
 const TELLING: u64 = 5;
 
 /// The files of a folder that is a market place with one plugin. `command` starts our program with the word `hook`.

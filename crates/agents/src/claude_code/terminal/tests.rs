@@ -374,8 +374,24 @@ fn a_denial_that_comes_too_late_is_told_to_people() {
         for _ in 0..late_at {
             resolved(&mut terminal, denied());
         }
-        terminal.left(7);
+        terminal.gone(7);
         let effects = resolved(&mut terminal, denied());
         assert_eq!(count(&effects, |event| matches!(event, AgentEvent::Error { .. })), 1, "{effects:?}");
     }
+}
+
+#[test]
+fn a_flaw_in_a_call_keeps_no_rule_from_denying_it() {
+    let said = |event: &str| {
+        format!(
+            r#"{{"session_id":"s","hook_event_name":"{event}","tool_use_id":"toolu_1","tool_name":"Bash",
+                "tool_input":{{"command":"ls","description":"\ud800"}}}}"#
+        )
+    };
+    let mut terminal = terminal();
+    let effects = terminal.heard(&said("PreToolUse"), Some(7), Instant::now());
+    assert_eq!(asks(&effects), [MayAllow::RulesMayDeny]);
+    // No person is shown it: the terminal asks alone.
+    let effects = terminal.heard(&said("PermissionRequest"), Some(8), Instant::now());
+    assert_eq!(effects, [TerminalEffect::Answer { waits: 8, answer: None }]);
 }
