@@ -39,8 +39,8 @@ impl Gateway {
     ) -> Result<(), GatewayError> {
         self.driver(&appeared.agent)?;
         let machine = attached.id().map_or_else(|| OWN.to_owned(), |id| id.to_string());
-        let name = format!("terminal/{machine}/{}/{}", appeared.agent, appeared.agent_ref);
-        let (session, is_new) = self.session_of_terminal(owner, &name).await?;
+        let conversation = format!("{machine}/{}/{}", appeared.agent, appeared.agent_ref);
+        let (session, is_new) = self.session_of_terminal(owner, &conversation).await?;
         let opened = SessionOpened {
             cwd: Some(appeared.cwd.clone()),
             runner: attached.id(),
@@ -71,16 +71,17 @@ impl Gateway {
     async fn session_of_terminal(
         &self,
         owner: &OwnerId,
-        name: &str,
+        conversation: &str,
     ) -> Result<(SessionId, bool), GatewayError> {
-        let mut session = SessionId::derive(owner, name);
+        let mut session = SessionId::derive(owner, &format!("terminal/{conversation}"));
         let mut ended = 0;
         while let Some(record) = self.patiently(|| self.inner.journal.session(session)).await? {
             if record.state.agent != AgentState::Ended {
                 return Ok((session, false));
             }
             ended += 1;
-            session = SessionId::derive(owner, &format!("{name}/{ended}"));
+            // The number stands first: a program chooses how the name of its conversation ends.
+            session = SessionId::derive(owner, &format!("terminal {ended}/{conversation}"));
         }
         Ok((session, true))
     }

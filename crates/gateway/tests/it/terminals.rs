@@ -376,7 +376,7 @@ async fn a_conversation_whose_session_a_person_ended_goes_on_in_another_session(
     let ended = talk.unwrap().session;
     gateway.end(&ada(), ended).await.unwrap();
     drop(hook);
-    let id = SessionId::derive(&owner("ada"), &format!("terminal/gateway/claude/{CONVERSATION}/1"));
+    let id = SessionId::derive(&owner("ada"), &format!("terminal 1/gateway/claude/{CONVERSATION}"));
     // It shows itself at most once a second.
     for _ in 0..100 {
         machine.tells("UserPromptSubmit", json!({ "prompt": "And then?" })).await;
