@@ -33,10 +33,11 @@ await run(async ({ gateway, browser, open }) => {
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
     // Before that, nothing approves it: each stroke shows the next part.
     const seeAll = async () => {
-      while (await page.getByText("Part of it was not shown yet").isVisible()) {
-        await page.keyboard.press("Space");
-        await page.waitForTimeout(200);
-      }
+      await until("all of it was shown", async () => {
+        const isLeft = await page.getByText("Part of it was not shown yet").isVisible();
+        if (isLeft) await page.keyboard.press("Space");
+        return !isLeft;
+      });
     };
     const goToAsk = async (session) => {
       const asks = await until("an ask", async () => {

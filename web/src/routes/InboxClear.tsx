@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { gateway } from "../api/gateway";
 import { count, headline, namesApart, sessionName } from "../interactions/words";
-import { need } from "../session/groups";
+import { asksInTerminal, need } from "../session/groups";
 import { mayAnswer, useLive, useSessions } from "../session/live";
 import { useNow } from "../session/now";
 import { useWaiting } from "../session/waiting";
@@ -20,7 +20,7 @@ export function InboxClear() {
   const sessions = useSessions();
   const names = namesApart(sessions);
   const { later } = useWaiting();
-  const inTerminals = sessions.filter((session) => (session.asksInTerminal ?? 0) > 0);
+  const inTerminals = sessions.filter(asksInTerminal);
   const working = sessions.filter((session) => need(session, now) === "working");
   const suggested = useQuery({ queryKey: SUGGESTIONS, queryFn: gateway.suggestions, staleTime: 60_000 });
   const hasSuggestion = mayAnswer(me) && (suggested.data?.suggestions.length ?? 0) > 0;

@@ -17,8 +17,11 @@ const ORDER: Need[] = ["waiting", "working", "unstarted", "today", "earlier"];
 
 const isSameDay = (at: string, now: number): boolean => new Date(at).toDateString() === new Date(now).toDateString();
 
+/** It asks there alone, and nothing here can answer. */
+export const asksInTerminal = (session: Session): boolean => (session.asksInTerminal ?? 0) > 0;
+
 export function need(session: Session, now: number): Need {
-  if (session.openAsks > 0 || (session.asksInTerminal ?? 0) > 0) return "waiting";
+  if (session.openAsks > 0 || asksInTerminal(session)) return "waiting";
   switch (session.state) {
     case "running":
     case "waiting":

@@ -255,9 +255,8 @@ impl Talk {
         }
         match pressed.key {
             Key::Escape if !self.message.is_empty() => self.message = Line::default(),
-            // Meant for what was on the screen a moment ago, as an ask that another person answered.
-            Key::Escape if !over || pressed.held => {}
-            Key::Escape if self.escape_stops() => self.stop_turn().await,
+            // At rest it is meant for what was on the screen a moment ago, as an ask that another person answered.
+            Key::Escape if over && !pressed.held && self.escape_stops() => self.stop_turn().await,
             Key::Escape => {}
             // Whoever ends a line just when something comes up has not read it.
             Key::Enter if !over || pressed.held || self.message.is_empty() => {}

@@ -11,6 +11,11 @@ use crate::cli::{Gateway, holdstead, text};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+fn spawn(gateway: &Gateway) -> Child {
+    let mut command = holdstead(&gateway.folder());
+    command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts")
+}
+
 struct Bridge {
     child: Child,
     input: ChildStdin,
@@ -19,12 +24,7 @@ struct Bridge {
 
 impl Bridge {
     fn start(gateway: &Gateway) -> Self {
-        let mut child = holdstead(&gateway.folder())
-            .arg("mcp")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn(gateway);
         let input = child.stdin.take().expect("an input");
         let output = BufReader::new(child.stdout.take().expect("an output"));
         let (heard, said) = mpsc::channel();
@@ -66,12 +66,7 @@ impl Drop for Bridge {
 
 /// A bridge that is told this, and then that there is no more.
 fn told_all(gateway: &Gateway, messages: &[Value]) -> Child {
-    let mut child = holdstead(&gateway.folder())
-        .arg("mcp")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = spawn(gateway);
     let mut input = child.stdin.take().expect("an input");
     for message in messages {
         writeln!(input, "{message}").expect("it listens");
@@ -139,7 +134,7 @@ fn what_was_asked_before_the_end_of_the_input_is_answered() {
 }
 
 #[test]
-fn it_ends_when_nobody_hears_the_answer() {
+fn it_ends_when_its_client_no_longer_reads() {
     let gateway = Gateway::start();
     let mut bridge = told_all(&gateway, &[question(1)]);
     inbox(&gateway, 1);
@@ -147,7 +142,7 @@ fn it_ends_when_nobody_hears_the_answer() {
     drop(bridge.stdout.take());
     let begin = Instant::now();
     while bridge.try_wait().expect("it can be looked at").is_none() {
-        assert!(begin.elapsed() < PATIENCE, "it waits for an answer that nobody hears");
+        assert!(begin.elapsed() < PATIENCE, "it waits for an answer that its client does not read");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{ChildStdout, Command};
+use tokio::process::{Child, ChildStdout, Command};
 
 use super::{asked_once, open_ask};
 use crate::claude::Stage;
@@ -15,16 +15,16 @@ use crate::{Result, ensure};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The gateway dies while a call waits. The client sees one call with one answer.
-pub(super) async fn killed(stage: &mut Stage) -> Result<String> {
+fn start(stage: &Stage) -> Result<Child> {
     let mut command = Command::new(program()?);
     command.arg("mcp").arg("--dir").arg(stage.gateway.folder());
-    let mut bridge = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .spawn()?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    Ok(command.kill_on_drop(true).spawn()?)
+}
+
+/// The gateway dies while a call waits. The client sees one call with one answer.
+pub(super) async fn killed(stage: &mut Stage) -> Result<String> {
+    let mut bridge = start(stage)?;
     let mut input = bridge.stdin.take().ok_or("no input")?;
     let mut output = BufReader::new(bridge.stdout.take().ok_or("no output")?).lines();
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -57,14 +57,7 @@ pub(super) async fn killed(stage: &mut Stage) -> Result<String> {
 pub(super) async fn ended(stage: &Stage) -> Result<String> {
     let times = 20;
     for _ in 0..times {
-        let mut command = Command::new(program()?);
-        command.arg("mcp").arg("--dir").arg(stage.gateway.folder());
-        let mut bridge = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut bridge = start(stage)?;
         let mut input = bridge.stdin.take().ok_or("no input")?;
         input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").await?;
         drop(input);
