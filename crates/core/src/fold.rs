@@ -390,8 +390,7 @@ impl Folding<'_> {
         }
     }
 
-    /// The agent has a result: of the call that asked, or of one that waited for that ask. A result that names the ask
-    /// only says that it still waits, and carries no answer.
+    /// The program asks about this call in its terminal alone, until the call comes to something.
     fn left_to_terminal(&mut self, closed: &InteractionClosed) {
         let how = closed.in_terminal.map(|how| how.known_by);
         if let (Some(KnownBy::LeftToTerminal), Some(ask)) = (how, self.asks.get(&closed.interaction_id)) {
@@ -399,6 +398,8 @@ impl Folding<'_> {
         }
     }
 
+    /// The agent has a result: of the call that asked, or of one that waited for that ask. A result that names the ask
+    /// only says that it still waits, and carries no answer.
     fn heard(&mut self, call: &ToolCallId, output: &Value) {
         self.head.left_to_terminal.remove(call);
         let awaited = self.head.awaiting.remove(call);

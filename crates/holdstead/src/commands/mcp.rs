@@ -121,10 +121,10 @@ pub(super) async fn run(common: &Common, wait: Option<&str>) -> Result<(), Failu
     Ok(())
 }
 
-/// Until nobody reads the output: the agent is gone, and nobody hears what its calls come to.
+/// Waits until the output has no reader: the client is gone, and reads no answer to its calls.
 async fn unheard() {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    // That it has no reader is told unasked.
+    // `poll` says that the output has no reader without being asked for an event.
     while let Ok(0) | Err(_) = poll(&mut [PollFd::new(&std::io::stdout(), PollFlags::empty())], Some(&now)) {
         tokio::time::sleep(PAUSE).await;
     }

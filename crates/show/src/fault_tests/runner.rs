@@ -40,7 +40,9 @@ pub(crate) async fn show() -> Result<String> {
     runner_process::connected(&stage.person, &[NAME]).await?;
 
     typed_here(&stage).await?;
-    println!("`run` on the gateway's own machine, named by nobody: its agent ran there, and not on {NAME}");
+    println!(
+        "`run` on the gateway's own machine, without `--runner`: its agent ran there, and not on {NAME}"
+    );
 
     let scene = play(&stage, "killed-gateway").await?;
     stage.decide(&scene, APPROVE).await?;
