@@ -31,13 +31,13 @@ await run(async ({ gateway, browser, open }) => {
       check(`${look.name}: ${what}`, found.length === 0, found.join("; "));
     };
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
-    // Before that, nothing approves it: each stroke shows the next part.
+    // Before that, nothing approves it: each stroke shows the next part. The stroke after the last one would fold it again, so
+    // that the page's own clock says when this stroke was drawn.
     const seeAll = async () => {
-      await until("all of it was shown", async () => {
-        const isLeft = await page.getByText("Part of it was not shown yet").isVisible();
-        if (isLeft) await page.keyboard.press("Space");
-        return !isLeft;
-      });
+      while (await page.getByText("Part of it was not shown yet").isVisible()) {
+        await page.keyboard.press("Space");
+        await page.evaluate(() => new Promise((drawn) => setTimeout(drawn, 200)));
+      }
     };
     const goToAsk = async (session) => {
       const asks = await until("an ask", async () => {
