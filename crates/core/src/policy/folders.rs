@@ -13,15 +13,18 @@ pub(super) struct Folders {
     here: Option<Vec<String>>,
     /// Where it may run otherwise.
     otherwise: Vec<String>,
+    /// How the command is joined that runs now.
+    joined: Join,
 }
 
 impl Folders {
     pub(super) fn new(cwd: Option<&str>) -> Self {
-        Self { here: cwd.map(|cwd| vec![cwd.to_owned()]), otherwise: Vec::new() }
+        Self { here: cwd.map(|cwd| vec![cwd.to_owned()]), otherwise: Vec::new(), joined: Join::First }
     }
 
     /// Goes on to a command that is joined like this.
     pub(super) fn join(&mut self, join: Join) {
+        self.joined = join;
         match join {
             Join::First | Join::And => {}
             Join::Or | Join::Then | Join::Pipe => {
@@ -45,9 +48,14 @@ impl Folders {
     /// After `cd target`. A shell takes `..` away from its own idea of where it is.
     pub(super) fn change(&mut self, target: Option<&str>) {
         let Some(here) = self.here.take() else { return };
-        let moved = target.and_then(|target| {
+        let mut moved = target.and_then(|target| {
             here.iter().map(|folder| paths::normal(&paths::join(folder, target))).collect::<Option<Vec<_>>>()
         });
+        match self.joined {
+            Join::First | Join::And | Join::Then => {}
+            // After `||` it may not have run, and after `|` it runs in another process: what follows `&&` runs all the same.
+            Join::Or | Join::Pipe => moved.iter_mut().for_each(|moved| moved.extend_from_slice(&here)),
+        }
         self.otherwise.extend(here);
         self.here = moved;
     }
@@ -74,13 +82,16 @@ mod tests {
     #[test]
     fn a_failed_cd_leaves_the_rest_where_it_was() {
         use Join::{And, First, Or, Pipe, Then};
-        let cases: [(&[Step], &[&str]); 6] = [
+        let cases: [(&[Step], &[&str]); 9] = [
             (&[(First, Some("a")), (And, None)], &["/p/a"]),
             (&[(First, Some("a")), (Then, None)], &["/p", "/p/a"]),
             (&[(First, Some("a")), (Or, None)], &["/p", "/p/a"]),
             (&[(First, Some("a")), (Pipe, None)], &["/p", "/p/a"]),
             (&[(First, Some("a")), (And, Some("..")), (And, None)], &["/p"]),
             (&[(First, Some("a")), (And, Some("b")), (And, None), (Then, None)], &["/p", "/p/a", "/p/a/b"]),
+            (&[(First, None), (Or, Some("a")), (And, None)], &["/p/a", "/p"]),
+            (&[(First, None), (Pipe, Some("a")), (And, None)], &["/p/a", "/p"]),
+            (&[(First, None), (Or, Some("a")), (And, Some("b")), (And, None)], &["/p/a/b", "/p/b"]),
         ];
         for (steps, expected) in cases {
             assert_eq!(

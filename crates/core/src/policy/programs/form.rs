@@ -58,6 +58,8 @@ pub enum Value {
     None,
     /// In the same word (`-n5`, `--lines=5`) or the next one; several for `--arg name text`.
     Needed(Vec<Kind>),
+    /// Only in the next word.
+    Next(Kind),
     /// Only in the same word.
     Attached(Kind),
     /// None, and with it the operand of this kind is not there.
@@ -131,6 +133,7 @@ pub struct Form {
     pub after: Option<Words>,
     /// `-20` counts.
     pub counts: Counts,
+    pub order: Order,
     /// At least one of these options must be there.
     pub needs: Vec<&'static str>,
     /// So many operands belong to the name of what runs: `npm run build`.
@@ -143,7 +146,7 @@ impl Form {
         let of_option = |switch: &Switch| match &switch.value {
             Value::None | Value::Replaces(_) => Vec::new(),
             Value::Needed(kinds) => kinds.clone(),
-            Value::Attached(kind) => vec![*kind],
+            Value::Next(kind) | Value::Attached(kind) => vec![*kind],
         };
         let options = self.words.options.values().flat_map(of_option);
         let operands = self.words.operands.iter().map(|operand| operand.kind);
@@ -185,6 +188,14 @@ impl Kind {
 pub enum Counts {
     Yes,
     No,
+}
+
+/// Where options may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Anywhere,
+    /// Before all operands: some versions take options for operands after the first one.
+    OptionsFirst,
 }
 
 /// A program, and what may stand between its name and its subcommand.

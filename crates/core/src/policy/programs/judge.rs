@@ -1,10 +1,10 @@
 //! Holds a command against what is known of its program.
 
-use super::form::{Form, Program, Runs, Value};
+use super::form::{Form, Program, Runs, Style, Value};
 use super::judged::{Access, Judged, Spelling};
 use super::scan::Given;
 use super::table::program;
-use super::values::{check, paths_in, shortened};
+use super::values::{check, may_be_option, paths_in, shortened};
 use super::{Class, class_of};
 use crate::policy::shell::Word;
 
@@ -96,6 +96,9 @@ fn skip_before(
             }
             (Value::Needed(kinds), None) if kinds.len() == 1 => {
                 let value = argv.get(at + 1).and_then(Word::literal).ok_or("an option without its value")?;
+                if may_be_option(value, Style::Clusters) {
+                    return Err(format!("`{}` may be an option of its own", shortened(value)));
+                }
                 check(kinds[0], value, judged)?;
                 at += 2;
             }

@@ -1,10 +1,10 @@
 //! Goes through the words after a program's name: options, their values, and operands.
 
-use super::form::{Counts, Follows, Form, Kind, Many, Runs, Style, Switch, Value, Words};
+use super::form::{Counts, Follows, Form, Kind, Many, Order, Runs, Style, Switch, Value, Words};
 use super::judge::{Named, split};
 use super::judged::{Access, Judged, Spelling};
 use super::scripts::{printf, test};
-use super::values::{check, check_pattern, leaves, shortened};
+use super::values::{check, check_pattern, leaves, may_be_option, shortened};
 use crate::policy::shell::Word;
 
 /// The words after a form's head.
@@ -18,15 +18,25 @@ impl Given<'_> {
     pub(super) fn judge(&self, form: &Form, judged: &mut Judged) -> Result<(), String> {
         let texts = || self.places.iter().map(|place| self.argv[*place].text());
         match form.style {
-            Style::Free => return Ok(()),
+            Style::Free => {
+                return self
+                    .words()
+                    .filter(|word| word.literal().is_none())
+                    .try_for_each(|pattern| check_pattern(Kind::Text, pattern.text(), judged));
+            }
             Style::Printf => return printf::check(self.words()),
             Style::Test => {
                 return test::check(form.head[0], &texts().collect::<Vec<_>>(), self.words(), judged);
             }
             Style::Clusters | Style::OneDash | Style::Find => {}
         }
-        let end = self.places.iter().position(|place| self.argv[*place].literal() == Some("--"));
-        let (before, after) = match end {
+        // To these `--` is a word like any other: primaries of `find` go on after it.
+        let has_end = match form.style {
+            Style::Find | Style::OneDash => false,
+            Style::Clusters | Style::Free | Style::Printf | Style::Test => true,
+        };
+        let is_end = |place: &usize| self.argv[*place].literal() == Some("--");
+        let (before, after) = match self.places.iter().position(is_end).filter(|_| has_end) {
             Some(end) => (&self.places[..end], Some(&self.places[end + 1..])),
             None => (self.places, None),
         };
@@ -86,7 +96,11 @@ impl<'a, 'b> Scan<'a, 'b> {
                 Word::Pattern { prefix, text, .. } => self.pattern(place, prefix, text)?,
                 Word::Literal { text, .. } if !self.is_option(text) => self.operands.push(place),
                 Word::Literal { text, .. } => {
-                    let known = self.option(text, &mut rest);
+                    let known = if self.is_late() {
+                        Err(format!("`{}` after a word that is no option", shortened(text)))
+                    } else {
+                        self.option(text, &mut rest)
+                    };
                     if known.is_err() && self.given.named[place] && !self.refused {
                         self.vague = true;
                     } else {
@@ -101,6 +115,12 @@ impl<'a, 'b> Scan<'a, 'b> {
     fn is_option(&self, text: &str) -> bool {
         let operator = self.form.style == Style::Find && matches!(text, "(" | ")" | "!" | ",");
         operator || (text.len() > 1 && text.starts_with('-'))
+    }
+
+    /// Whether an option here may be none to some versions of the program, which would take the first operand for what
+    /// this option gives.
+    fn is_late(&self) -> bool {
+        self.form.order == Order::OptionsFirst && !self.operands.is_empty()
     }
 
     /// Words after `--` are no options, whatever they look like.
@@ -149,7 +169,10 @@ impl<'a, 'b> Scan<'a, 'b> {
             (Value::Needed(kinds), None) => {
                 kinds.iter().try_for_each(|kind| self.next_value(*kind, text, rest))
             }
-            (Value::None | Value::Replaces(_) | Value::Needed(_), Some(_)) => Err(unknown(text, self.form)),
+            (Value::Next(kind), None) => self.next_value(*kind, text, rest),
+            (Value::None | Value::Replaces(_) | Value::Needed(_) | Value::Next(_), Some(_)) => {
+                Err(unknown(text, self.form))
+            }
         }
     }
 
@@ -167,6 +190,9 @@ impl<'a, 'b> Scan<'a, 'b> {
                 Value::Replaces(kind) => self.replaced.push(*kind),
                 Value::Attached(_) if attached.is_empty() => return Ok(()),
                 Value::Attached(kind) => return self.value(*kind, attached),
+                Value::Next(kind) if attached.is_empty() => return self.next_value(*kind, text, rest),
+                // Letters behind it are options of their own to the program.
+                Value::Next(_) => return Err(unknown(text, self.form)),
                 Value::Needed(kinds) => match (kinds.as_slice(), attached) {
                     ([kind], "") => return self.next_value(*kind, text, rest),
                     ([kind], _) => return self.value(*kind, attached),
@@ -209,7 +235,11 @@ impl<'a, 'b> Scan<'a, 'b> {
             self.replaced.push(kind);
             return Ok(());
         }
-        let checked = self.value(kind, value);
+        let checked = if may_be_option(value, self.form.style) {
+            Err(format!("`{}` may be an option of its own", shortened(value)))
+        } else {
+            self.value(kind, value)
+        };
         self.refused = checked.is_err();
         checked
     }

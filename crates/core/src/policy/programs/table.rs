@@ -12,17 +12,20 @@
 //!   after-operands TEXT*
 //!   needs -m --message         one of them must be there
 //!   counts                     `-20`
+//!   options-first              an option after an operand is not known
 //!   style find
 //!   named-operands 1           they belong to the name in a rule that is offered
 //! ```
 //!
-//! An option is `-x` or `--long`, with `=KIND` if a value must follow, `[=KIND]` if one may stand in the same word, and
-//! `/KIND` if it takes the place of that operand.
+//! An option is `-x` or `--long`, with `=KIND` if a value must follow, `_KIND` if it must be the next word, `[=KIND]` if one
+//! may stand in the same word, and `/KIND` if it takes the place of that operand.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::form::{Counts, Follows, Form, Kind, Many, Operand, Program, Runs, Style, Switch, Value, Words};
+use super::form::{
+    Counts, Follows, Form, Kind, Many, Operand, Order, Program, Runs, Style, Switch, Value, Words,
+};
 
 const TABLES: [&str; 6] = [
     include_str!("git.txt"),
@@ -90,6 +93,7 @@ fn form(head: &'static str) -> Form {
         words: Words { options: HashMap::new(), operands: Vec::new() },
         after: None,
         counts: Counts::No,
+        order: Order::Anywhere,
         needs: Vec::new(),
         named_operands: 0,
     }
@@ -129,6 +133,7 @@ fn entry(
         }
         ("needs", _) => form.needs = rest.split(' ').collect(),
         ("counts", "") => form.counts = Counts::Yes,
+        ("options-first", "") => form.order = Order::OptionsFirst,
         ("named-operands", _) => form.named_operands = rest.parse().map_err(|_| "no number".to_owned())?,
         ("style", "one-dash") => form.style = Style::OneDash,
         ("style", "find") => form.style = Style::Find,
@@ -147,6 +152,8 @@ fn options(rest: &'static str, follows: Follows) -> Result<Vec<(&'static str, Sw
                 (name, Value::Attached(kind_of(kind.strip_suffix(']').ok_or("`[` without `]`")?)?))
             } else if let Some((name, kinds)) = option.split_once('=') {
                 (name, Value::Needed(kinds.split('+').map(kind_of).collect::<Result<_, _>>()?))
+            } else if let Some((name, kind)) = option.split_once('_') {
+                (name, Value::Next(kind_of(kind)?))
             } else if let Some((name, kind)) = option.split_once('/') {
                 (name, Value::Replaces(kind_of(kind)?))
             } else {

@@ -1,6 +1,6 @@
 //! Whether a word is what a program takes at its place, and which paths it names.
 
-use super::form::Kind;
+use super::form::{Kind, Style};
 use super::judged::{Access, Judged, Spelling};
 use super::scripts::{awk, jq, sed};
 
@@ -71,9 +71,24 @@ pub(super) fn check(kind: Kind, text: &str, judged: &mut Judged) -> Result<(), S
     }
 }
 
+/// Whether a program may read this word as an option, although the table says that it is the value of the option before it:
+/// some versions take that value in the same word only, or do not have that option. `find` counts its words, so that a
+/// number may have a unit there.
+pub(super) fn may_be_option(value: &str, style: Style) -> bool {
+    let Some(rest) = value.strip_prefix('-').filter(|rest| !rest.is_empty()) else { return false };
+    let number = match style {
+        Style::Find => rest.strip_suffix(|unit: char| unit.is_ascii_alphabetic()).unwrap_or(rest),
+        Style::Clusters | Style::OneDash | Style::Free | Style::Printf | Style::Test => rest,
+    };
+    number.is_empty() || !number.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
 /// A pattern stands for file names, so it can only be where files are read or text is printed.
 pub(super) fn check_pattern(kind: Kind, text: &str, judged: &mut Judged) -> Result<(), String> {
     match kind {
+        Kind::Read if is_response_file(kind, text) => {
+            Err(format!("`{}` may name a file with further options", shortened(text)))
+        }
         Kind::Read | Kind::Revision | Kind::Text => {
             judged.name(text, Access::Read, Spelling::Pattern);
             Ok(())

@@ -2,8 +2,8 @@
 //!
 //! [`read`] understands the part of the shell whose meaning does not depend on what runs: words and quotes, commands
 //! joined by `&&`, `||`, `;`, `|` and newlines, redirections to a literal file, comments. Everything else is
-//! [`Line::Unclear`], with the place and the reason. It never guesses: what is plain here means the same in bash (4 and
-//! later), dash and zsh when they are started as `SHELL -c LINE`. Tests ask the shells themselves.
+//! [`Line::Unclear`], with the place and the reason. It never guesses: what is plain here means the same in bash, dash and
+//! zsh when they are started as `SHELL -c LINE`. Tests ask the shells themselves.
 
 mod characters;
 pub mod loose;

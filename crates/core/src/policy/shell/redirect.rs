@@ -17,7 +17,9 @@ impl Reader<'_> {
             [b'0'..=b'2', b'<' | b'>', ..] => (1, false),
             [b'0'..=b'9', b'<' | b'>', ..] => return self.unclear("a descriptor other than 0, 1 and 2"),
             [b'<' | b'>', ..] => (0, false),
-            [b'&', b'>', ..] if self.shell == Shell::Sh => return self.unclear("`&>` in a shell without it"),
+            [b'&', b'>', ..] if matches!(self.shell, Shell::Sh | Shell::Bash3) => {
+                return self.unclear("`&>` in a shell without it");
+            }
             [b'&', b'>', ..] => (1, true),
             _ => return Ok(Redirected::No),
         };

@@ -193,6 +193,8 @@ fn what_is_not_plain_is_unclear() {
         "a 'b\u{85}c'",
         "a '\u{e0041}'",
         "a \"$(cat <<EOF\nb\nEOF\n)\"",
+        "a \"$(cat <<'EOF'\nb)\"; rm x; \"\nEOF\n)\"",
+        "a \"$(cat <<'EOF'\n(a) b)\" && rm x && echo \"\nEOF\n)\"",
         "a \"$(cat <<-'EOF'\nb\nEOF\n)\"",
         "a \"$(cat <<'EOF' b\nc\nEOF\n)\"",
         "a \"$(cat <<'EOF'\nb\nEOF)\"",
@@ -295,12 +297,26 @@ fn noise() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn an_old_bash_is_given_no_text_that_it_may_misread() {
+    let cases = [
+        ("a \"$(cat <<'EOF'\nb\n\nc: d\nEOF\n)\"", true),
+        ("a \"$(cat <<'EOF'\nisn't\nEOF\n)\"", false),
+        ("a \"$(cat <<'EOF'\n(b)\nEOF\n)\"", false),
+        ("a &> b", false),
+        ("a > b", true),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(matches!(read(line, Shell::Bash3), Line::Plain(_)), expected, "{line}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_read(line in prop_oneof![noise(), any::<String>()]) {
-        for shell in [Shell::Bash, Shell::Sh, Shell::Zsh, Shell::Other] {
+        for shell in [Shell::Bash, Shell::Bash3, Shell::Sh, Shell::Zsh, Shell::Other] {
             match read(&line, shell) {
                 Line::Unclear(unclear) => prop_assert!(unclear.at <= line.len()),
                 Line::Plain(commands) => {

@@ -1,7 +1,7 @@
 //! `"$(cat <<'EOF' … EOF )"`: how agents write messages of several lines. Nothing in it is expanded, so it is text.
 
-use super::Unclear;
 use super::reader::Reader;
+use super::{Shell, Unclear};
 
 impl Reader<'_> {
     /// Reads the block that begins at this `$(`, inside double quotes.
@@ -9,11 +9,31 @@ impl Reader<'_> {
         let Some((body, length)) = block(&self.line[self.at..]) else {
             return self.unclear("a command inside a word");
         };
+        // Version 3 of bash looks for the end of `$(` in the text, too. Where that bash may run the line, quotes may hide the
+        // end; elsewhere a person may still copy the line into one.
+        let hides = self.shell == Shell::Bash3 && body.contains(['(', '\'', '"', '`', '\\', '#', '$']);
+        if hides || closes_early(body) {
+            return self.unclear("a text block that an old bash may misread");
+        }
         // A shell drops the newlines at the end of what a command printed.
         text.push_str(body.trim_end_matches('\n'));
         self.at += length;
         Ok(())
     }
+}
+
+/// Whether a parenthesis closes in this text that did not open in it.
+fn closes_early(body: &str) -> bool {
+    let mut open = 0_usize;
+    body.bytes().any(|byte| {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 0 => return true,
+            b')' => open -= 1,
+            _ => {}
+        }
+        false
+    })
 }
 
 /// The text of the block at the start of this, and how long the whole block is.

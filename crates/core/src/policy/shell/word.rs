@@ -41,6 +41,10 @@ impl Reader<'_> {
         if digits && matches!(self.peek(), Some(b'<' | b'>')) {
             return Err(Unclear { why: "a descriptor other than 0, 1 and 2", at: start });
         }
+        // Shells differ in whether a quoted backslash in a pattern quotes what follows it.
+        if prefix.is_some() && text.contains('\\') {
+            return self.unclear("a backslash in a pattern of file names");
+        }
         let span = start..self.at;
         Ok(match prefix {
             Some(length) => Word::Pattern { prefix: text[..length].to_owned(), text, span },

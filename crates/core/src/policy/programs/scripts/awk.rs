@@ -63,7 +63,14 @@ fn read(program: &str) -> Option<()> {
             '/' if before == Before::Operator => (regex(rest)?, Before::Value),
             '/' if before == Before::Value => (1, Before::Operator),
             '0'..='9' | '.' => (number(rest), Before::Value),
-            'a'..='z' | 'A'..='Z' | '_' => word(rest)?,
+            'a'..='z' | 'A'..='Z' | '_' => {
+                let (length, after) = word(rest)?;
+                // The head of `for` takes statements: in it `print` may write into a file, and `>` compares nothing.
+                if parens > 0 && matches!(&rest[..length], "print" | "printf") {
+                    return None;
+                }
+                (length, after)
+            }
             _ => return None,
         };
         if braces < 0 || parens < 0 {
@@ -185,6 +192,8 @@ mod tests {
             "{print > \"x\" ? 1 : 2}",
             "BEGIN { printf(\"x\") > \"y\" }",
             "{print \"a\\\n\"}",
+            "BEGIN{for(print \"a\" > \"f\";0;);}",
+            "BEGIN{for(;0;printf \"a\" > \"f\");}",
             "{f(1)}",
             "{print; print > $1}",
             "'",
