@@ -4,6 +4,7 @@
 //! This crate never decides, never touches the journal and never knows a person.
 
 mod account;
+mod bash;
 mod beneath;
 mod boxes;
 pub mod claude_code;

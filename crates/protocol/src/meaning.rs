@@ -29,8 +29,10 @@ pub enum Subject<'a> {
 /// Which shell runs the line, started as `SHELL -c LINE`. The driver knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
-    /// Version 4 or later: version 3 misreads text blocks.
+    /// Version 4 or later.
     Bash,
+    /// Version 3, or one of which the version is not known: it misreads text blocks.
+    Bash3,
     /// dash, and any other POSIX `sh`.
     Sh,
     Zsh,

@@ -18,6 +18,7 @@ use super::project::Remembered;
 use super::terminal::{self, ClaudeTerminal};
 use super::terms::Terms;
 use crate::account::{Account, with_rights_of};
+use crate::bash::bash;
 use crate::boxes::Needs;
 use crate::host::Host;
 use crate::meaning;
@@ -122,10 +123,10 @@ fn shell(account: Option<&Account>) -> Shell {
         || account.map_or_else(|| set("SHELL"), |account| Some(account.shell().display().to_string()));
     let named = set("CLAUDE_CODE_SHELL").or_else(usual).unwrap_or_default();
     match Path::new(&named).file_name().and_then(|name| name.to_str()) {
-        Some("bash") => Shell::Bash,
+        Some("bash") => bash(&named),
         Some("zsh") => Shell::Zsh,
         Some(_) | None if find("zsh").is_ok() => Shell::Zsh,
-        Some(_) | None => Shell::Bash,
+        Some(_) | None => bash("bash"),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What is known of Codex. Nobody here starts it.
 
 use async_trait::async_trait;
-use holdstead_protocol::{Capabilities, Meaning, Shell, Subject};
+use holdstead_protocol::{Capabilities, Meaning, Subject};
 
 use super::terminal::CodexTerminal;
 use super::wire;
+use crate::bash::bash;
 use crate::meaning;
 use crate::{
     Agent, Driver, DriverCapabilities, Introduced, Launch, MessagesInTerminal, Reasks, StartError, StartedBy,
@@ -31,7 +32,7 @@ impl Driver for CodexDriver {
     }
 
     fn meaning(&self, tool: &str) -> Meaning<'static> {
-        let usual = meaning::usual(tool, Shell::Bash);
+        let usual = meaning::usual(tool, bash("bash"));
         match usual.subject {
             // Rules are told of the folder beside the input, too.
             Subject::Shell { .. } => Meaning { harmless: &["cwd"], ..usual },

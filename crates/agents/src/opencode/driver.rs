@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use holdstead_protocol::{Capabilities, Meaning, Shell, Subject};
 
 use super::terminal::{self, OpencodeTerminal};
+use crate::bash::bash;
 use crate::host::Host;
 use crate::meaning;
 use crate::private::Private;
@@ -85,11 +86,11 @@ impl Driver for OpencodeDriver {
 fn shell() -> Shell {
     let set = std::env::var("SHELL").unwrap_or_default();
     match Path::new(&set).file_name().and_then(|name| name.to_str()) {
-        Some("bash") => Shell::Bash,
+        Some("bash") => bash(&set),
         Some("zsh") => Shell::Zsh,
         Some("sh" | "dash") => Shell::Sh,
         Some("fish" | "nu") | None if cfg!(target_os = "macos") => Shell::Zsh,
-        Some("fish" | "nu") | None => Shell::Bash,
+        Some("fish" | "nu") | None => bash("bash"),
         Some(_) => Shell::Other,
     }
 }
