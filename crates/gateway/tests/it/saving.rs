@@ -39,7 +39,8 @@ async fn remembered(gateway: &Gateway, ask: &InteractionRequest) -> Vec<String> 
     decision.expect("it is decided").remembered
 }
 
-/// The journal takes the answer, and the gateway does nothing about it: it was killed right after the commit.
+/// The journal takes the answer, and the gateway does nothing about it, as if it was killed right after the commit: it stops
+/// before, so that none of its tasks can see the answer.
 async fn answered_and_killed(gateway: &Gateway, session: SessionId, ask: &InteractionRequest) {
     let respond = Respond {
         interaction_id: ask.interaction_id,
@@ -55,10 +56,10 @@ async fn answered_and_killed(gateway: &Gateway, session: SessionId, ask: &Intera
         turn_id: TurnId::generate(),
         message_id: MessageId::generate(),
     };
+    gateway.stop().await;
     gateway.journal().append(session, Command::Respond(Box::new(respond))).await.unwrap();
     assert_eq!(saved(gateway).await, []);
     assert_eq!(remembered(gateway, ask).await, Vec::<String>::new(), "the history tells what is true");
-    gateway.stop().await;
 }
 
 /// Waits until the session's journal says that its rule was saved.
