@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::address;
 use super::call::{Asked, Call, Facts, Subject};
-use super::guarded::guard;
+use super::guarded::{guard, guard_content};
 use super::line::Line;
 use super::locate::{Located, locate, restricted};
+use super::moved::Moved;
 use super::programs::{Access, NamedPath, Spelling};
 use super::rule::{Domains, Effect, FETCH, SHELL, Target};
 use super::rules::{Placed, Rules, strictest};
@@ -17,8 +18,8 @@ use super::verdict::{Part, Requirement, Verdict};
 
 /// What becomes of a call: the strictest of what its parts come to. What no rule speaks of asks.
 pub fn decide(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>) -> Verdict {
-    let mut decision =
-        Decision { call, rules, facts, requirements: BTreeSet::new(), unresolved: BTreeSet::new() };
+    let (requirements, unresolved) = (BTreeSet::new(), BTreeSet::new());
+    let mut decision = Decision { call, rules, facts, requirements, unresolved, moved: Moved::default() };
     let whole = decision.whole_tool();
     let mut parts = decision.parts();
     // A rule about the whole tool, or about everything, is no weaker for what the input says.
@@ -32,6 +33,8 @@ pub(super) struct Decision<'a> {
     pub(super) facts: &'a Facts<'a>,
     pub(super) requirements: BTreeSet<Requirement>,
     pub(super) unresolved: BTreeSet<Asked>,
+    /// What commands of the line before this one may have put into place.
+    pub(super) moved: Moved,
 }
 
 impl<'a> Decision<'a> {
@@ -166,7 +169,8 @@ impl<'a> Decision<'a> {
             (None, Located::Inside(paths)) => paths,
         };
         if access == Access::Write
-            && let Some(why) = guard(named, &inside, self.facts.runs)
+            && let Some(why) =
+                guard(named, &inside, self.facts.runs).or_else(|| guard_content(named, &inside))
         {
             return Part::asks(0..0, why);
         }

@@ -1,7 +1,7 @@
 //! Files that make other programs run something, or that decide what agents may do. No rule allows writing them.
 
 /// Folders and files, wherever they lie in the folder.
-const GUARDED: [&str; 33] = [
+const GUARDED: [&str; 64] = [
     // Version control: hooks, drivers, filters, submodules.
     ".git",
     ".gitmodules",
@@ -22,22 +22,55 @@ const GUARDED: [&str; 33] = [
     ".windsurf",
     ".continue",
     ".aider.conf.yml",
+    ".cursorrules",
+    ".clinerules",
+    ".windsurfrules",
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "gemini.md",
+    "opencode.json",
+    "opencode.jsonc",
     // Hooks.
     ".husky",
     ".githooks",
     "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook.yaml",
     ".pre-commit-config.yaml",
+    // What a host of repositories runs when they are pushed.
+    ".github",
+    ".gitlab-ci.yml",
     // Editors and shells that run tasks when a folder is opened.
     ".vscode",
     ".idea",
     ".zed",
     ".devcontainer",
+    ".devcontainer.json",
     ".envrc",
+    ".exrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".rprofile",
+    // Which version of a program runs, or with which options, wherever it is started in the folder.
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".cargo",
+    ".mvn",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    "sitecustomize.py",
+    "usercustomize.py",
     // Where packages come from, and with which credentials.
     ".npmrc",
     ".yarnrc",
     ".yarnrc.yml",
     ".pypirc",
+    "pip.conf",
     ".netrc",
     ".ssh",
 ];
@@ -64,22 +97,54 @@ fn is_or_has(path: &str, file: &str) -> bool {
         || file.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Why the content of these files is not written unasked: git takes a folder with `HEAD`, `config`, `objects` and `refs` for a
+/// repository, and runs what its configuration says.
+pub(super) fn guard_content(named: &str, inside: &[String]) -> Option<String> {
+    let name = |path: &String| path.rsplit('/').next().map(str::to_lowercase).unwrap_or_default();
+    let is_of_git = inside.iter().any(|path| matches!(name(path).as_str(), "head" | "config"));
+    is_of_git.then(|| format!("`{named}` would be a part of a git repository, which decides what git runs"))
+}
+
 fn is_guarded(path: &str) -> bool {
     path.split('/').any(|name| {
         // Some file systems drop dots and blanks at the end, case, or characters that are not seen.
         let name = name.trim_end_matches(['.', ' ']).to_lowercase();
-        GUARDED.contains(&name.as_str()) || (name.starts_with('.') && !name.is_ascii())
+        GUARDED.contains(&name.as_str())
+            || name.ends_with(".code-workspace")
+            || (name.starts_with('.') && !name.is_ascii())
     })
 }
 
 /// Endings of files that programs print into and none reads by itself.
-const OUTPUT: [&str; 11] =
-    ["log", "out", "err", "txt", "tmp", "patch", "diff", "csv", "tsv", "trace", "prof"];
+const OUTPUT: [&str; 13] =
+    ["log", "out", "err", "txt", "tmp", "patch", "diff", "csv", "tsv", "trace", "prof", "bak", "orig"];
 /// Endings that are output where output is kept.
-const OUTPUT_IN_FOLDERS: [&str; 8] = ["json", "jsonl", "xml", "html", "md", "svg", "dot", "lcov"];
+const OUTPUT_IN_FOLDERS: [&str; 5] = ["jsonl", "html", "svg", "dot", "lcov"];
+/// The same, but programs read files with these endings, unless they have such a name.
+const OUTPUT_BY_NAME: [&str; 2] = ["json", "xml"];
+const OUTPUT_NAMES: [&str; 15] = [
+    "report",
+    "reports",
+    "result",
+    "results",
+    "test-results",
+    "out",
+    "output",
+    "coverage",
+    "junit",
+    "stats",
+    "summary",
+    "bench",
+    "profile",
+    "trace",
+    "metrics",
+];
 const OUTPUT_FOLDERS: [&str; 8] = ["target", "build", "out", "tmp", "logs", "log", "coverage", "reports"];
 /// Texts that programs do read by themselves.
-const INPUT: [&str; 5] = ["requirements", "constraints", "cmakelists", "manifest", "robots"];
+const INPUT: [&str; 8] =
+    ["cmakelists", "manifest", "robots", "conanfile", "packages", "dependencies", "brewfile", "gemfile"];
+/// The same, wherever it stands in a path.
+const INPUT_ANYWHERE: [&str; 3] = ["requirements", "constraints", "patches"];
 
 /// Whether a redirection into this path only keeps what was printed. Anything else is an edit, for which `Edit` rules
 /// stand.
@@ -88,9 +153,16 @@ pub(super) fn is_output(path: &str) -> bool {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
     let Some((stem, ending)) = file.rsplit_once('.') else { return false };
     let kept = folders.split('/').next().is_some_and(|first| OUTPUT_FOLDERS.contains(&first));
-    !stem.is_empty()
-        && !INPUT.iter().any(|input| stem.starts_with(input))
-        && (OUTPUT.contains(&ending) || (kept && OUTPUT_IN_FOLDERS.contains(&ending)))
+    let is_hidden = path.split('/').any(|name| name.starts_with('.'));
+    let is_input = INPUT.iter().any(|input| stem.starts_with(input))
+        || INPUT_ANYWHERE.iter().any(|input| path.contains(input))
+        // pytest runs the examples in it.
+        || (ending == "txt" && stem.starts_with("test"))
+        // Named after a package and its version: a package manager applies it.
+        || (ending == "patch" && stem.contains('+'));
+    let by_name = OUTPUT_BY_NAME.contains(&ending) && OUTPUT_NAMES.contains(&stem);
+    let in_folder = kept && (OUTPUT_IN_FOLDERS.contains(&ending) || by_name);
+    !stem.is_empty() && !is_hidden && !is_input && (OUTPUT.contains(&ending) || in_folder)
 }
 
 #[cfg(test)]
@@ -112,10 +184,14 @@ mod tests {
             ".g\u{e9}t/x",
             ".holdstead/rules",
             "GIT~1/x",
+            "CLAUDE.md",
+            ".github/workflows/ci.yml",
+            "web/.cargo/config.toml",
+            "x.code-workspace",
         ] {
             assert!(is_guarded(path), "{path}");
         }
-        for path in ["", "src/main.rs", ".gitignore", ".github/CODEOWNERS", "git/x", "a.git", "src/.hidden"] {
+        for path in ["", "src/main.rs", ".gitignore", "docs/README.md", "git/x", "a.git", "src/.hidden"] {
             assert!(!is_guarded(path), "{path}");
         }
     }
@@ -147,6 +223,16 @@ mod tests {
             "CMakeLists.txt",
             "build.rs",
             "a/target/x.json",
+            "build/package.json",
+            "build/.eslintrc.json",
+            "build/pom.xml",
+            "out/GEMINI.md",
+            "test_x.txt",
+            "tests/test_a.txt",
+            "requirements/base.txt",
+            "dev-requirements.txt",
+            "patches/a+1.2.0.patch",
+            "tmp/.x/a.log",
             ".log",
             "x",
             "target/debug/x",

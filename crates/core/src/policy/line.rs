@@ -2,7 +2,7 @@
 
 use super::decide::{Decision, allows_paths};
 use super::folders::Folders;
-use super::guarded::{guard, is_output};
+use super::guarded::{guard, guard_content, is_output};
 use super::locate::{Located, locate, restricted, tools_for};
 use super::paths;
 use super::programs::{
@@ -134,8 +134,28 @@ impl<'a> Decision<'a> {
         let (placed, judged) = found.ok_or(why)?;
         let paths = self.check_paths(command, &judged, folders);
         let redirects = self.check_redirects(command, folders);
+        let moved = self.check_moved(command, &judged, folders);
         self.check_trust(command, &judged, folders)?;
-        paths.and(redirects).map(|()| placed)
+        paths.and(redirects).and(moved)?;
+        self.moved.after(command, &judged, folders.possible().unwrap_or_default());
+        Ok(placed)
+    }
+
+    /// What earlier commands of the line wrote or moved was looked up before they ran.
+    fn check_moved(&self, command: &Simple, judged: &Judged, folders: &Folders) -> Result<(), String> {
+        for cwd in folders.possible().unwrap_or_default() {
+            let base = judged.folders.iter().fold(cwd.clone(), |base, folder| paths::join(&base, folder));
+            for path in judged.paths.iter().cloned().chain(redirected(command)) {
+                let runs = judged.runs == Runs::Operands && path.access == Access::Read;
+                let written = runs.then(|| self.moved.wrote(&base, &path.text)).flatten();
+                written.or_else(|| self.moved.hides(&base, &path.text)).map_or(Ok(()), Err)?;
+            }
+            // At the top everything that was written lies below.
+            if judged.runs == Runs::Operands && base != self.facts.folder {
+                self.moved.wrote(&base, ".").map_or(Ok(()), Err)?;
+            }
+        }
+        Ok(())
     }
 
     fn check_trust(&mut self, command: &Simple, judged: &Judged, folders: &Folders) -> Result<(), String> {
@@ -184,7 +204,12 @@ impl<'a> Decision<'a> {
             }
             // A folder in which a program runs is itself one.
             for path in &judged.paths {
-                checked = checked.and(self.check_path(&base, path).map(|_| ()));
+                let inside = self.check_path(&base, path);
+                checked = checked.and(inside.and_then(|inside| not_output(judged.runs, path, &inside)));
+            }
+            for path in &judged.edits {
+                let inside = self.check_path(&base, path);
+                checked = checked.and(inside.and_then(|inside| self.check_output(path, &inside)));
             }
         }
         checked
@@ -233,12 +258,24 @@ impl<'a> Decision<'a> {
         if path.access == Access::Read || inside.iter().all(|path| is_output(path)) {
             return Ok(());
         }
+        if let Some(why) = guard_content(&path.text, inside) {
+            return Err(why);
+        }
         let edits = tools_for(Access::Write).iter().flat_map(|tool| self.rules.of_tool(tool, self.facts));
         match edits.filter(|placed| allows_paths(placed, inside)).count() {
             0 => Err(format!("it writes `{}`, and no `Edit` rule allows that", path.text)),
             _ => Ok(()),
         }
     }
+}
+
+/// Output is written without an `Edit` rule, so it must not run.
+fn not_output(runs: Runs, path: &NamedPath, inside: &[String]) -> Result<(), String> {
+    let may_run = runs == Runs::Operands && path.access == Access::Read;
+    if may_run && inside.iter().any(|path| is_output(path)) {
+        return Err(format!("`{}` may be output of a program, and would run", path.text));
+    }
+    Ok(())
 }
 
 fn read(path: &str) -> NamedPath {

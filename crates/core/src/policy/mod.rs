@@ -16,6 +16,7 @@ mod judge;
 mod line;
 mod locate;
 mod marks;
+mod moved;
 mod offers;
 mod past;
 mod paths;

@@ -43,8 +43,16 @@ pub enum Kind {
     ReadTest,
     /// An archive on this machine: `host:file` would be one elsewhere.
     Archive,
-    /// A file or folder that is made or changed.
+    /// A file or folder that is made, or that gets another date.
     Write,
+    /// A file or folder that gets other content, is copied or is moved away: an `Edit` rule must allow it.
+    Edit,
+    /// A file that is copied, under its own name if a folder is what it is copied to.
+    Copied,
+    /// What a script of the repository is given, which may read it, run it or write it.
+    Given,
+    /// A kind of things in a cluster: not its secrets.
+    Resource,
     /// Where the program goes first: other paths begin there.
     Folder,
     Sed,
@@ -101,6 +109,8 @@ pub enum Style {
 pub enum Runs {
     Itself,
     Repository,
+    /// The same, and files that it is given may run as well.
+    Operands,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,9 +174,10 @@ impl Kind {
             | Self::Archive
             | Self::Safe
             | Self::Spaced => Some(Access::Read),
-            Self::Write => Some(Access::Write),
+            Self::Write | Self::Edit | Self::Copied | Self::Given => Some(Access::Write),
             Self::Number
             | Self::Word
+            | Self::Resource
             | Self::Name
             | Self::Target
             | Self::Ref

@@ -14,7 +14,7 @@ pub type Named = [bool];
 /// What the command would touch, or in words why it is not known to be harmless.
 pub fn judge(argv: &[Word], named: &Named) -> Result<Judged, String> {
     let name = argv.first().map_or("", Word::text);
-    let mut judged = Judged { paths: Vec::new(), folders: Vec::new(), runs: Runs::Repository };
+    let mut judged = Judged::new(Runs::Repository);
     let known = program(name);
     let (rest, form) = match known {
         Some(known) => (skip_before(known, argv, named, &mut judged)?, find(known, argv, named)),
@@ -37,7 +37,9 @@ pub fn judge(argv: &[Word], named: &Named) -> Result<Judged, String> {
         }
     }
     if name.contains('/') {
-        judged.runs = Runs::Repository;
+        if judged.runs == Runs::Itself {
+            judged.runs = Runs::Repository;
+        }
         // From the top it is the rule's own word which program that is.
         if !name.starts_with('/') {
             judged.name(name, Access::Read, Spelling::Literal);
@@ -48,7 +50,7 @@ pub fn judge(argv: &[Word], named: &Named) -> Result<Judged, String> {
 
 /// The places of a command's words, without options between the program and its subcommand.
 pub fn core_places(argv: &[Word]) -> Vec<usize> {
-    let mut judged = Judged { paths: Vec::new(), folders: Vec::new(), runs: Runs::Itself };
+    let mut judged = Judged::new(Runs::Itself);
     let known = argv.first().and_then(|name| program(name.text()));
     let named = vec![false; argv.len()];
     match known.and_then(|known| skip_before(known, argv, &named, &mut judged).ok()) {
@@ -64,7 +66,7 @@ pub fn form_of(argv: &[Word]) -> Option<&'static Form> {
 }
 
 fn find(known: &'static Program, argv: &[Word], named: &Named) -> Option<&'static Form> {
-    let mut judged = Judged { paths: Vec::new(), folders: Vec::new(), runs: Runs::Itself };
+    let mut judged = Judged::new(Runs::Itself);
     let places = skip_before(known, argv, named, &mut judged).ok()?;
     let fits = |form: &&Form| {
         form.head[1..].len() <= places.len()

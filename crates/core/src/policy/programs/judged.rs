@@ -28,12 +28,24 @@ pub enum Spelling {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     pub paths: Vec<NamedPath>,
+    /// Those of them that an `Edit` rule must allow.
+    pub edits: Vec<NamedPath>,
     /// Folders it goes to first, one after the other.
     pub folders: Vec<String>,
     pub runs: super::form::Runs,
 }
 
 impl Judged {
+    pub(super) const fn new(runs: super::form::Runs) -> Self {
+        Self { paths: Vec::new(), edits: Vec::new(), folders: Vec::new(), runs }
+    }
+
+    /// A path that an `Edit` rule must allow.
+    pub(super) fn edit(&mut self, text: &str) {
+        self.name(text, Access::Write, Spelling::Literal);
+        self.edits.extend(self.paths.last().filter(|path| path.text == text).cloned());
+    }
+
     pub(super) fn name(&mut self, text: &str, access: Access, spelling: Spelling) {
         // Standard input and output are no files.
         if !matches!(text, "" | "-") {

@@ -211,7 +211,7 @@ impl<'a, 'b> Scan<'a, 'b> {
 
     fn note(&mut self, name: &'a str, switch: &Switch) {
         self.seen.push(name);
-        if switch.follows == Follows::Links {
+        if switch.follows == Follows::Links && self.judged.runs == Runs::Itself {
             self.judged.runs = Runs::Repository;
         }
     }
@@ -261,7 +261,11 @@ impl<'a, 'b> Scan<'a, 'b> {
         let mut kinds =
             self.words.operands.iter().filter(|operand| !(leading(operand.kind) && given(operand.kind)));
         let mut kind = kinds.next();
-        for place in &self.operands {
+        for (at, place) in self.operands.iter().enumerate() {
+            // What stands behind any number of operands is the last one: `cp a b c folder`.
+            if at + 1 == self.operands.len() && kind.is_some_and(|kind| kind.many == Many::Any) {
+                kind = kinds.next().or(kind);
+            }
             let named = self.given.named[*place];
             let Some(operand) = kind else {
                 if named {

@@ -4,6 +4,7 @@
 //! git log                      a program, or a program with its subcommand
 //!   like git diff              takes over what is known of another
 //!   runs repository            hooks, scripts, plugins or configuration of the repository run
+//!   runs operands              the same, and files that it is given
 //!   before --no-pager          options between the program and its subcommand
 //!   options -n=NUMBER --stat[=WORD] --oneline
 //!   links -L                   options that follow the repository's symbolic links
@@ -118,6 +119,7 @@ fn entry(
     };
     match (key, rest) {
         ("runs", "repository") => form.runs = Runs::Repository,
+        ("runs", "operands") => form.runs = Runs::Operands,
         ("before", _) => before.entry(form.head[0]).or_default().extend(options(rest, Follows::Nothing)?),
         ("options", _) => form.words.options.extend(options(rest, Follows::Nothing)?),
         ("links", _) => form.words.options.extend(options(rest, Follows::Links)?),
@@ -199,6 +201,10 @@ fn kind_of(name: &str) -> Result<Kind, String> {
         "READ-TEST" => Kind::ReadTest,
         "ARCHIVE" => Kind::Archive,
         "WRITE" => Kind::Write,
+        "EDIT" => Kind::Edit,
+        "COPIED" => Kind::Copied,
+        "GIVEN" => Kind::Given,
+        "RESOURCE" => Kind::Resource,
         "FOLDER" => Kind::Folder,
         "SED" => Kind::Sed,
         "AWK" => Kind::Awk,

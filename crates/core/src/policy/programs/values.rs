@@ -6,7 +6,8 @@ use super::scripts::{awk, jq, sed};
 
 /// `@file`: some programs read more words from it.
 fn is_response_file(kind: Kind, text: &str) -> bool {
-    matches!(kind, Kind::Read | Kind::ReadTest | Kind::Safe | Kind::Spaced) && text.starts_with('@')
+    matches!(kind, Kind::Read | Kind::ReadTest | Kind::Safe | Kind::Spaced | Kind::Given)
+        && text.starts_with('@')
 }
 
 /// Refuses, in words, what is not known to be harmless.
@@ -56,6 +57,23 @@ pub(super) fn check(kind: Kind, text: &str, judged: &mut Judged) -> Result<(), S
             judged.name(text, Access::Write, Spelling::Literal);
             true
         }
+        Kind::Edit => {
+            judged.edit(text);
+            true
+        }
+        Kind::Copied => {
+            judged.name(text, Access::Read, Spelling::Literal);
+            judged.name(text, Access::Write, Spelling::Literal);
+            true
+        }
+        Kind::Given => {
+            for piece in paths_in(text).chain(named_alone(text)) {
+                judged.name(piece, Access::Read, Spelling::Literal);
+                judged.name(piece, Access::Write, Spelling::Literal);
+            }
+            plain("_.,:@%+=/- ")
+        }
+        Kind::Resource => plain("_.,:@/-") && !leaves(text) && !text.to_ascii_lowercase().contains("secret"),
         Kind::Folder => {
             judged.folders.push(text.to_owned());
             !text.is_empty() && !text.starts_with('-')
@@ -101,6 +119,10 @@ pub(super) fn check_pattern(kind: Kind, text: &str, judged: &mut Judged) -> Resu
         | Kind::Remote
         | Kind::Safe
         | Kind::Spaced
+        | Kind::Given
+        | Kind::Resource
+        | Kind::Edit
+        | Kind::Copied
         | Kind::PlusText
         | Kind::Assignment
         | Kind::Format
@@ -130,6 +152,15 @@ pub(super) fn paths_in(text: &str) -> impl Iterator<Item = &str> {
         };
         (piece.contains('/') || piece.starts_with(['~', '.'])).then_some(piece)
     })
+}
+
+/// A word, or the value of an option, that may be a file without a folder: `a.txt`, `--config=a.txt`.
+fn named_alone(text: &str) -> Option<&str> {
+    let value = match text.strip_prefix('-') {
+        Some(option) => option.split_once('=')?.1,
+        None => text,
+    };
+    (!value.contains('/') && value.contains('.')).then_some(value)
 }
 
 /// Enough of a word for a message.

@@ -43,7 +43,7 @@ fn of_command(command: &CommandPattern, rule: &Rule) -> Vec<String> {
             said.extend(form.names_files(Access::Write).then(|| WRITES.to_owned()));
         }
     }
-    if form.is_none_or(|form| form.runs == Runs::Repository) {
+    if form.is_none_or(|form| form.runs != Runs::Itself) {
         said.push(IF_TRUSTED.to_owned());
     }
     said

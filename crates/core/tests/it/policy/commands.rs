@@ -100,7 +100,8 @@ fn writing_by_redirection_is_an_edit_unless_it_keeps_output() {
     let echo = "allow Bash(echo:*)";
     for (line, expected) in [
         ("echo a > out.log", Effect::Allow),
-        ("echo a > target/x.json", Effect::Allow),
+        ("echo a > target/report.json", Effect::Allow),
+        ("echo a > target/x.json", Effect::Ask),
         ("echo a > src/main.rs", Effect::Ask),
         ("echo a >> package.json", Effect::Ask),
         ("echo a > .git/x.log", Effect::Ask),
