@@ -10,17 +10,23 @@ use holdstead_core::policy::{Asked, Place};
 const LINKS: usize = 16;
 /// So many files may fit a pattern.
 const MATCHES: usize = 1_000;
-/// So many entries of folders are looked at for one pattern.
-const ENTRIES: usize = 10_000;
+/// So many entries of folders are looked at for all patterns of a line.
+const ENTRIES: usize = 50_000;
 
-/// `None` where nobody can tell: then the call asks.
-pub(crate) fn look_up(asked: &Asked, folder: &str) -> Option<Place> {
+/// Where each of these leads. `None` where that cannot be told: then the call asks.
+pub(crate) fn look_up_all(asked: &[Asked], folder: &str) -> Vec<Option<Place>> {
+    let mut left = ENTRIES;
+    asked.iter().map(|asked| look_up(asked, folder, &mut left)).collect()
+}
+
+/// `left` counts the entries that may still be looked at.
+fn look_up(asked: &Asked, folder: &str, left: &mut usize) -> Option<Place> {
     let folder = Path::new(folder);
     match asked.spelling {
         Spelling::Literal => Some(place(&follow(Path::new(&asked.path), LINKS)?, folder)),
         Spelling::Pattern => {
             let mut inside = Vec::new();
-            for path in expand(&asked.path)? {
+            for path in expand(&asked.path, left)? {
                 match place(&follow(&path, LINKS)?, folder) {
                     Place::Outside => return Some(Place::Outside),
                     Place::Inside(paths) => inside.extend(paths),
@@ -58,8 +64,7 @@ fn follow(path: &Path, links: usize) -> Option<PathBuf> {
 }
 
 /// The paths that may fit a shell's pattern, rather too many than too few. One that nothing fits is itself a name.
-fn expand(pattern: &str) -> Option<Vec<PathBuf>> {
-    let mut entries = 0;
+fn expand(pattern: &str, left: &mut usize) -> Option<Vec<PathBuf>> {
     let mut found = vec![PathBuf::from("/")];
     for component in Path::new(pattern).components() {
         let name = match component {
@@ -80,8 +85,8 @@ fn expand(pattern: &str) -> Option<Vec<PathBuf>> {
         for path in &found {
             for entry in std::fs::read_dir(path).into_iter().flatten() {
                 let entry = entry.ok()?.file_name();
-                entries += 1;
-                if entries > ENTRIES || next.len() > MATCHES {
+                *left = left.checked_sub(1)?;
+                if next.len() > MATCHES {
                     return None;
                 }
                 if may_fit(name, &entry)? {
@@ -158,11 +163,9 @@ mod tests {
         let inside =
             |paths: &[&str]| Some(Place::Inside(paths.iter().map(|path| (*path).to_owned()).collect()));
         let look = |path: &str, spelling| {
-            let found = look_up(
-                &asked(format!("{}/{path}", folder.display()), spelling),
-                folder.to_str().expect("text"),
-            );
-            found.map(|place| match place {
+            let asked = asked(format!("{}/{path}", folder.display()), spelling);
+            let [found] = look_up_all(&[asked], folder.to_str().expect("text")).try_into().expect("one");
+            found.map(|place: Place| match place {
                 Place::Inside(mut paths) => {
                     paths.sort();
                     Place::Inside(paths)
@@ -203,5 +206,17 @@ mod tests {
         for (path, expected) in patterns {
             assert_eq!(look(path, Spelling::Pattern), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn all_patterns_of_a_line_together_look_at_so_many_files() {
+        let top = tempfile::tempdir().expect("a folder");
+        let folder = top.path().canonicalize().expect("a path");
+        for at in 0..100 {
+            std::fs::write(folder.join(format!("{at}.rs")), "").expect("a file");
+        }
+        let pattern = asked(format!("{}/9*.rs", folder.display()), Spelling::Pattern);
+        let found = look_up_all(&vec![pattern; 1_000], folder.to_str().expect("text"));
+        assert!(found[..500].iter().all(Option::is_some) && found[500..].iter().all(Option::is_none));
     }
 }

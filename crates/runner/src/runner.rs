@@ -341,7 +341,7 @@ impl Runner {
             }
             Question::Places { folder, asked } => {
                 let nobody_knows = vec![None; asked.len()];
-                let look = move || asked.iter().map(|asked| places::look_up(asked, &folder)).collect();
+                let look = move || places::look_up_all(&asked, &folder);
                 Answer::Places(tokio::task::spawn_blocking(look).await.unwrap_or(nobody_knows))
             }
             Question::Start(start) => match self.reserve(start.session) {
