@@ -4,7 +4,6 @@
 //! prose are never marked: what is looked at is run, written, sent or opened.
 
 mod code;
-mod escapes;
 mod fields;
 mod frame;
 mod letters;

@@ -115,3 +115,24 @@ fn a_denied_subcommand_behind_any_options() {
     lines("deny Bash(git commit --no-verify:*)", &Denied, &["git commit -n -m x", "git commit -anm x"]);
     lines("deny Bash(git reset --hard:*)", &Denied, &["git reset HEAD~1 --hard", "git reset --har"]);
 }
+
+#[test]
+fn a_denied_command_in_every_quoting() {
+    lines(
+        "deny Bash(rm -rf:*)",
+        &Denied,
+        &[
+            "$'rm' -rf x",
+            "$'\\x72m' -rf x",
+            "$'r\\155' $'-rf' x",
+            "$\"rm\" -rf x",
+            "\\r\\m -rf x",
+            "r'm' -rf x",
+            "r\"\"m -r''f x",
+            "'r'\"m\" -\\rf x",
+            "r\\\nm -rf x",
+            "bash -c \"\\$'rm' -rf x\"",
+        ],
+    );
+    lines("deny Bash(rm -rf:*)", &Runs, &["echo $'rm -rf x'", "echo '$' rm -rf x"]);
+}
