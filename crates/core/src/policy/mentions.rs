@@ -108,9 +108,10 @@ fn pieces(word: &str, runs_text: bool) -> impl Iterator<Item = &str> {
         piece.len() < word.len()
             && (!is_sentence || piece.contains('/') || piece.starts_with(['.', '~', '$']))
     });
-    let values = parts.split(BETWEEN).filter(|piece| piece.starts_with('-')).filter_map(|piece| {
-        let (at, _) = piece.char_indices().nth(2)?;
-        Some(&piece[at..])
+    let options = parts.split(BETWEEN).filter(|piece| piece.starts_with('-'));
+    let values = options.flat_map(|piece| {
+        let letter = piece.char_indices().nth(2).map(|(at, _)| at);
+        [letter, piece.find(['.', '/', '~'])].into_iter().flatten().map(|at| &piece[at..])
     });
     std::iter::once(word).chain(between).chain(values).filter(|piece| !piece.is_empty())
 }

@@ -133,6 +133,11 @@ pub fn read(line: &str) -> Loose {
                 found.end_word(at);
                 found.end_run(Piped::No, Begins::Within);
             }
+            // `${X:-.env}` and `.e{nv,x}`, not `{ rm x; }`
+            (None, '{') if found.word.is_some() => {
+                found.end_word(at);
+                found.end_run(Piped::No, Begins::Within);
+            }
             (None, ';' | '&' | '(' | '{' | '\n') => {
                 found.end_word(at);
                 found.end_run(Piped::No, Begins::Anew);

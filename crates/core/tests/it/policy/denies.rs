@@ -169,6 +169,7 @@ fn a_denied_path_on_a_line_that_is_not_plain() {
             "cat ~/.ssh/id",
             "cat $HOME/.ssh/id",
             "cat .e{nv,x} {.env,y}",
+            "cat ${X:-.env}",
             "(cat .env)",
             "cat .env &",
         ],
