@@ -134,7 +134,7 @@ impl<'a> Decision<'a> {
 
     fn whole(&self) -> Part {
         let servers = self.rules.wide(self.facts).filter(|placed| match &placed.rule.target {
-            // `mcp__a__b__c` may be a tool of `a` or of `a__b`, and `mcp__a___b` one of `a_`: nobody can tell.
+            // `mcp__a__b__c` may be a tool of `a` or of `a__b`, and `mcp__a___b` one of `a_`: the name does not tell.
             Target::Server(server) => server_tool(server, self.call.tool)
                 .is_some_and(|tool| !tool.contains("__") && !tool.starts_with('_')),
             Target::Everything
@@ -185,7 +185,7 @@ impl<'a> Decision<'a> {
         self.call.input.get(field).and_then(Value::as_str)
     }
 
-    /// Where a tool begins that is told no folder: in the session's where nobody knows better.
+    /// Where a tool begins that is told no folder: in the session's, if the shell's is not known.
     fn base(&self) -> &'a str {
         self.facts.cwd.unwrap_or(self.facts.folder)
     }

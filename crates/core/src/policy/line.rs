@@ -164,7 +164,7 @@ impl<'a> Decision<'a> {
         path_rules: &PathRules<'a>,
         met: &mut Met<'a>,
     ) {
-        // Where nobody knows in which folder it runs, it is the session's that rules begin at.
+        // Where the folder is not known, rules begin at the session's.
         let here = [self.facts.folder.to_owned()];
         let possible = folders.possible().unwrap_or(&here);
         let readings: Vec<_> = all.iter().filter_map(|suspect| reading(suspect.words(), piped)).collect();

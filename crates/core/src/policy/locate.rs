@@ -68,7 +68,7 @@ pub(super) const fn tools_for(access: Access) -> &'static [&'static str] {
     }
 }
 
-/// What is written by its name is mostly read as well (`cp`, `mv`), and of a program without a table nobody knows which.
+/// What is written by its name is mostly read as well (`cp`, `mv`), and no table says which it is for other programs.
 pub(super) const READ_AND_WRITTEN: &[&str] = &["Read", "Edit", "Write", "MultiEdit", "NotebookEdit"];
 
 /// The asks and denies of paths that hold now.
