@@ -33,7 +33,7 @@ pub(crate) fn usual(tool: &str, shell: Shell) -> Meaning<'static> {
         "Read" => of(Subject::Reads { field: "file_path" }, &["offset", "limit", "pages"]),
         "NotebookRead" => of(Subject::Reads { field: "notebook_path" }, &["cell_id"]),
         "LS" => of(Subject::Reads { field: "path" }, &["ignore"]),
-        "Grep" => of(Subject::Reads { field: "path" }, &GREP),
+        "Grep" => of(Subject::ReadsBelow { field: "path", pattern: "glob" }, &GREP),
         "Glob" => of(Subject::Searches { field: "path", pattern: "pattern" }, &["pattern"]),
         "Edit" => of(Subject::Edits { field: "file_path" }, &["old_string", "new_string", "replace_all"]),
         "MultiEdit" => of(Subject::Edits { field: "file_path" }, &["edits"]),

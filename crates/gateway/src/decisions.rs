@@ -161,6 +161,7 @@ fn called(input: &Value, meaning: Option<Meaning<'_>>) -> String {
         Subject::Shell { field, .. }
         | Subject::Reads { field }
         | Subject::Searches { field, .. }
+        | Subject::ReadsBelow { field, .. }
         | Subject::Edits { field }
         | Subject::Fetches { field } => Some(field),
         Subject::Whole => None,

@@ -18,6 +18,8 @@ pub enum Subject<'a> {
     Reads { field: &'a str },
     /// This field is a folder in which files of a pattern are looked for. Rules call the tool `Read`.
     Searches { field: &'a str, pattern: &'a str },
+    /// This field is a folder whose files are read, those of a pattern if there is one. Rules call the tool `Read`.
+    ReadsBelow { field: &'a str, pattern: &'a str },
     /// This field is a file that is written. Rules call the tool `Edit`.
     Edits { field: &'a str },
     /// This field is an address that is fetched. Rules call the tool `WebFetch`.

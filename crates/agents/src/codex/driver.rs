@@ -38,6 +38,7 @@ impl Driver for CodexDriver {
             Subject::Shell { .. } => Meaning { harmless: &["cwd"], ..usual },
             Subject::Reads { .. }
             | Subject::Searches { .. }
+            | Subject::ReadsBelow { .. }
             | Subject::Edits { .. }
             | Subject::Fetches { .. }
             | Subject::Whole => usual,

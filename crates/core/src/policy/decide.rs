@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::address;
+use super::address::{self, Port};
+use super::below::Reading;
 use super::call::{Asked, Call, Facts, Subject};
+use super::glob::is_pattern;
 use super::guarded::{guard, guard_content};
 use super::line::Line;
-use super::locate::{Located, locate, restricted};
+use super::locate::{Located, Met, PathRules, locate};
 use super::moved::Moved;
+use super::paths;
 use super::programs::{Access, NamedPath, Spelling};
 use super::rule::{Domains, Effect, FETCH, SHELL, Target};
 use super::rules::{Placed, Rules, strictest};
@@ -42,7 +45,7 @@ impl<'a> Decision<'a> {
     fn kind(&self) -> Option<&'static str> {
         match self.call.meaning.subject {
             Subject::Shell { .. } => Some(SHELL),
-            Subject::Reads { .. } | Subject::Searches { .. } => Some("Read"),
+            Subject::Reads { .. } | Subject::Searches { .. } | Subject::ReadsBelow { .. } => Some("Read"),
             Subject::Edits { .. } => Some("Edit"),
             Subject::Fetches { .. } => Some(FETCH),
             Subject::Whole => None,
@@ -79,10 +82,14 @@ impl<'a> Decision<'a> {
                 Err(why) => self.with_line(field, shell, why),
             },
             Subject::Reads { field } => vec![self.path(field, Access::Read)],
-            Subject::Searches { field, pattern } => match self.leaves(pattern) {
-                Some(why) => vec![Part::asks(0..0, why)],
-                None => vec![self.path(field, Access::Read)],
-            },
+            Subject::Searches { field, pattern } => {
+                let left = self.leaves(pattern).map(|why| Part::asks(0..0, why));
+                std::iter::once(self.path(field, Access::Read)).chain(left).collect()
+            }
+            Subject::ReadsBelow { field, pattern } => {
+                let below = self.below(field, pattern);
+                std::iter::once(self.path(field, Access::Read)).chain(below).collect()
+            }
             Subject::Edits { field } => vec![self.path(field, Access::Write)],
             Subject::Fetches { field } => vec![self.address(field)],
             Subject::Whole => vec![self.whole()],
@@ -130,10 +137,9 @@ impl<'a> Decision<'a> {
 
     fn whole(&self) -> Part {
         let servers = self.rules.wide(self.facts).filter(|placed| match &placed.rule.target {
-            // `mcp__a__b__c` may be a tool of `a` or of `a__b`: nobody can tell.
-            Target::Server(server) => {
-                server_tool(server, self.call.tool).is_some_and(|tool| !tool.contains("__"))
-            }
+            // `mcp__a__b__c` may be a tool of `a` or of `a__b`, and `mcp__a___b` one of `a_`: the name does not tell.
+            Target::Server(server) => server_tool(server, self.call.tool)
+                .is_some_and(|tool| !tool.contains("__") && !tool.starts_with('_')),
             Target::Everything
             | Target::Tool(_)
             | Target::Command(_)
@@ -146,6 +152,10 @@ impl<'a> Decision<'a> {
     }
 
     fn path(&mut self, field: &str, access: Access) -> Part {
+        // Whatever else is wrong with the call, its path may be one that is denied.
+        if let Some(denied) = self.restricted_path(field, access) {
+            return denied;
+        }
         let named = match self.field(field) {
             Ok(Some(path)) => path,
             Ok(None) if access == Access::Read => ".",
@@ -156,17 +166,13 @@ impl<'a> Decision<'a> {
             return Part::asks(0..0, "a path with characters that cannot be seen");
         }
         let path = NamedPath { text: named.to_owned(), access, spelling: Spelling::Literal };
-        let tools = [self.call.tool, self.kind().unwrap_or_default()];
         let Some(base) = self.facts.cwd.or(named.starts_with('/').then_some("/")) else {
             return Part::asks(0..0, "nobody knows in which folder it runs");
         };
-        let strict = restricted(self.rules, self.facts, &path, base, &tools);
-        let located = locate(self.facts, base, &path, &mut self.unresolved);
-        let inside = match (strict, located) {
-            (Some(placed), _) => return Part::by_rule(0..0, placed),
-            (None, Located::Refused(why)) => return Part::asks(0..0, why),
-            (None, Located::Device) => return Part::asks(0..0, "a device"),
-            (None, Located::Inside(paths)) => paths,
+        let inside = match locate(self.facts, base, &path, &mut self.unresolved) {
+            Located::Refused(why) => return Part::asks(0..0, why),
+            Located::Device => return Part::asks(0..0, "a device"),
+            Located::Inside(paths) => paths,
         };
         if access == Access::Write
             && let Some(why) =
@@ -178,25 +184,88 @@ impl<'a> Decision<'a> {
         part_of(strictest(allowed), "no rule speaks of it")
     }
 
-    fn address(&self, field: &str) -> Part {
-        let host = match self.field(field) {
-            Ok(address) => address.and_then(address::host),
-            Err(why) => return Part::asks(0..0, why),
-        };
-        let Some(host) = host else { return Part::asks(0..0, "an address that can be read in two ways") };
-        let fits = |placed: &&Placed| match &placed.rule.target {
-            Target::Tool(_) => true,
-            Target::Domain { host: named, depth } => {
-                let below = host.strip_suffix(named.as_str()).is_some_and(|start| start.ends_with('.'));
-                &host == named || (below && (*depth == Domains::Below || placed.rule.effect > Effect::Allow))
+    /// The text of a field, whatever else is in the input.
+    fn text(&self, field: &str) -> Option<&'a str> {
+        self.call.input.get(field).and_then(Value::as_str)
+    }
+
+    /// Where a tool begins that is told no folder: in the session's, if the shell's is not known.
+    fn base(&self) -> &'a str {
+        self.facts.cwd.unwrap_or(self.facts.folder)
+    }
+
+    fn restricted_path(&self, field: &str, access: Access) -> Option<Part> {
+        let text = self.text(field).or((access == Access::Read).then_some("."))?;
+        let path = NamedPath { text: text.to_owned(), access, spelling: Spelling::Literal };
+        let tools = [self.call.tool, self.kind().unwrap_or_default()];
+        let mut met = Met::default();
+        PathRules::new(self.rules, self.facts).meet(&path, self.base(), &tools, &mut met);
+        met.part(0..0)
+    }
+
+    /// What is denied below the folder that is searched. Where the pattern names the very file, that is denied.
+    fn below(&self, field: &str, pattern: &str) -> Option<Part> {
+        let path_rules = PathRules::new(self.rules, self.facts);
+        let folder = self.text(field).unwrap_or(".");
+        let reading = Reading::search(folder, self.text(pattern).unwrap_or_default());
+        let mut met = Met::default();
+        path_rules.meet_below(&reading, self.base(), &mut met);
+        let tools = [self.call.tool, self.kind().unwrap_or_default()];
+        for glob in reading.only.iter().map(|glob| glob.trim_start_matches("**/")) {
+            if !is_pattern(glob) {
+                let text = paths::join(folder, glob.trim_start_matches('/'));
+                let path = NamedPath { text, access: Access::Read, spelling: Spelling::Literal };
+                path_rules.meet(&path, self.base(), &tools, &mut met);
             }
-            Target::Everything
-            | Target::Server(_)
-            | Target::Command(_)
-            | Target::Path { .. }
-            | Target::Stop => false,
+        }
+        met.part(0..0)
+    }
+
+    fn address(&self, field: &str) -> Part {
+        let text = self.text(field).unwrap_or_default();
+        let read = address::read(text);
+        let hosts: Vec<String> = match &read {
+            Some(read) => vec![read.host.clone()],
+            None => address::hosts(text).collect(),
         };
-        part_of(strictest(self.of_tool().filter(fits)), "no rule speaks of it")
+        let domains = || self.of_tool().filter(|placed| matches!(placed.rule.target, Target::Domain { .. }));
+        let restricts = |placed: &&Placed| placed.rule.effect > Effect::Allow;
+        // Whatever port, and whatever else is wrong with the call.
+        let strict =
+            domains().filter(restricts).filter(|placed| hosts.iter().any(|host| speaks_of(placed, host)));
+        if let Some(placed) = strictest(strict) {
+            return Part::by_rule(0..0, placed);
+        }
+        if let Err(why) = self.field(field) {
+            return Part::asks(0..0, why);
+        }
+        let Some(read) = read else {
+            let unsure = strictest(domains().filter(restricts)).map(|placed| Part::may_meet(0..0, placed));
+            return unsure.unwrap_or_else(|| Part::asks(0..0, "an address that can be read in two ways"));
+        };
+        let whole = |placed: &&Placed| matches!(placed.rule.target, Target::Tool(_));
+        let allowed = domains().filter(|placed| read.port == Port::Usual && speaks_of(placed, &read.host));
+        let otherwise = match read.port {
+            Port::Usual => "no rule speaks of it",
+            Port::Other => "a port of its own, of which no rule speaks",
+        };
+        part_of(strictest(self.of_tool().filter(whole).chain(allowed)), otherwise)
+    }
+}
+
+/// An allow of a host is of that host alone; an ask or a deny is also of all below it.
+fn speaks_of(placed: &Placed, host: &str) -> bool {
+    match &placed.rule.target {
+        Target::Domain { host: named, depth } => {
+            let below = host.strip_suffix(named.as_str()).is_some_and(|start| start.ends_with('.'));
+            host == named || (below && (*depth == Domains::Below || placed.rule.effect > Effect::Allow))
+        }
+        Target::Tool(_)
+        | Target::Everything
+        | Target::Server(_)
+        | Target::Command(_)
+        | Target::Path { .. }
+        | Target::Stop => false,
     }
 }
 

@@ -42,6 +42,15 @@ pub enum Case {
     Ignored,
 }
 
+/// Which paths below a path are meant with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    Nothing,
+    /// All but names that begin with a dot.
+    Shown,
+    Everything,
+}
+
 /// What is wrong with a pattern, and the byte where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongGlob {
@@ -83,6 +92,63 @@ impl Glob {
         })
     }
 
+    /// Whether it may fit, as [`Self::fits_at_any_depth`], one of the paths that a pattern of a shell stands for. `above` is
+    /// where this pattern begins; both are absolute.
+    pub fn may_fit(&self, above: &str, shell: &str, below: Below) -> bool {
+        let mut pattern: Vec<Segment> =
+            names(above).iter().map(|name| Segment::Name(name.chars().map(Piece::Char).collect())).collect();
+        match (self.base, self.segments.as_slice()) {
+            (Base::Folder, [name @ Segment::Name(_)]) => {
+                pattern.extend([Segment::Folders, name.clone(), Segment::Folders]);
+            }
+            (_, segments) => pattern.extend_from_slice(segments),
+        }
+        // Whether the names so far fit so many segments.
+        let mut fitting = vec![false; pattern.len() + 1];
+        fitting[0] = true;
+        skip_folders(&pattern, &mut fitting);
+        for name in names(shell) {
+            let name = shell_pieces(name);
+            let mut next = vec![false; fitting.len()];
+            for at in (0..pattern.len()).filter(|at| fitting[*at]) {
+                match &pattern[at] {
+                    Segment::Folders => next[at] = true,
+                    Segment::Name(pieces) if !hides(pieces, &name) && overlap(pieces, &name) => {
+                        next[at + 1] = true;
+                    }
+                    Segment::Name(_) => {}
+                }
+            }
+            skip_folders(&pattern, &mut next);
+            fitting = next;
+        }
+        let is_shown = |segment: &Segment| match segment {
+            Segment::Folders => true,
+            Segment::Name(pieces) => pieces.first() != Some(&Piece::Char('.')),
+        };
+        fitting[pattern.len()]
+            || match below {
+                Below::Nothing => false,
+                Below::Shown => {
+                    (0..pattern.len()).any(|at| fitting[at] && pattern[at..].iter().all(is_shown))
+                }
+                Below::Everything => fitting.contains(&true),
+            }
+    }
+
+    /// Whether a search that keeps to these names, and leaves those out, may open what this pattern speaks of.
+    pub fn may_pass(&self, only: &[String], without: &[String]) -> bool {
+        let Some(Segment::Name(pieces)) = self.segments.last() else { return true };
+        let last = |glob: &str| shell_pieces(names(glob).last().copied().unwrap_or_default());
+        let text: Option<String> = pieces.iter().map(Piece::char).collect();
+        if text.is_some_and(|text| without.iter().any(|glob| name_fits(&last(glob), &text, Case::Ignored))) {
+            return false;
+        }
+        // Of one name without a dot it may be a folder, with any names in it.
+        let may_be_folder = self.segments.len() == 1 && !pieces.contains(&Piece::Char('.'));
+        only.is_empty() || may_be_folder || only.iter().any(|glob| overlap(pieces, &last(glob)))
+    }
+
     /// Whether this path, relative to where the pattern begins, fits.
     pub fn fits(&self, path: &str, case: Case) -> bool {
         fits(&self.segments, &names(path), case)
@@ -97,6 +163,90 @@ impl Glob {
             _ => self.fits(path, case),
         }
     }
+}
+
+impl Piece {
+    fn char(&self) -> Option<char> {
+        match self {
+            Self::Char(c) => Some(*c),
+            Self::One | Self::Any => None,
+        }
+    }
+}
+
+/// Whether a word stands for what a shell or a search finds.
+pub(super) fn is_pattern(word: &str) -> bool {
+    word.contains(['*', '?', '['])
+}
+
+/// Of brackets it is taken that they stand for any character.
+fn shell_pieces(name: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = name.chars();
+    while let Some(c) = rest.next() {
+        pieces.push(match c {
+            '*' => Piece::Any,
+            '?' => Piece::One,
+            '[' => match rest.as_str().split_once(']') {
+                Some((_, after)) => {
+                    rest = after.chars();
+                    Piece::One
+                }
+                None => Piece::Char(c),
+            },
+            _ => Piece::Char(c),
+        });
+    }
+    pieces
+}
+
+/// `*` at the beginning of a shell's pattern is no dot.
+fn hides(pieces: &[Piece], shell: &[Piece]) -> bool {
+    pieces.first() == Some(&Piece::Char('.')) && matches!(shell.first(), Some(Piece::One | Piece::Any))
+}
+
+fn skip_folders(pattern: &[Segment], fitting: &mut [bool]) {
+    for at in 0..pattern.len() {
+        if fitting[at] && pattern[at] == Segment::Folders {
+            fitting[at + 1] = true;
+        }
+    }
+}
+
+/// Whether there is a name that fits both.
+fn overlap(pieces: &[Piece], other: &[Piece]) -> bool {
+    let mut row = vec![false; pieces.len() + 1];
+    row[0] = true;
+    for place in 0..=other.len() {
+        let mut next = vec![false; row.len()];
+        for at in 0..row.len() {
+            if !row[at] {
+                continue;
+            }
+            match (pieces.get(at), other.get(place)) {
+                (Some(Piece::Any), None) => row[at + 1] = true,
+                (Some(Piece::Any), Some(_)) => {
+                    row[at + 1] = true;
+                    next[at] = true;
+                }
+                (Some(_), Some(Piece::Any)) => {
+                    row[at + 1] = true;
+                    next[at] = true;
+                }
+                (None, Some(Piece::Any)) => next[at] = true,
+                (Some(Piece::Char(wanted)), Some(Piece::Char(c))) => {
+                    next[at + 1] |= same(*wanted, *c, Case::Ignored);
+                }
+                (Some(_), Some(_)) => next[at + 1] = true,
+                (Some(_) | None, None) | (None, Some(_)) => {}
+            }
+        }
+        if place == other.len() {
+            break;
+        }
+        row = next;
+    }
+    row[pieces.len()]
 }
 
 fn names(path: &str) -> Vec<&str> {

@@ -1,18 +1,21 @@
 //! A shell line: every command by itself.
 
+use super::below::{as_word, reading};
 use super::decide::{Decision, allows_paths};
 use super::folders::Folders;
 use super::guarded::{guard, guard_content, is_output};
-use super::locate::{Located, locate, restricted, tools_for};
+use super::locate::{Located, Met, PathRules, locate, tools_for};
+use super::mentions::{FirstWord, Mention, Mentions};
 use super::paths;
 use super::programs::{
     Access, Class, Judged, NamedPath, Runs, Spelling, base_name, class_of, core_places, form_of, judge,
 };
 use super::rule::{CommandPattern, Rest, Target};
 use super::rules::{Placed, Trust, strictest};
-use super::shell::{self, Redirect, Shell, Simple, Word, loose};
+use super::shell::loose::{Begins, Piped, Role};
+use super::shell::{self, Join, Redirect, Shell, Simple, Word, braces, loose};
 use super::strict::meets;
-use super::suspects::suspects;
+use super::suspects::{Suspect, suspects};
 use super::verdict::{Part, Requirement};
 
 pub(super) struct Line<'a> {
@@ -26,11 +29,12 @@ impl Line<'_> {
             shell::Line::Plain(commands) => commands,
             shell::Line::Unclear(unclear) => return self.unclear(unclear, decision),
         };
+        let path_rules = PathRules::new(decision.rules, decision.facts);
         let mut folders = Folders::new(decision.facts.cwd);
         let mut parts = Vec::with_capacity(commands.len());
         for command in &commands {
             folders.join(command.join);
-            parts.push(decision.command(command, &folders));
+            parts.push(decision.command(command, &folders, &path_rules));
             if command.program() == "cd" {
                 folders.change(cd_target(command));
             }
@@ -40,14 +44,71 @@ impl Line<'_> {
 
     /// What is not understood asks. What it mentions may be denied.
     fn unclear(&self, unclear: shell::Unclear, decision: &Decision<'_>) -> Vec<Part> {
-        let mut parts = vec![Part::asks(0..self.text.len(), format!("not a plain command: {}", unclear.why))];
-        for run in loose::runs(self.text) {
+        let why = format!("not a plain command: {}", unclear.why);
+        let mut parts = vec![Part::asks(0..self.text.len(), why)];
+        let path_rules = PathRules::new(decision.rules, decision.facts);
+        let mut folders = Folders::new(decision.facts.cwd);
+        let loose::Loose { runs, assigned } = loose::read(self.text);
+        for run in &runs {
             let span = run.words.first().map_or(0, |word| word.span.start)
                 ..run.words.last().map_or(0, |word| word.span.end);
-            let words = run.words.into_iter().map(|word| word.text).collect();
-            parts.extend(decision.restricted_command(words).map(|placed| Part::by_rule(span, placed)));
+            let all = suspects(run.words.iter().map(|word| word.text.clone()).collect());
+            let mut met = Met::default();
+            met.surely(decision.restricted_command(&all));
+            if !path_rules.is_empty() {
+                folders.join(Join::Then);
+                decision.meet_paths(&Opened::of_run(run), &all, run.piped, &folders, &path_rules, &mut met);
+                if let [program, target, ..] = run.words.as_slice()
+                    && program.text == "cd"
+                {
+                    folders.change(Some(&target.text));
+                }
+            }
+            parts.extend(met.part(span));
+        }
+        if !path_rules.is_empty() {
+            let assigned = assigned.iter().map(|word| as_word(&word.text));
+            // The loose reader takes words with braces apart.
+            let raw = self.text.split([' ', '\t', '\n', ';', '|', '&', '(', ')', '<', '>']);
+            let in_braces = raw.filter(|word| word.contains('{') && word.contains(','));
+            let plain = |word: String| as_word(&word.replace(['\'', '"', '\\'], ""));
+            let words: Vec<Word> = assigned.chain(in_braces.flat_map(braces).map(plain)).collect();
+            let opened =
+                Opened { mentions: Mentions::of_any(&words, FirstWord::Argument), redirects: Vec::new() };
+            let mut met = Met::default();
+            decision.meet_paths(&opened, &[], Piped::No, &folders, &path_rules, &mut met);
+            parts.extend(met.part(0..self.text.len()));
         }
         parts
+    }
+}
+
+/// What a command may open.
+struct Opened {
+    mentions: Mentions,
+    redirects: Vec<NamedPath>,
+}
+
+impl Opened {
+    /// The meaning of words is not known where a variable may stand for any number of them, or where they begin in the middle.
+    fn of_run(run: &loose::Run) -> Self {
+        let of_role = |role| run.words.iter().filter(move |word| word.role == role);
+        let argv: Vec<Word> = of_role(Role::Argument).map(|word| as_word(&word.text)).collect();
+        let mentions = match run.begins {
+            Begins::Within => Mentions::of_any(&argv, FirstWord::Argument),
+            Begins::Anew if argv.iter().any(|word| word.text().contains('$')) => {
+                Mentions::of_any(&argv, FirstWord::Program)
+            }
+            Begins::Anew => Mentions::of(&argv),
+        };
+        let file = |word: &loose::LooseWord, access| NamedPath {
+            text: word.text.clone(),
+            access,
+            spelling: Spelling::Literal,
+        };
+        let read = of_role(Role::Input).map(|word| file(word, Access::Read));
+        let written = of_role(Role::Output).map(|word| file(word, Access::Write));
+        Self { mentions, redirects: read.chain(written).collect() }
     }
 }
 
@@ -59,23 +120,26 @@ fn cd_target(command: &Simple) -> Option<&str> {
 }
 
 impl<'a> Decision<'a> {
-    fn command(&mut self, command: &Simple, folders: &Folders) -> Part {
-        let words = command.argv.iter().map(|word| word.text().to_owned()).collect();
-        let strict = strictest(
-            self.restricted_command(words).into_iter().chain(self.restricted_paths(command, folders)),
-        );
+    fn command(&mut self, command: &Simple, folders: &Folders, path_rules: &PathRules<'a>) -> Part {
+        let all = suspects(command.argv.iter().map(|word| word.text().to_owned()).collect());
+        let mut met = Met::default();
+        met.surely(self.restricted_command(&all));
+        if !path_rules.is_empty() {
+            let opened =
+                Opened { mentions: Mentions::of(&command.argv), redirects: redirected(command).collect() };
+            let piped = if command.join == Join::Pipe { Piped::From } else { Piped::No };
+            self.meet_paths(&opened, &all, piped, folders, path_rules, &mut met);
+        }
         // Looked at in any case, so that every path is named at once.
         let allowed = self.allowed(command, folders);
-        match (strict, allowed) {
-            (Some(placed), _) => Part::by_rule(command.span.clone(), placed),
-            (None, Ok(placed)) => Part::by_rule(command.span.clone(), placed),
-            (None, Err(why)) => Part::asks(command.span.clone(), why),
-        }
+        met.part(command.span.clone()).unwrap_or_else(|| match allowed {
+            Ok(placed) => Part::by_rule(command.span.clone(), placed),
+            Err(why) => Part::asks(command.span.clone(), why),
+        })
     }
 
     /// The strictest ask or deny that this command, or one it runs, meets.
-    fn restricted_command(&self, words: Vec<String>) -> Option<&'a Placed> {
-        let all = suspects(words);
+    fn restricted_command(&self, all: &[Suspect]) -> Option<&'a Placed> {
         strictest(all.iter().flat_map(|suspect| {
             let words = suspect.words();
             self.rules.restricting(&words[0], self.facts).filter(|placed| match &placed.rule.target {
@@ -90,19 +154,33 @@ impl<'a> Decision<'a> {
         }))
     }
 
-    /// The strictest ask or deny of a path that this command names.
-    fn restricted_paths(&self, command: &Simple, folders: &Folders) -> Option<&'a Placed> {
-        self.rules.restricting_paths(self.facts).next()?;
-        let every_word = vec![true; command.argv.len()];
-        let judged = judge(&command.argv, &every_word).ok();
-        let named =
-            judged.into_iter().flat_map(|judged| judged.paths).chain(redirected(command)).collect::<Vec<_>>();
-        let bases = folders.possible().unwrap_or_default();
-        strictest(named.iter().flat_map(|path| {
-            bases
-                .iter()
-                .filter_map(|base| restricted(self.rules, self.facts, path, base, tools_for(path.access)))
-        }))
+    /// Adds the asks and denies of paths that this command may open, and of what it may read below folders.
+    fn meet_paths(
+        &self,
+        opened: &Opened,
+        all: &[Suspect],
+        piped: Piped,
+        folders: &Folders,
+        path_rules: &PathRules<'a>,
+        met: &mut Met<'a>,
+    ) {
+        // Where the folder is not known, rules begin at the session's.
+        let here = [self.facts.folder.to_owned()];
+        let possible = folders.possible().unwrap_or(&here);
+        let readings: Vec<_> = all.iter().filter_map(|suspect| reading(suspect.words(), piped)).collect();
+        for base in possible {
+            for path in &opened.redirects {
+                path_rules.meet(path, base, tools_for(path.access), met);
+            }
+            let mut within = base.clone();
+            for folder in std::iter::once("").chain(opened.mentions.folders.iter().map(String::as_str)) {
+                within = if folder.is_empty() { within } else { paths::join(&within, folder) };
+                for Mention { path, tools } in &opened.mentions.paths {
+                    path_rules.meet(path, &within, tools, met);
+                }
+            }
+            readings.iter().for_each(|reading| path_rules.meet_below(reading, base, met));
+        }
     }
 
     /// The rule that allows this command, or why none does.

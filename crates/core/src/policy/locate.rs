@@ -1,13 +1,16 @@
 //! Where a named path leads, and which rules ask about it or deny it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
+use super::below::Reading;
 use super::call::{Asked, Facts, Place};
-use super::glob::{Base, Case, Glob};
+use super::glob::{Base, Below, Case, Glob, is_pattern};
 use super::paths;
 use super::programs::{Access, NamedPath, Spelling};
 use super::rule::Target;
 use super::rules::{Placed, Rules, strictest};
+use super::verdict::Part;
 
 pub(super) enum Located {
     /// Paths relative to the folder, all of which it may be.
@@ -57,32 +60,6 @@ pub(super) fn locate(
     }
 }
 
-/// The strictest ask or deny that speaks of this path, as it is written or where it leads, for one of these tools.
-pub(super) fn restricted<'a>(
-    rules: &'a Rules,
-    facts: &'a Facts<'_>,
-    path: &NamedPath,
-    base: &str,
-    tools: &[&str],
-) -> Option<&'a Placed> {
-    let full = paths::join(base, &path.text);
-    let mut candidates: Vec<String> = paths::normal(&full).into_iter().collect();
-    if let Some(Place::Inside(found)) = facts.places.get(&Asked { path: full, spelling: path.spelling }) {
-        candidates.extend(found.iter().map(|found| paths::join(facts.folder, found)));
-    }
-    strictest(rules.restricting_paths(facts).filter(|placed| match &placed.rule.target {
-        Target::Path { tool, glob } => {
-            tools.contains(&tool.as_str()) && candidates.iter().any(|path| fits(glob, path, facts))
-        }
-        Target::Everything
-        | Target::Tool(_)
-        | Target::Server(_)
-        | Target::Command(_)
-        | Target::Domain { .. }
-        | Target::Stop => false,
-    }))
-}
-
 /// Rules of these tools speak of what a command reads or writes.
 pub(super) const fn tools_for(access: Access) -> &'static [&'static str] {
     match access {
@@ -91,15 +68,134 @@ pub(super) const fn tools_for(access: Access) -> &'static [&'static str] {
     }
 }
 
-fn fits(glob: &Glob, path: &str, facts: &Facts<'_>) -> bool {
-    match glob.base {
-        Base::Root => glob.fits(path, Case::Ignored),
-        Base::Folder => {
-            paths::inside(facts.folder, path).is_some_and(|path| glob.fits_at_any_depth(path, Case::Ignored))
+/// What is written by its name is mostly read as well (`cp`, `mv`), and no table says which it is for other programs.
+pub(super) const READ_AND_WRITTEN: &[&str] = &["Read", "Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+/// The asks and denies of paths that hold now.
+pub(super) struct PathRules<'a> {
+    rules: Vec<PathRule<'a>>,
+    facts: &'a Facts<'a>,
+}
+
+struct PathRule<'a> {
+    placed: &'a Placed,
+    tool: &'a str,
+    glob: &'a Glob,
+    /// Where its pattern begins.
+    above: &'a str,
+}
+
+/// What asks about a command or denies it.
+#[derive(Default)]
+pub(super) struct Met<'a> {
+    sure: Option<&'a Placed>,
+    /// It may speak of something else than what the command opens, so that no more than an ask comes of it.
+    unsure: Option<&'a Placed>,
+}
+
+impl<'a> Met<'a> {
+    pub(super) fn surely(&mut self, placed: impl IntoIterator<Item = &'a Placed>) {
+        self.sure = strictest(self.sure.into_iter().chain(placed));
+    }
+
+    fn maybe(&mut self, placed: impl IntoIterator<Item = &'a Placed>) {
+        self.unsure = strictest(self.unsure.into_iter().chain(placed));
+    }
+
+    pub(super) fn part(&self, span: Range<usize>) -> Option<Part> {
+        let sure = self.sure.map(|placed| Part::by_rule(span.clone(), placed));
+        sure.or_else(|| self.unsure.map(|placed| Part::may_meet(span, placed)))
+    }
+}
+
+impl<'a> PathRules<'a> {
+    pub(super) fn new(rules: &'a Rules, facts: &'a Facts<'a>) -> Self {
+        let of = |placed: &'a Placed| match &placed.rule.target {
+            Target::Path { tool, glob } => {
+                let above = match glob.base {
+                    Base::Root => "/",
+                    Base::Folder => facts.folder,
+                    Base::Home => facts.home?,
+                };
+                Some(PathRule { placed, tool, glob, above })
+            }
+            Target::Everything
+            | Target::Tool(_)
+            | Target::Server(_)
+            | Target::Command(_)
+            | Target::Domain { .. }
+            | Target::Stop => None,
+        };
+        Self { rules: rules.restricting_paths(facts).filter_map(of).collect(), facts }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Adds what speaks of this path, as it is written or where it leads, for one of these tools.
+    pub(super) fn meet(&self, path: &NamedPath, base: &str, tools: &[&str], met: &mut Met<'a>) {
+        let full = self.full(base, &path.text);
+        let normal = paths::normal(&full);
+        let found = self.found(&Asked { path: full, spelling: path.spelling });
+        let leads = || normal.iter().chain(&found);
+        let of_tools = || self.rules.iter().filter(|rule| tools.contains(&rule.tool));
+        let fitting = of_tools().filter(|rule| leads().any(|path| rule.fits(path)));
+        met.surely(fitting.map(|rule| rule.placed));
+        if let Some(pattern) = normal.as_ref().filter(|_| is_pattern(&path.text)) {
+            let may_fit = of_tools().filter(|rule| rule.glob.may_fit(rule.above, pattern, Below::Nothing));
+            // Where the rule names one file, the pattern finds it if it is there.
+            let (sure, unsure): (Vec<_>, Vec<_>) =
+                may_fit.partition(|rule| rule.glob.is_one() && !pattern.contains('['));
+            met.surely(sure.into_iter().map(|rule| rule.placed));
+            met.maybe(unsure.into_iter().map(|rule| rule.placed));
         }
-        Base::Home => facts
-            .home
-            .and_then(|home| paths::inside(home, path))
-            .is_some_and(|path| glob.fits(path, Case::Ignored)),
+    }
+
+    /// Adds what speaks of reading something below a folder.
+    pub(super) fn meet_below(&self, reading: &Reading, base: &str, met: &mut Met<'a>) {
+        let folders = reading.folders.iter().filter_map(|folder| paths::normal(&self.full(base, folder)));
+        let folders: Vec<String> = folders.collect();
+        let reads = self.rules.iter().filter(|rule| {
+            let below = |folder: &String| rule.glob.may_fit(rule.above, folder, reading.below);
+            tools_for(Access::Read).contains(&rule.tool)
+                && rule.glob.may_pass(&reading.only, &reading.without)
+                && folders.iter().any(below)
+        });
+        met.maybe(reads.map(|rule| rule.placed));
+    }
+
+    /// Where it is known to lead.
+    fn found(&self, asked: &Asked) -> Vec<String> {
+        match self.facts.places.get(asked) {
+            Some(Place::Inside(found)) => {
+                found.iter().map(|found| paths::join(self.facts.folder, found)).collect()
+            }
+            Some(Place::Outside) | None => Vec::new(),
+        }
+    }
+
+    /// As a shell makes it of `~`, and of the two variables whose value is known.
+    fn full(&self, base: &str, text: &str) -> String {
+        if !text.starts_with(['~', '$']) {
+            return paths::join(base, text);
+        }
+        let home = self.facts.home.unwrap_or("~");
+        for (word, folder) in
+            [("~", home), ("$HOME", home), ("${HOME}", home), ("$PWD", base), ("${PWD}", base)]
+        {
+            if let Some(rest) =
+                text.strip_prefix(word).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            {
+                return paths::join(base, &format!("{folder}{rest}"));
+            }
+        }
+        paths::join(base, text)
+    }
+}
+
+impl PathRule<'_> {
+    fn fits(&self, path: &str) -> bool {
+        paths::inside(self.above, path).is_some_and(|path| self.glob.fits_at_any_depth(path, Case::Ignored))
     }
 }

@@ -4,7 +4,6 @@
 //! prose are never marked: what is looked at is run, written, sent or opened.
 
 mod code;
-mod escapes;
 mod fields;
 mod frame;
 mod letters;
@@ -35,6 +34,7 @@ use super::rules::Trust;
 use super::variables::NO_VARIABLES;
 use letters::{Kind, Word, letters};
 use secrets::{carries_secret, names_secret};
+pub(super) use table::{operands, values_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
@@ -78,7 +78,7 @@ pub fn marks(call: &Call<'_>, facts: &Facts<'_>, listed: &[String]) -> Vec<Mark>
     let mut marks = Vec::new();
     match call.meaning.subject {
         Subject::Shell { field, .. } => of_text(call, field, &mut marks, |line| look::marks(line, facts)),
-        Subject::Reads { field } | Subject::Searches { field, .. } => {
+        Subject::Reads { field } | Subject::Searches { field, .. } | Subject::ReadsBelow { field, .. } => {
             of_text(call, field, &mut marks, |path| of_path(path, facts).secret)
         }
         Subject::Edits { field } => of_text(call, field, &mut marks, |path| {

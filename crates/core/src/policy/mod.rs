@@ -3,6 +3,7 @@
 //! Everything here is pure. What is true on a machine (where a path leads, whether a folder is trusted) is passed in.
 
 mod address;
+mod below;
 mod call;
 mod conditions;
 mod context;
@@ -16,6 +17,7 @@ mod judge;
 mod line;
 mod locate;
 mod marks;
+mod mentions;
 mod moved;
 mod offers;
 mod past;

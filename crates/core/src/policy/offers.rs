@@ -96,14 +96,14 @@ fn candidates(call: &Call<'_>, verdict: &Verdict, facts: &Facts<'_>, listed: &[S
         Subject::Shell { field, shell } => {
             text(field).map_or_else(Vec::new, |line| of_line(line, shell, verdict))
         }
-        Subject::Reads { field } | Subject::Searches { field, .. } => {
+        Subject::Reads { field } | Subject::Searches { field, .. } | Subject::ReadsBelow { field, .. } => {
             text(field).map_or_else(Vec::new, |path| of_path(path, Access::Read, facts))
         }
         Subject::Edits { field } => {
             text(field).map_or_else(Vec::new, |path| of_path(path, Access::Write, facts))
         }
         Subject::Fetches { field } => {
-            let host = text(field).and_then(address::host);
+            let host = text(field).and_then(address::read).map(|address| address.host);
             host.into_iter().map(|host| vec![format!("allow {FETCH}(domain:{host})")]).collect()
         }
         // A rule about the whole tool would cover inputs that nobody has read.

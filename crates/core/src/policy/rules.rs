@@ -62,6 +62,7 @@ pub struct Rules {
     placed: Vec<Placed>,
     /// Allows of a command by the program's very name; others by its name without folders.
     allowed_commands: HashMap<String, Vec<usize>>,
+    /// Asks and denies by the program's name in lower case: some file systems do not tell `RM` from `rm`.
     strict_commands: HashMap<String, Vec<usize>>,
     /// Whole tools, and tools with paths or hosts, by the tool's name.
     tools: HashMap<String, Vec<usize>>,
@@ -114,7 +115,10 @@ impl Rules {
                 (&mut self.allowed_commands, command.words[0].as_str())
             }
             (Target::Command(command), Effect::Ask | Effect::Deny) => {
-                (&mut self.strict_commands, base_name(&command.words[0]))
+                let name = base_name(&command.words[0]).to_ascii_lowercase();
+                self.strict_commands.entry(name).or_default().push(index);
+                self.placed.push(placed);
+                return;
             }
             (Target::Path { tool, .. }, effect) => {
                 if effect != Effect::Allow {
@@ -172,7 +176,12 @@ impl Rules {
         program: &str,
         facts: &'a Facts<'_>,
     ) -> impl Iterator<Item = &'a Placed> {
-        self.at(self.strict_commands.get(base_name(program)), facts)
+        let name = base_name(program);
+        let places = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => self.strict_commands.get(&name.to_ascii_lowercase()),
+            false => self.strict_commands.get(name),
+        };
+        self.at(places, facts)
     }
 
     pub(super) fn of_tool<'a>(

@@ -71,6 +71,12 @@ impl Part {
         Self { span, effect: placed.rule.effect, by: Some(By::from(placed)), why: why.to_owned() }
     }
 
+    /// What a rule asks about or denies may be among what it does: no mode and no grant answers that.
+    pub(super) fn may_meet(span: Range<usize>, placed: &Placed) -> Self {
+        let by = By { words: None, ..By::from(placed) };
+        Self { span, effect: Effect::Ask, by: Some(by), why: "it may open what a rule speaks of".to_owned() }
+    }
+
     pub(super) fn asks(span: Range<usize>, why: impl Into<String>) -> Self {
         Self { span, effect: Effect::Ask, by: None, why: why.into() }
     }

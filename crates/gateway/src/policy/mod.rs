@@ -395,6 +395,7 @@ pub(crate) fn line_of<'a>(meaning: Meaning<'_>, input: &'a Value) -> Option<&'a 
         Subject::Shell { field, .. } => input.get(field).and_then(Value::as_str),
         Subject::Reads { .. }
         | Subject::Searches { .. }
+        | Subject::ReadsBelow { .. }
         | Subject::Edits { .. }
         | Subject::Fetches { .. }
         | Subject::Whole => None,

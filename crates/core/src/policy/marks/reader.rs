@@ -317,7 +317,7 @@ impl Reader<'_> {
                 }
                 '\\' => {
                     let rest = &self.letters[self.at + 1..];
-                    let (c, taken) = super::escapes::read(rest.iter().map(|letter| letter.c));
+                    let (c, taken) = crate::policy::shell::escapes::read(rest.iter().map(|letter| letter.c));
                     let to = self.end_before((self.at + 1 + taken).min(self.letters.len()));
                     self.top().put(Letter { c, from: letter.from, to, kind: Kind::Quoted });
                     self.at += 1 + taken;

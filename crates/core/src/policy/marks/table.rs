@@ -104,13 +104,17 @@ pub(super) fn risks(words: &[String]) -> impl Iterator<Item = Risk> {
     let program = words.first().map_or("", |name| base_name(name));
     let stem = program.strip_suffix(".exe").unwrap_or(program);
     let rest = words.get(1..).unwrap_or_default();
-    let values = TABLE.values.get(stem).map_or(&[][..], Vec::as_slice);
-    let operands = operands(rest, values);
+    let operands = operands(rest, values_of(stem));
     TABLE.of(stem).filter(move |entry| entry.fits(rest, &operands)).map(|entry| entry.risk)
 }
 
+/// A program's options whose value is the next word.
+pub(in crate::policy) fn values_of(program: &str) -> &'static [&'static str] {
+    TABLE.values.get(program).map_or(&[], Vec::as_slice)
+}
+
 /// The words that are no options, and not the value of one of these.
-pub(super) fn operands<'a>(words: &'a [String], values: &[&str]) -> Vec<&'a str> {
+pub(in crate::policy) fn operands<'a>(words: &'a [String], values: &[&str]) -> Vec<&'a str> {
     let mut operands = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {

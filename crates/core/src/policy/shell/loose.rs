@@ -4,10 +4,13 @@
 
 use std::ops::Range;
 
+use super::escapes;
+
 /// Words in a row that may be a program with its arguments. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub words: Vec<LooseWord>,
+    pub begins: Begins,
     /// Whether what stands before it may write into it.
     pub piped: Piped,
 }
@@ -16,6 +19,22 @@ pub struct Run {
 pub enum Piped {
     From,
     No,
+}
+
+/// Whether the first word is a program's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    Anew,
+    /// It stands after a command inside a word, and goes on with what stood before: `.env` in `cat $(x) .env`.
+    Within,
+}
+
+/// A line's runs, and what stands before their programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    pub runs: Vec<Run>,
+    /// `NAME=value`
+    pub assigned: Vec<LooseWord>,
 }
 
 /// A word without its quotes.
@@ -29,6 +48,8 @@ pub struct LooseWord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Argument,
+    /// It stands after `<`.
+    Input,
     /// It stands after `>`.
     Output,
 }
@@ -37,37 +58,67 @@ pub enum Role {
 const BEFORE: [&str; 12] =
     ["if", "then", "else", "elif", "do", "while", "until", "!", "time", "coproc", "noglob", "nocorrect"];
 
-/// Takes time in proportion to the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Single,
+    Double,
+    /// `$'…'`
+    Escapes,
+}
+
 pub fn runs(line: &str) -> Vec<Run> {
-    let mut found =
-        Found { runs: Vec::new(), words: Vec::new(), word: None, piped: Piped::No, role: Role::Argument };
+    read(line).runs
+}
+
+/// Takes time in proportion to the line.
+pub fn read(line: &str) -> Loose {
+    let mut found = Found::default();
     let mut quote = None;
     let mut last = ' ';
     let mut characters = line.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, next)| *next);
         match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some('\''), _) => found.put(at, c),
-            // A command inside double quotes: go on outside of them.
-            (Some(_), '`') => {
-                quote = None;
-                found.end_run(Piped::No);
+            (Some(Quote::Single | Quote::Escapes), '\'') | (Some(Quote::Double), '"') => quote = None,
+            (Some(Quote::Escapes), '\\') => {
+                let (escaped, length) = escapes::read(characters.clone().map(|(_, c)| c));
+                found.put(at, escaped);
+                for _ in 0..length {
+                    characters.next();
+                }
             }
-            (Some(_), '$') if next == Some('(') => quote = None,
-            (_, '\\') => {
+            (Some(Quote::Single | Quote::Escapes), _) => found.put(at, c),
+            // A command inside double quotes: go on outside of them.
+            (Some(Quote::Double), '`') => {
+                quote = None;
+                found.end_run(Piped::No, Begins::Within);
+            }
+            (Some(Quote::Double), '$') if next == Some('(') => quote = None,
+            // `$'rm'` and `$"rm"` are `rm`.
+            (None, '$') if matches!(next, Some('\'' | '"')) => {
+                quote = Some(if next == Some('"') { Quote::Double } else { Quote::Escapes });
+                characters.next();
+                found.begin(at);
+            }
+            (Some(Quote::Double) | None, '\\') => {
                 if let Some((at, escaped)) = characters.next()
                     && escaped != '\n'
                 {
                     found.put(at, escaped);
                 }
             }
-            (Some(_), _) => found.put(at, c),
+            (Some(Quote::Double), _) => found.put(at, c),
             (None, '\'' | '"') => {
-                quote = Some(c);
+                quote = Some(if c == '"' { Quote::Double } else { Quote::Single });
                 found.begin(at);
             }
-            (None, ' ' | '\t' | '\r' | '<') => found.end_word(at),
+            (None, ' ' | '\t' | '\r') => found.end_word(at),
+            (None, '<') => {
+                found.end_word(at);
+                found.role = Role::Input;
+            }
+            // What `<>` opens is read, too.
+            (None, '>') if last == '<' => {}
             (None, '>') => {
                 found.end_word(at);
                 found.role = Role::Output;
@@ -76,28 +127,53 @@ pub fn runs(line: &str) -> Vec<Run> {
             (None, '&' | '|') if last == '>' => {}
             (None, '|') => {
                 found.end_word(at);
-                found.end_run(Piped::From);
+                found.end_run(Piped::From, Begins::Anew);
             }
-            (None, ';' | '&' | '(' | ')' | '{' | '}' | '`' | '\n') => {
+            (None, ')' | '}' | '`') => {
                 found.end_word(at);
-                found.end_run(Piped::No);
+                found.end_run(Piped::No, Begins::Within);
+            }
+            // `${X:-.env}` and `.e{nv,x}`, not `{ rm x; }`
+            (None, '{') if found.word.is_some() => {
+                found.end_word(at);
+                found.end_run(Piped::No, Begins::Within);
+            }
+            (None, ';' | '&' | '(' | '{' | '\n') => {
+                found.end_word(at);
+                found.end_run(Piped::No, Begins::Anew);
             }
             (None, _) => found.put(at, c),
         }
         last = c;
     }
     found.end_word(line.len());
-    found.end_run(Piped::No);
-    found.runs
+    found.end_run(Piped::No, Begins::Anew);
+    Loose { runs: found.runs, assigned: found.assigned }
 }
 
 struct Found {
     runs: Vec<Run>,
+    assigned: Vec<LooseWord>,
     words: Vec<LooseWord>,
     word: Option<LooseWord>,
     piped: Piped,
+    begins: Begins,
     /// Of the next word.
     role: Role,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            runs: Vec::new(),
+            assigned: Vec::new(),
+            words: Vec::new(),
+            word: None,
+            piped: Piped::No,
+            begins: Begins::Anew,
+            role: Role::Argument,
+        }
+    }
 }
 
 impl Found {
@@ -120,21 +196,23 @@ impl Found {
         }
     }
 
-    fn end_run(&mut self, next: Piped) {
+    fn end_run(&mut self, next: Piped, begins: Begins) {
         if let Some(word) = self.word.take() {
             self.words.push(word);
         }
         self.role = Role::Argument;
-        let words = std::mem::take(&mut self.words);
+        let mut words = std::mem::take(&mut self.words);
         let named =
             words.iter().position(|word| !BEFORE.contains(&word.text.as_str()) && !assigns(&word.text));
-        if let Some(named) = named {
-            let words = if named == 0 { words } else { words[named..].to_vec() };
-            self.runs.push(Run { words, piped: self.piped });
+        let before = words.drain(..named.unwrap_or(words.len()));
+        self.assigned.extend(before.filter(|word| assigns(&word.text)));
+        if !words.is_empty() {
+            self.runs.push(Run { words, begins: self.begins, piped: self.piped });
             self.piped = next;
         } else if next == Piped::From {
             self.piped = next;
         }
+        self.begins = begins;
     }
 }
 

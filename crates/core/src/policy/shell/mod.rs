@@ -5,7 +5,9 @@
 //! [`Line::Unclear`], with the place and the reason. It never guesses: what is plain here means the same in bash, dash and
 //! zsh when they are started as `SHELL -c LINE`. Tests ask the shells themselves.
 
+mod braces;
 mod characters;
+pub mod escapes;
 pub mod loose;
 mod quote;
 mod reader;
@@ -15,6 +17,7 @@ mod word;
 
 use std::ops::Range;
 
+pub use braces::braces;
 pub use characters::is_hidden;
 pub use holdstead_protocol::Shell;
 pub use quote::quote;

@@ -3,6 +3,7 @@
 mod calls;
 mod commands;
 mod corpus;
+mod denies;
 mod guide;
 mod lifecycle;
 mod marks;

@@ -1,7 +1,7 @@
 //! Escapes in `$'…'`.
 
 /// The letter that these stand for after a backslash, and how many of them were read.
-pub(super) fn read(rest: impl Iterator<Item = char> + Clone) -> (char, usize) {
+pub fn read(rest: impl Iterator<Item = char> + Clone) -> (char, usize) {
     let digits = |skip: usize, most: usize, radix: u32| {
         let digits: Vec<u32> = rest.clone().skip(skip).take(most).map_while(|c| c.to_digit(radix)).collect();
         let value = digits.iter().fold(0, |value, digit| value * radix + digit);

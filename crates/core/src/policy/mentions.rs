@@ -1,0 +1,117 @@
+//! The paths that a command may open, as far as its words tell. Told generously: for asking and denying only.
+
+use super::below::as_word;
+use super::locate::{READ_AND_WRITTEN, tools_for};
+use super::programs::{Access, Class, NamedPath, Spelling, base_name, class_of, form_of, judge, program};
+use super::shell::Word;
+
+/// A path, and the tools whose rules speak of it.
+pub(super) struct Mention {
+    pub(super) path: NamedPath,
+    pub(super) tools: &'static [&'static str],
+}
+
+#[derive(Default)]
+pub(super) struct Mentions {
+    pub(super) paths: Vec<Mention>,
+    /// Folders where the program goes first, one after the other.
+    pub(super) folders: Vec<String>,
+}
+
+/// Between these a path may stand in a word of which nothing is known.
+const BETWEEN: [char; 17] =
+    ['=', ',', ':', ';', '@', '\'', '"', '(', ')', '<', '>', '|', '&', '`', ' ', '\t', '\n'];
+
+impl Mentions {
+    /// Of a command whose words are known.
+    pub(super) fn of(argv: &[Word]) -> Self {
+        let mut named = vec![false; argv.len()];
+        // A name with folders is the only thing that must be named to be looked at.
+        named[..argv.len().min(1)].fill(true);
+        let name = argv.first().map_or("", Word::text);
+        // Scripts take any words.
+        let known = match class_of(name) {
+            Class::Interpreter | Class::Shell => form_of(argv).is_some(),
+            Class::Builtin | Class::Wrapper | Class::Whole | Class::Family | Class::Other => {
+                program(name).is_some()
+            }
+        };
+        let judged = if known { judge(argv, &named).ok() } else { None };
+        let Some(judged) = judged else { return Self::of_any(argv, FirstWord::Program) };
+        let mention = |path: NamedPath| {
+            let tools = match path.access {
+                Access::Read => tools_for(Access::Read),
+                Access::Write => READ_AND_WRITTEN,
+            };
+            Mention { path, tools }
+        };
+        let mut paths: Vec<Mention> = judged.paths.into_iter().map(mention).collect();
+        paths.extend(of_revisions(argv));
+        Self { paths, folders: judged.folders }
+    }
+
+    /// Of words whose meaning is not known: each may be a path, and so may be what stands in it.
+    pub(super) fn of_any(argv: &[Word], first: FirstWord) -> Self {
+        let class = argv.first().map_or(Class::Other, |program| class_of(program.text()));
+        // `sh -c 'cat key'`
+        let runs_text = match class {
+            Class::Shell | Class::Wrapper | Class::Builtin => true,
+            Class::Interpreter | Class::Whole | Class::Family | Class::Other => false,
+        };
+        let is_name =
+            |at: usize, word: &Word| at == 0 && first == FirstWord::Program && !word.text().contains('/');
+        let words = argv.iter().enumerate().filter(|(at, word)| !is_name(*at, word));
+        let pieces = words.flat_map(|(_, word)| pieces(word.text(), runs_text));
+        let mention = |text: &str| Mention { path: named(text), tools: READ_AND_WRITTEN };
+        let mut paths: Vec<Mention> = pieces.map(mention).collect();
+        paths.extend(of_revisions(argv));
+        Self { paths, folders: Vec::new() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstWord {
+    /// A program's name is opened only where it names folders.
+    Program,
+    Argument,
+}
+
+fn named(text: &str) -> NamedPath {
+    let spelling = match as_word(text) {
+        Word::Literal { .. } => Spelling::Literal,
+        Word::Pattern { .. } => Spelling::Pattern,
+    };
+    NamedPath { text: text.to_owned(), access: Access::Write, spelling }
+}
+
+/// `HEAD:.env`, `:.env`, `-L1,9:.env`, `:(top).env`, `:/.env`: git reads that path. In `fix: .env` there is none.
+fn of_revisions(argv: &[Word]) -> impl Iterator<Item = Mention> + use<'_> {
+    let git = argv.split_first().filter(|(program, _)| base_name(program.text()) == "git");
+    let words = git.map_or(&[][..], |(_, words)| words).iter();
+    let paths = words.filter_map(|word| {
+        let (_, path) = word.text().rsplit_once(':')?;
+        let path = path.rsplit_once(')').map_or(path, |(_, path)| path).trim_start_matches('/');
+        (!path.is_empty()).then_some(path)
+    });
+    paths.map(|path| Mention {
+        path: NamedPath { access: Access::Read, ..named(path) },
+        tools: tools_for(Access::Read),
+    })
+}
+
+/// What may be paths in a word: `--file=.env`, `-f.env`, `@.env`, `a:.env`, `open('.env')`. In a sentence only what looks
+/// like a path is one.
+fn pieces(word: &str, runs_text: bool) -> impl Iterator<Item = &str> {
+    let is_sentence = !runs_text && word.contains([' ', '\t', '\n']);
+    let parts = if word.starts_with('-') || word.contains(BETWEEN) { word } else { "" };
+    let between = parts.split(BETWEEN).filter(move |piece| {
+        piece.len() < word.len()
+            && (!is_sentence || piece.contains('/') || piece.starts_with(['.', '~', '$']))
+    });
+    let options = parts.split(BETWEEN).filter(|piece| piece.starts_with('-'));
+    let values = options.flat_map(|piece| {
+        let letter = piece.char_indices().nth(2).map(|(at, _)| at);
+        [letter, piece.find(['.', '/', '~'])].into_iter().flatten().map(|at| &piece[at..])
+    });
+    std::iter::once(word).chain(between).chain(values).filter(|piece| !piece.is_empty())
+}
