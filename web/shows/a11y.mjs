@@ -3,7 +3,7 @@
 
 import { violations } from "../scripts/axe.mjs";
 import { LOOKS } from "../scripts/browser.mjs";
-import { authenticator, card, check, heading, run, stateLine, until } from "./harness.mjs";
+import { authenticator, card, check, heading, ROUTED, run, stateLine, until } from "./harness.mjs";
 import { KINDS } from "./kinds.mjs";
 
 const TALK = `say # A heading\\n\\nSome **words**, \`code\`, [a link](https://example.org/).\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |
@@ -21,7 +21,7 @@ await run(async ({ gateway, browser, open }) => {
   let screens = 0;
   for (const look of looks) {
     heading(`${look.name}:`);
-    const page = await open(look);
+    const page = await open({ ...look, ...ROUTED });
     const isPhone = look.viewport.width < 900;
     const look_at = async (what, at = page) => {
       screens += 1;

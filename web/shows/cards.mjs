@@ -2,7 +2,7 @@
 
 import { connect, createServer } from "node:net";
 import { call } from "./as-browser.mjs";
-import { card, check, heading, percentile, received, run, stateLine, until } from "./harness.mjs";
+import { card, check, heading, percentile, ROUTED, received, run, stateLine, until } from "./harness.mjs";
 import { KINDS } from "./kinds.mjs";
 
 const RACES = 12;
@@ -34,7 +34,7 @@ async function asked({ gateway }, page, kind, settings = "") {
 async function states(stage, kind) {
   const { gateway, open } = stage;
   heading(`${kind.name}:`);
-  const page = await open();
+  const page = await open(ROUTED);
   const press = (name) => page.getByRole("button", { name, exact: true }).click();
   const says = (words) => stateLine(page).filter({ hasText: words }).waitFor();
   const holds = async (what, promise) => {
@@ -347,7 +347,7 @@ async function interactionOff({ gateway, open }) {
 async function races(stage) {
   const { gateway, open } = stage;
   heading("two browsers:");
-  const [first, second] = [await open(), await open()];
+  const [first, second] = [await open(), await open(ROUTED)];
   const session = await gateway.session("race");
   await Promise.all([first, second].map((page) => page.goto(`${gateway.url}/sessions/${session}`)));
   // Not just any card: the one of the race before may still say how it ended.

@@ -23,6 +23,9 @@ export function outcome(figure) {
 
 export const heading = (words) => console.log(words);
 
+/** For a page of which requests are routed: beside a service worker some of them are never answered (playwright#7588). */
+export const ROUTED = { serviceWorkers: "block" };
+
 /**
  * @param show gets a gateway and a way to open pages; returns the figure that is printed last
  * @param flags of the browser
@@ -50,6 +53,11 @@ export async function run(show, settings = "", env = {}, flags = []) {
   } catch (error) {
     failures.push("it ran to its end");
     console.log(`  ✕ it ran to its end: ${error?.stack ?? error}`);
+    // What was on the screen then says more than what was waited for.
+    for (const page of browser.contexts().flatMap((context) => context.pages())) {
+      const shown = await page.evaluate(() => document.body.innerText).catch((lost) => String(lost));
+      console.log(`    at ${page.url()}:\n${shown.replace(/^/gm, "      ")}`);
+    }
   } finally {
     await browser.close();
     await gateway.stop();
