@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::Result;
 
 pub(crate) const EXAMPLE: &str = include_str!("../../core/tests/corpus/example.rules");
+pub(crate) const BROAD: &str = include_str!("../../core/tests/corpus/broad.rules");
 const HONEST: &str = include_str!("../../core/tests/corpus/honest.txt");
 const HOSTILE: &str = include_str!("../../core/tests/corpus/hostile.txt");
 pub(crate) const FOLDER: &str = "/project";

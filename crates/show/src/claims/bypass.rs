@@ -4,19 +4,23 @@
 mod joined;
 mod oracle;
 mod plain;
+mod walked;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use holdstead_core::policy::Rules;
+use holdstead_core::policy::programs::forms;
+use holdstead_core::policy::rule::parse;
 use holdstead_core::policy::shell::Shell;
 
 use crate::dice::Dice;
-use crate::policy_lines::{Asked, EXAMPLE, honest, hostile, rules};
+use crate::policy_lines::{Asked, BROAD, EXAMPLE, honest, hostile, rules};
 use crate::{Result, ensure};
 
 /// Lines of the generator, where no time is given.
-const GENERATED: usize = 100_000;
+const GENERATED: usize = 200_000;
+const SHELLS: [Shell; 4] = [Shell::Bash, Shell::Bash3, Shell::Sh, Shell::Zsh];
 /// Lines that each shell is asked about, where no time is given.
 const ASKED: [(Shell, &str, usize); 3] =
     [(Shell::Bash, "bash", 5_000), (Shell::Sh, "dash", 1_000), (Shell::Zsh, "zsh", 1_000)];
@@ -31,8 +35,14 @@ pub(crate) fn show() -> Result<String> {
     let seed = commit()?;
     println!("seed {seed}");
     let patience = seconds.map(|seconds| Duration::from_secs(seconds.div_ceil(4)));
-    let joined = generated(&mut Dice::new(&seed, "joined"), &honest, &hostile, &example, patience)?;
-    println!("{joined} generated lines, 0 allowed");
+    let joined = joined::Joined::new(&honest, &hostile, &example);
+    let tries = generated(&mut Dice::new(&seed, "joined"), patience, &[&example], |dice| joined.line(dice))?;
+    // What the broadest rules allow is more than the example does.
+    let sets = [&example, &rules(BROAD)?, &rules(&broadest())?];
+    let walked = walked::Walked::new();
+    let line = |dice: &mut Dice| (walked.line(dice), *dice.pick(&SHELLS));
+    let tries = tries + generated(&mut Dice::new(&seed, "walked"), patience, &sets, line)?;
+    println!("{tries} generated lines, 0 allowed");
 
     let mut asked = Vec::new();
     for (shell, name, count) in ASKED {
@@ -41,7 +51,7 @@ pub(crate) fn show() -> Result<String> {
         println!("{name}: {count} allowed lines, no other command, file or variable");
         asked.push(format!("{count} {name}"));
     }
-    Ok(format!("{joined} generated lines, 0 allowed; {} lines ran nothing else", asked.join(", ")))
+    Ok(format!("{tries} generated lines, 0 allowed; {} lines ran nothing else", asked.join(", ")))
 }
 
 /// The commit's hash: another commit tries other lines, and the same one the same.
@@ -52,22 +62,32 @@ fn commit() -> Result<String> {
     Ok(String::from_utf8(printed.stdout)?.trim().to_owned())
 }
 
-/// How many lines were tried. None may be allowed.
+/// A rule with `:*` for each program that a table knows: more than is ever offered at once.
+fn broadest() -> String {
+    let heads = forms().map(|form| {
+        let named = ["build"].iter().take(form.named_operands);
+        let words: Vec<&str> = form.head.iter().chain(named).copied().collect();
+        format!("allow Bash({}:*)", words.join(" "))
+    });
+    heads.filter(|text| parse(text).is_ok()).collect::<Vec<_>>().join("\n")
+}
+
+/// How many lines were tried. No set of rules may allow one of them.
 fn generated(
     dice: &mut Dice,
-    honest: &[String],
-    hostile: &[String],
-    rules: &Rules,
     patience: Option<Duration>,
+    sets: &[&Rules],
+    line: impl Fn(&mut Dice) -> (String, Shell),
 ) -> Result<usize> {
-    let makes = joined::Joined::new(honest, hostile, rules);
     let begin = Instant::now();
     for tried in 0..GENERATED {
         if patience.is_some_and(|patience| begin.elapsed() > patience) {
             return Ok(tried);
         }
-        let (line, shell) = makes.line(dice);
-        ensure!(!Asked { line: &line, shell }.is_allowed(rules), "{shell:?} allows {line:?}");
+        let (line, shell) = line(dice);
+        for rules in sets {
+            ensure!(!Asked { line: &line, shell }.is_allowed(rules), "{shell:?} allows {line:?}");
+        }
     }
     Ok(GENERATED)
 }

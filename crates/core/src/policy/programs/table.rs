@@ -48,6 +48,11 @@ pub fn program(name: &str) -> Option<&'static Program> {
     PROGRAMS.get(super::base_name(name))
 }
 
+/// All that is known, a program or subcommand at a time.
+pub fn forms() -> impl Iterator<Item = &'static Form> {
+    PROGRAMS.values().flat_map(|program| &program.forms)
+}
+
 fn read(tables: &[&'static str]) -> Result<Programs, String> {
     let mut forms: Vec<Form> = Vec::new();
     let mut before = HashMap::new();

@@ -1,18 +1,22 @@
 //! Lines that agents write, and lines that attackers do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_core::policy::Trust;
-use holdstead_core::policy::programs::{Class, class_of, core_places, form_of};
-use holdstead_core::policy::rule::Effect;
+use holdstead_core::policy::programs::{Class, class_of, core_places, form_of, forms};
+use holdstead_core::policy::rule::{Effect, parse};
 use holdstead_core::policy::shell::{Line, Shell, read};
 use serde_json::Value;
 
-use super::{rules, shell};
+use super::{in_shell, rules, shell};
 
 pub(super) const EXAMPLE: &str = include_str!("../../corpus/example.rules");
 pub(super) const HONEST: &str = include_str!("../../corpus/honest.txt");
 pub(super) const HOSTILE: &str = include_str!("../../corpus/hostile.txt");
+/// Lines that use what programs make of their words, written with knowledge of the rules.
+const WALKED: &str = include_str!("../../corpus/walked.txt");
+/// The example, and what was offered for a hundred approved commands.
+const BROAD: &str = include_str!("../../corpus/broad.rules");
 
 /// Verdict, line and reason of each row.
 pub(super) fn corpus(text: &'static str) -> impl Iterator<Item = (&'static str, String, &'static str)> {
@@ -33,6 +37,34 @@ fn no_hostile_line_is_allowed() {
         let got = shell(&line, &rules, Trust::Trusted);
         if got.effect != expected {
             wrong.push(format!("{line:?} ({why}): {:?}", got.effect));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A rule with `:*` for each program that a table knows.
+fn broadest() -> String {
+    let offered = forms().map(|form| {
+        let named = ["build"].iter().take(form.named_operands);
+        let words: Vec<&str> = form.head.iter().chain(named).copied().collect();
+        format!("allow Bash({}:*)", words.join(" "))
+    });
+    offered.filter(|text| parse(text).is_ok()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn no_hostile_line_is_allowed_by_the_broadest_rules_that_are_offered() {
+    let broadest = broadest();
+    assert!(broadest.lines().count() > 150, "{broadest}");
+    let mut wrong = BTreeSet::new();
+    for text in [EXAMPLE, BROAD, &broadest] {
+        let rules = rules(&format!("{text}\ndeny Read(.env)"));
+        for in_which in [Shell::Bash, Shell::Zsh] {
+            for (_, line, why) in corpus(HOSTILE).chain(corpus(WALKED)).filter(|row| row.0 != "either") {
+                if in_shell(in_which, &line, &rules, Trust::Trusted).effect == Effect::Allow {
+                    wrong.insert(format!("{line:?} ({why})"));
+                }
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

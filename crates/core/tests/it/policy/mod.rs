@@ -58,8 +58,13 @@ pub(crate) fn decided(call: &Call<'_>, rules: &Rules, trust: Trust) -> Verdict {
 }
 
 pub(crate) fn shell(line: &str, rules: &Rules, trust: Trust) -> Verdict {
+    in_shell(Shell::Bash, line, rules, trust)
+}
+
+pub(crate) fn in_shell(shell: Shell, line: &str, rules: &Rules, trust: Trust) -> Verdict {
     let input = json!({"command": line, "description": "x"});
-    decided(&Call { tool: "Bash", input: &input, meaning: SHELL_LINE }, rules, trust)
+    let meaning = Meaning { subject: Subject::Shell { field: "command", shell }, ..SHELL_LINE };
+    decided(&Call { tool: "Bash", input: &input, meaning }, rules, trust)
 }
 
 pub(crate) fn effect(line: &str, text: &str) -> Effect {
