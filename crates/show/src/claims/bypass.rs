@@ -2,7 +2,7 @@
 //! lines that we allow. The lines of the corpora are checked by `crates/core/tests/it/policy`.
 
 mod joined;
-mod oracle;
+pub(super) mod oracle;
 mod plain;
 
 use std::process::Command;
