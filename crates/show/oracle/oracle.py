@@ -14,24 +14,21 @@ one JSON string a line. For each line one JSON object comes out:
 usage: oracle.py bash|dash|zsh STUB       needs root, unshare and a C compiler's `stub`
 """
 
-import ctypes
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
+from sandbox import NOBODY, enter_namespaces, give_up_everything
+
 SHELL = sys.argv[1]
 STUB = os.path.abspath(sys.argv[2])
 ROOT = os.environ.setdefault("ORACLE_ROOT", tempfile.mkdtemp(prefix="oracle-"))
 WATCHED = ("project", "people", "etc", "tmp")
-NOBODY = 65534
-LIBC = ctypes.CDLL(None, use_errno=True)
-PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 FILES = {
     "project/f": "a\n",
     "project/a": "a\n",
@@ -46,14 +43,6 @@ FILES = {
     "people/u/.bashrc": "# rc\n",
     "etc/passwd": "u:x:0:0::/people/u:/bin/bash\n",
 }
-
-
-def enter_namespaces():
-    if os.environ.get("IN_ORACLE") == "1":
-        return
-    os.environ["IN_ORACLE"] = "1"
-    spaces = ["--kill-child", "-m", "-p", "-n", "-u", "-i", "-f", "--mount-proc"]
-    os.execvp("unshare", ["unshare", *spaces, sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
 
 
 def run(*words):
@@ -167,22 +156,6 @@ def traced(raw):
     return commands
 
 
-def give_up_everything():
-    """A private root, and then every capability is dropped for good: namespaces cover neither the clock (`date -s`) nor
-    a reboot, modules or other processes' memory."""
-    os.setsid()
-    os.chroot(ROOT)
-    os.chdir("/project")
-    for capability in range(41):
-        LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
-    for what, limit in ((resource.RLIMIT_NPROC, 100), (resource.RLIMIT_CPU, 5), (resource.RLIMIT_FSIZE, 16 << 20)):
-        resource.setrlimit(what, (limit, limit))
-    LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-
-
 def once(line, code):
     for log in ("exec", "trace"):
         open(f"{ROOT}/log/{log}", "w").close()
@@ -197,7 +170,7 @@ def once(line, code):
     words = [b"/bin/shell", *options, b"-c", line.encode("utf-8", "surrogateescape")]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     try:
-        shell = subprocess.Popen(words, env=environment, preexec_fn=give_up_everything, **pipes)
+        shell = subprocess.Popen(words, env=environment, preexec_fn=lambda: give_up_everything(ROOT, 100, 5), **pipes)
     except ValueError:
         return {"ran": [], "env": [], "traced": [], "wrote": [], "syntax": True}
     try:
@@ -245,7 +218,6 @@ def both(line):
 
 if __name__ == "__main__":
     enter_namespaces()
-    assert os.getpid() == 1, "must be process 1 of its own namespace: once() ends every other process in it"
     build(json.loads(sys.stdin.readline()))
     for text in sys.stdin:
         print(json.dumps(both(json.loads(text))), flush=True)

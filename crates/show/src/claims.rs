@@ -22,5 +22,6 @@ pub(crate) mod routes;
 pub(crate) mod rules;
 pub(crate) mod starve;
 pub(crate) mod stop;
+pub(crate) mod tables;
 pub(crate) mod terminal;
 pub(crate) mod traces;

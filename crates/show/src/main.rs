@@ -78,6 +78,7 @@ async fn main() -> ExitCode {
         "claude-asks" => claims::claude_asks::show().await,
         "boxes" => claims::boxes::show().await,
         "bypass" => claims::bypass::show(),
+        "tables" => claims::tables::show(),
         "policy-speed" => benchmarks::policy_speed::show(),
         "scale" => benchmarks::scale::show(),
         "costs" => benchmarks::scale::measure::show().await,

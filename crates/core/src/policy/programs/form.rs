@@ -68,8 +68,12 @@ pub enum Value {
     Needed(Vec<Kind>),
     /// Only in the next word.
     Next(Kind),
-    /// Only in the same word.
+    /// Only in the same word, and it must be there: the next word is something else.
+    Joined(Kind),
+    /// None, or one in the same word.
     Attached(Kind),
+    /// None where nothing follows, or one in the same word or the next one.
+    Optional(Kind),
     /// None, and with it the operand of this kind is not there.
     Replaces(Kind),
 }
@@ -156,7 +160,9 @@ impl Form {
         let of_option = |switch: &Switch| match &switch.value {
             Value::None | Value::Replaces(_) => Vec::new(),
             Value::Needed(kinds) => kinds.clone(),
-            Value::Next(kind) | Value::Attached(kind) => vec![*kind],
+            Value::Next(kind) | Value::Joined(kind) | Value::Attached(kind) | Value::Optional(kind) => {
+                vec![*kind]
+            }
         };
         let options = self.words.options.values().flat_map(of_option);
         let operands = self.words.operands.iter().map(|operand| operand.kind);

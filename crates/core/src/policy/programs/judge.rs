@@ -90,22 +90,26 @@ fn skip_before(
         if named[at] && !matches!(switch.value, Value::None) {
             break;
         }
-        match (&switch.value, attached) {
-            (Value::None, None) => at += 1,
-            (Value::Needed(kinds), Some(value)) if kinds.len() == 1 => {
-                check(kinds[0], value, judged)?;
+        let kind = match (&switch.value, attached) {
+            (Value::None, None) => {
                 at += 1;
+                continue;
             }
-            (Value::Needed(kinds), None) if kinds.len() == 1 => {
-                let value = argv.get(at + 1).and_then(Word::literal).ok_or("an option without its value")?;
-                if may_be_option(value, Style::Clusters) {
-                    return Err(format!("`{}` may be an option of its own", shortened(value)));
-                }
-                check(kinds[0], value, judged)?;
-                at += 2;
-            }
+            (Value::Needed(kinds), _) if kinds.len() == 1 => kinds[0],
+            (Value::Next(kind), None) | (Value::Joined(kind), Some(_)) => *kind,
             _ => break,
+        };
+        if let Some(value) = attached {
+            check(kind, value, judged)?;
+            at += 1;
+            continue;
         }
+        let value = argv.get(at + 1).and_then(Word::literal).ok_or("an option without its value")?;
+        if may_be_option(value, Style::Clusters) {
+            return Err(format!("`{}` may be an option of its own", shortened(value)));
+        }
+        check(kind, value, judged)?;
+        at += 2;
     }
     Ok((at..argv.len()).collect())
 }

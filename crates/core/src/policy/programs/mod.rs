@@ -10,10 +10,10 @@ mod table;
 mod values;
 
 pub use classes::{Class, class_of};
-pub use form::{Form, Runs, Value};
+pub use form::{Form, Program, Runs, Style, Switch, Value};
 pub use judge::{Named, core_places, form_of, judge};
 pub use judged::{Access, Judged, NamedPath, Spelling};
-pub use table::{forms, program};
+pub use table::{program, programs};
 
 /// A program's name without the folders before it.
 pub fn base_name(program: &str) -> &str {

@@ -164,7 +164,11 @@ impl<'a, 'b> Scan<'a, 'b> {
                 Ok(())
             }
             (Value::Attached(_), None) => Ok(()),
-            (Value::Attached(kind), Some(value)) => self.value(*kind, value),
+            (Value::Attached(kind) | Value::Joined(kind) | Value::Optional(kind), Some(value)) => {
+                self.value(*kind, value)
+            }
+            (Value::Joined(_), None) => Err(format!("`{}` without its value", shortened(text))),
+            (Value::Optional(kind), None) => self.value_if_any(*kind, text, rest),
             (Value::Needed(kinds), Some(value)) if kinds.len() == 1 => self.value(kinds[0], value),
             (Value::Needed(kinds), None) => {
                 kinds.iter().try_for_each(|kind| self.next_value(*kind, text, rest))
@@ -190,6 +194,9 @@ impl<'a, 'b> Scan<'a, 'b> {
                 Value::Replaces(kind) => self.replaced.push(*kind),
                 Value::Attached(_) if attached.is_empty() => return Ok(()),
                 Value::Attached(kind) => return self.value(*kind, attached),
+                Value::Optional(kind) if attached.is_empty() => return self.value_if_any(*kind, text, rest),
+                Value::Joined(_) if attached.is_empty() => return Err(unknown(text, self.form)),
+                Value::Joined(kind) | Value::Optional(kind) => return self.value(*kind, attached),
                 Value::Next(kind) if attached.is_empty() => return self.next_value(*kind, text, rest),
                 // Letters behind it are options of their own to the program.
                 Value::Next(_) => return Err(unknown(text, self.form)),
@@ -223,6 +230,20 @@ impl<'a, 'b> Scan<'a, 'b> {
         rest: &mut impl Iterator<Item = usize>,
     ) -> Result<(), String> {
         let place = rest.next().ok_or_else(|| format!("`{}` without its value", shortened(option)))?;
+        self.value_at(place, kind, option)
+    }
+
+    /// What follows an option that can also be the last word.
+    fn value_if_any(
+        &mut self,
+        kind: Kind,
+        option: &str,
+        rest: &mut impl Iterator<Item = usize>,
+    ) -> Result<(), String> {
+        rest.next().map_or(Ok(()), |place| self.value_at(place, kind, option))
+    }
+
+    fn value_at(&mut self, place: usize, kind: Kind, option: &str) -> Result<(), String> {
         let Some(value) = self.given.argv[place].literal() else {
             return Err(format!("`{}` with a pattern", shortened(option)));
         };

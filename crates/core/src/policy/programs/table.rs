@@ -8,6 +8,7 @@
 //!   before --no-pager          options between the program and its subcommand
 //!   options -n=NUMBER --stat[=WORD] --oneline
 //!   links -L                   options that follow the repository's symbolic links
+//!   lacks --cached             options of the other that it does not have
 //!   operands REVISION*
 //!   after --check              options after `--`
 //!   after-operands TEXT*
@@ -18,8 +19,16 @@
 //!   named-operands 1           they belong to the name in a rule that is offered
 //! ```
 //!
-//! An option is `-x` or `--long`, with `=KIND` if a value must follow, `_KIND` if it must be the next word, `[=KIND]` if one
-//! may stand in the same word, and `/KIND` if it takes the place of that operand.
+//! An option is `-x` or `--long`. Behind it stands what it takes, as `just show-tables` finds it in the programs:
+//!
+//! ```text
+//! -n=KIND      a value in the same word or the next one: `-n5`, `-n 5`, `--lines=5`, `--lines 5`
+//! -n==KIND     a value in the same word
+//! -n_KIND      a value in the next word
+//! -n[=KIND]    nothing, or a value in the same word
+//! -n[KIND]     nothing where no word follows, or a value in the same word or the next one
+//! -n/KIND      nothing, but it takes the place of that operand
+//! ```
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -43,14 +52,14 @@ type Programs = HashMap<&'static str, Program>;
 static PROGRAMS: LazyLock<Programs> =
     LazyLock::new(|| read(&TABLES).unwrap_or_else(|wrong| panic!("{wrong}")));
 
+/// All programs, by their names.
+pub fn programs() -> impl Iterator<Item = (&'static str, &'static Program)> {
+    PROGRAMS.iter().map(|(name, program)| (*name, program))
+}
+
 /// What is known of a program, by its name without folders.
 pub fn program(name: &str) -> Option<&'static Program> {
     PROGRAMS.get(super::base_name(name))
-}
-
-/// All that is known, a program or subcommand at a time.
-pub fn forms() -> impl Iterator<Item = &'static Form> {
-    PROGRAMS.values().flat_map(|program| &program.forms)
 }
 
 fn read(tables: &[&'static str]) -> Result<Programs, String> {
@@ -128,6 +137,11 @@ fn entry(
         ("before", _) => before.entry(form.head[0]).or_default().extend(options(rest, Follows::Nothing)?),
         ("options", _) => form.words.options.extend(options(rest, Follows::Nothing)?),
         ("links", _) => form.words.options.extend(options(rest, Follows::Links)?),
+        ("lacks", _) => {
+            for option in rest.split(' ') {
+                form.words.options.remove(option).ok_or(format!("{option} is not there"))?;
+            }
+        }
         ("operands", _) => form.words.operands = operands(rest)?,
         ("after", _) => {
             let mut words = after(form);
@@ -157,6 +171,10 @@ fn options(rest: &'static str, follows: Follows) -> Result<Vec<(&'static str, Sw
         .map(|option| {
             let (name, value) = if let Some((name, kind)) = option.split_once("[=") {
                 (name, Value::Attached(kind_of(kind.strip_suffix(']').ok_or("`[` without `]`")?)?))
+            } else if let Some((name, kind)) = option.split_once('[') {
+                (name, Value::Optional(kind_of(kind.strip_suffix(']').ok_or("`[` without `]`")?)?))
+            } else if let Some((name, kind)) = option.split_once("==") {
+                (name, Value::Joined(kind_of(kind)?))
             } else if let Some((name, kinds)) = option.split_once('=') {
                 (name, Value::Needed(kinds.split('+').map(kind_of).collect::<Result<_, _>>()?))
             } else if let Some((name, kind)) = option.split_once('_') {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdstead_core::policy::Trust;
-use holdstead_core::policy::programs::{Class, class_of, core_places, form_of, forms};
+use holdstead_core::policy::programs::{Class, class_of, core_places, form_of, programs};
 use holdstead_core::policy::rule::{Effect, parse};
 use holdstead_core::policy::shell::{Line, Shell, read};
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn no_hostile_line_is_allowed() {
 
 /// A rule with `:*` for each program that a table knows.
 fn broadest() -> String {
-    let offered = forms().map(|form| {
+    let offered = programs().flat_map(|(_, program)| &program.forms).map(|form| {
         let named = ["build"].iter().take(form.named_operands);
         let words: Vec<&str> = form.head.iter().chain(named).copied().collect();
         format!("allow Bash({}:*)", words.join(" "))

@@ -56,14 +56,20 @@ fn stub(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Namespaces and a private root need root.
-fn start(name: &str, stub: &Path) -> Result<Child> {
+pub(crate) fn python(script: &str) -> Result<Command> {
     let is_root = Command::new("id").arg("-u").output()?.stdout == b"0\n";
-    let mut command = if is_root { Command::new("python3") } else { Command::new("sudo") };
+    let mut command = if is_root { Command::new("env") } else { Command::new("sudo") };
     if !is_root {
-        command.arg("python3");
+        command.arg("env");
     }
-    command.arg(sources().join("oracle.py")).arg(name).arg(stub);
-    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?)
+    // Sudo has a PATH of its own.
+    command.arg(format!("PATH={}", std::env::var("PATH")?)).arg("python3").arg(sources().join(script));
+    Ok(command)
+}
+
+fn start(name: &str, stub: &Path) -> Result<Child> {
+    let mut command = python("oracle.py")?;
+    Ok(command.arg(name).arg(stub).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?)
 }
 
 fn ask(

@@ -1,7 +1,7 @@
 //! Lines that use what programs make of their words. Each of them runs, writes or reads something that its words do not
 //! say, so that each must ask.
 
-use holdstead_core::policy::programs::{Form, Value, forms};
+use holdstead_core::policy::programs::{Form, Value, programs};
 
 use crate::dice::Dice;
 
@@ -86,15 +86,15 @@ impl Walked {
         let with_value = |form: &'static Form| {
             let takes = |value: &Value| match value {
                 Value::Needed(kinds) => kinds.len() == 1,
-                Value::Next(_) => true,
-                Value::None | Value::Attached(_) | Value::Replaces(_) => false,
+                Value::Next(_) | Value::Joined(_) | Value::Attached(_) | Value::Optional(_) => true,
+                Value::None | Value::Replaces(_) => false,
             };
             let options = form.words.options.iter().filter(|(_, switch)| takes(&switch.value));
             let mut options: Vec<_> = options.map(|(name, _)| *name).collect();
             options.sort_unstable();
             (form, options)
         };
-        let mut forms: Vec<_> = forms().map(with_value).filter(|(_, options)| !options.is_empty()).collect();
+        let mut forms: Vec<_> = programs().flat_map(|(_, program)| &program.forms).map(with_value).filter(|(_, options)| !options.is_empty()).collect();
         forms.sort_unstable_by_key(|(form, _)| &form.head);
         Self { forms }
     }
