@@ -94,7 +94,11 @@ impl Walked {
             options.sort_unstable();
             (form, options)
         };
-        let mut forms: Vec<_> = programs().flat_map(|(_, program)| &program.forms).map(with_value).filter(|(_, options)| !options.is_empty()).collect();
+        let mut forms: Vec<_> = programs()
+            .flat_map(|(_, program)| &program.forms)
+            .map(with_value)
+            .filter(|(_, options)| !options.is_empty())
+            .collect();
         forms.sort_unstable_by_key(|(form, _)| &form.head);
         Self { forms }
     }
@@ -111,11 +115,13 @@ impl Walked {
                 format!("{start}cd {folder} && {}", way.replace('U', &format!("{climbs}secret.txt")))
             }
             4 => {
-                let ends = ["-delete", "-exec sh -c 'rm x' ';'", "-fprint f", "-ok rm {} ';'", "-execdir a ';'"];
+                let ends =
+                    ["-delete", "-exec sh -c 'rm x' ';'", "-fprint f", "-ok rm {} ';'", "-execdir a ';'"];
                 format!("find -- {folder} -name '*.rs' {}", dice.pick(&ends).replace("{}", "'{}'"))
             }
             5 => {
-                let way = *dice.pick(&["cp a.txt F", "mv a.txt F", "echo a > F", "echo a >> F", "git mv a.txt F"]);
+                let way =
+                    *dice.pick(&["cp a.txt F", "mv a.txt F", "echo a > F", "echo a >> F", "git mv a.txt F"]);
                 let spelling = *dice.pick(&["", "./", "src/../", "web/", "crates/core/"]);
                 way.replace('F', &format!("{spelling}{}", dice.pick(&GUARDED)))
             }
@@ -132,12 +138,25 @@ impl Walked {
                 format!("{moves}{join}{reader} {at}/x")
             }
             8 => {
-                let bundles = ["tar I ./a -tf x.tar", "tar f /etc/x.tar -t", "tree -Po x f", "tree -Io x f",
-                    "sed 'w f' -e p a.txt", "sed 'e rm x' -ne p f", "mypy @*", "npx tsc @a*", "cp -r d e",
-                    "cp -a d/. .", "echo /etc/*", "cat '\\'*"];
+                let bundles = [
+                    "tar I ./a -tf x.tar",
+                    "tar f /etc/x.tar -t",
+                    "tree -Po x f",
+                    "tree -Io x f",
+                    "sed 'w f' -e p a.txt",
+                    "sed 'e rm x' -ne p f",
+                    "mypy @*",
+                    "npx tsc @a*",
+                    "cp -r d e",
+                    "cp -a d/. .",
+                    "echo /etc/*",
+                    "cat '\\'*",
+                ];
                 (*dice.pick(&bundles)).to_owned()
             }
-            _ => format!("{} 'BEGIN{{{}}}' {folder}/a", dice.pick(&["awk", "gawk", "mawk"]), dice.pick(&HEADS)),
+            _ => {
+                format!("{} 'BEGIN{{{}}}' {folder}/a", dice.pick(&["awk", "gawk", "mawk"]), dice.pick(&HEADS))
+            }
         }
     }
 
