@@ -113,6 +113,9 @@ ENVIRONMENT = {
     "GIT_CONFIG_COUNT": "1",
     "GIT_CONFIG_KEY_0": "safe.directory",
     "GIT_CONFIG_VALUE_0": "*",
+    # There is no network, and none of them should wait for it.
+    "npm_config_offline": "true",
+    "npm_config_fetch_retries": "0",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "true",
 }
@@ -205,6 +208,7 @@ VALUE = {
     "tsc --jsx": "react",
     "tsc --moduleResolution": "node16",
     "prettier --log-level": "warn",
+    "pytest --cov-fail-under": "1",
 }
 # Words without which an option is refused whatever its value is.
 BESIDE = {
@@ -241,10 +245,9 @@ class Form:
             "--": self.complaint(MARKERS[0], self.say(MARKERS[0])),
             "-": self.complaint("-" + LETTER, self.say("-" + LETTER)),
         }
-        # The C library, git, find, tree and builtins of a shell read word after word, and take a value that may be missing
-        # only in the same word.
+        # The C library, pflag of Go and some others take a value that may be missing only in the same word.
         before = self.complaints["--"][0] if self.complaints["--"] else ""
-        self.is_strict = head[0] in ("git", "find", "tree", "bash") or before.endswith("unrecognized option '")
+        self.is_strict = head[0] in ("git", "find", "tree", "docker", "kubectl", "gh", "bash") or before.endswith("unrecognized option '")
         self.leading = LEADING.get(head[0], [])
         self.of_operand = self.complaint("zzzvalue", self.say(*self.leading, "zzzvalue"))
 
@@ -263,7 +266,12 @@ class Form:
 
     def needs_value(self, option):
         """Whether the option at the very end is said to lack its value."""
-        return any(NEEDS_VALUE.search(say((*self.head, *first, option))[1]) for first in ((), ("a",)))
+        for words in {self.head, (*self.head, *self.leading)}:
+            said = say((*words, option))
+            # It may be the program that lacks an operand.
+            if NEEDS_VALUE.search(said[1]) and said != say(words):
+                return True
+        return False
 
     def stands_bare(self, option):
         """Whether an option that takes the next word can also be the last one."""
@@ -336,7 +344,8 @@ def facts(form, option):
     if found["bare"] is None and found["words"] is not None:
         found["bare"] = found["words"] == 0 or form.stands_bare(option)
     if found["words"] == 0 and found["bare"] and (found["joined"] or re.fullmatch("-[a-zA-Z]", option)):
-        found["greedy"] = greedy(form, option) if found["joined"] or form.of_operand else False
+        # To these letters behind a letter are options, whatever it takes.
+        found["greedy"] = greedy(form, option) if found["joined"] or form.head[0] in ("jest", "vitest") else False
     return {**found, "said": said[1][:200]}
 
 
@@ -381,6 +390,8 @@ def joined(form, option):
             missing = True
         elif form.is_unknown(MARKERS[1], said):
             # Some complain of it before they look at a value that they do not want.
+            if form.is_strict or not (by_letter or form.complaints["--"][0].startswith("error: Found argument")):
+                return True
             alone = form.say(attempt)
             if by_letter and (form.is_unknown("-" + value[0], alone) or form.is_unknown(attempt, alone)):
                 return False
@@ -446,7 +457,9 @@ def installed(head):
         return ["bash", "-c", '"$0" "$@"', *head]
     if head[0] == "fd" and not shutil.which("fd"):
         head = ["fdfind", *head[1:]]
-    return head if shutil.which(head[0]) else None
+    if not shutil.which(head[0]) or "unknown command" in say(tuple(head))[1]:
+        return None
+    return head
 
 
 def probe(asked):
