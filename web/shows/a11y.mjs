@@ -260,6 +260,9 @@ async function pairing({ gateway, page, look_at, press }) {
   for (const [name, network] of Object.entries(networks)) {
     await page.route("**/v1/network", (route) => route.fulfill({ json: network }));
     await page.reload();
+    // What comes in above the button moves it, and a click beside it opens nothing.
+    await page.getByText("(this browser)").waitFor();
+    await page.getByText("Ask for a passkey before").waitFor();
     await press("Pair a phone…");
     await page.getByText(/Only the gateway's own machine|no address in a private|Scan it with/).waitFor();
     await look_at(`you: pairing a phone, ${name}`);
