@@ -86,8 +86,13 @@ impl Walked {
         let with_value = |form: &'static Form| {
             let takes = |value: &Value| match value {
                 Value::Needed(kinds) => kinds.len() == 1,
-                Value::Next(_) | Value::Joined(_) | Value::Attached(_) | Value::Optional(_) => true,
-                Value::None | Value::Replaces(_) => false,
+                Value::Next(_) => true,
+                // Behind these an option is one of its own.
+                Value::None
+                | Value::Joined(_)
+                | Value::Attached(_)
+                | Value::Optional(_)
+                | Value::Replaces(_) => false,
             };
             let options = form.words.options.iter().filter(|(_, switch)| takes(&switch.value));
             let mut options: Vec<_> = options.map(|(name, _)| *name).collect();
