@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use holdstead_protocol::Shell;
 
-use crate::program::find_program;
+use crate::program::{find_program, is_protected};
 
 /// The versions that were asked for. An administrator who replaces bash restarts the gateway.
 static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Shell>>> = LazyLock::new(Mutex::default);
@@ -18,7 +18,7 @@ pub(crate) fn bash(name: &str) -> Shell {
         return Shell::Bash3;
     };
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    *known.entry(path).or_insert_with_key(|path| match is_roots(path) {
+    *known.entry(path).or_insert_with_key(|path| match is_protected(path) {
         true => version(path),
         // An agent may have written it: it is not started.
         false => Shell::Bash3,
@@ -32,18 +32,6 @@ fn version(path: &Path) -> Shell {
         Some(4..) => Shell::Bash,
         Some(_) | None => Shell::Bash3,
     }
-}
-
-/// Whether only root may change this file, or put another one in its place.
-#[cfg(unix)]
-fn is_roots(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    path.ancestors().all(|path| path.metadata().is_ok_and(|it| it.uid() == 0 && it.mode() & 0o022 == 0))
-}
-
-#[cfg(not(unix))]
-const fn is_roots(_path: &Path) -> bool {
-    false
 }
 
 #[cfg(all(test, unix))]

@@ -37,5 +37,5 @@ pub use driver::{
 };
 pub use holdstead_protocol::runner::{AgentEvent, AgentExit, Ask, Outgoing, Resolution, TurnEnd};
 pub use in_terminals::terminal_table;
-pub use program::{Program, find_program};
+pub use program::{Program, find_program, is_protected};
 pub use terminal::{Appeared, Introduced, Terminal, TerminalEffect};

@@ -40,6 +40,18 @@ fn find(name: &str, folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|path| can_run(path))
 }
 
+/// Whether only root may change this file, or put another one in its place.
+#[cfg(unix)]
+pub fn is_protected(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    path.ancestors().all(|path| path.metadata().is_ok_and(|it| it.uid() == 0 && it.mode() & 0o022 == 0))
+}
+
+#[cfg(not(unix))]
+pub const fn is_protected(_path: &Path) -> bool {
+    false
+}
+
 #[cfg(unix)]
 fn can_run(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -115,7 +115,7 @@ async fn answer(runner: Arc<Runner>, id: u64, question: Question, frames: mpsc::
         Question::Folder { .. }
         | Question::Files { .. }
         | Question::Ground { .. }
-        | Question::Places { .. }
+        | Question::LookUp { .. }
         | Question::End { .. }
         | Question::Copies
         | Question::Discard { .. } => None,

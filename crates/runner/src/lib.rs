@@ -6,11 +6,16 @@
 mod afar;
 mod attend;
 mod facts;
+mod lookups;
+mod names;
+mod packages;
 mod places;
+mod programs;
 mod runner;
 mod running;
 mod said;
 mod terminals;
+mod versions;
 mod wire;
 
 pub use afar::{Arrived, Ended, arrive};

@@ -1,27 +1,19 @@
 //! Where paths lead on this machine, with every `..` and symbolic link followed.
 
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use holdstead_core::policy::programs::Spelling;
 use holdstead_core::policy::{Asked, Place};
 
+use crate::lookups::Entries;
+
 /// So many links are followed one after the other.
 const LINKS: usize = 16;
 /// So many files may fit a pattern.
 const MATCHES: usize = 1_000;
-/// So many entries of folders are looked at for all patterns of a line.
-const ENTRIES: usize = 50_000;
 
-/// Where each of these leads. `None` where that cannot be told: then the call asks.
-pub(crate) fn look_up_all(asked: &[Asked], folder: &str) -> Vec<Option<Place>> {
-    let mut left = ENTRIES;
-    asked.iter().map(|asked| look_up(asked, folder, &mut left)).collect()
-}
-
-/// `left` counts the entries that may still be looked at.
-fn look_up(asked: &Asked, folder: &str, left: &mut usize) -> Option<Place> {
-    let folder = Path::new(folder);
+/// Where this leads. `None` where that cannot be told: then the call asks.
+pub(crate) fn look_up(asked: &Asked, folder: &Path, left: &mut Entries) -> Option<Place> {
     match asked.spelling {
         Spelling::Literal => Some(place(&follow(Path::new(&asked.path), LINKS)?, folder)),
         Spelling::Pattern => {
@@ -64,7 +56,7 @@ fn follow(path: &Path, links: usize) -> Option<PathBuf> {
 }
 
 /// The paths that may fit a shell's pattern, rather too many than too few. One that nothing fits is itself a name.
-fn expand(pattern: &str, left: &mut usize) -> Option<Vec<PathBuf>> {
+fn expand(pattern: &str, left: &mut Entries) -> Option<Vec<PathBuf>> {
     let mut found = vec![PathBuf::from("/")];
     for component in Path::new(pattern).components() {
         let name = match component {
@@ -85,11 +77,11 @@ fn expand(pattern: &str, left: &mut usize) -> Option<Vec<PathBuf>> {
         for path in &found {
             for entry in std::fs::read_dir(path).into_iter().flatten() {
                 let entry = entry.ok()?.file_name();
-                *left = left.checked_sub(1)?;
+                left.take()?;
                 if next.len() > MATCHES {
                     return None;
                 }
-                if may_fit(name, &entry)? {
+                if may_fit(name, entry.to_str()?)? {
                     next.push(path.join(entry));
                 }
             }
@@ -101,8 +93,8 @@ fn expand(pattern: &str, left: &mut usize) -> Option<Vec<PathBuf>> {
 }
 
 /// Whether a name may fit: a set in brackets stands for any character here, and a dot for nothing special.
-fn may_fit(pattern: &str, name: &OsStr) -> Option<bool> {
-    let name: Vec<char> = name.to_str()?.chars().collect();
+pub(crate) fn may_fit(pattern: &str, name: &str) -> Option<bool> {
+    let name: Vec<char> = name.chars().collect();
     let mut pattern = pattern.chars();
     // Where in the name one can be after the pattern so far.
     let mut places = vec![false; name.len() + 1];
@@ -164,8 +156,7 @@ mod tests {
             |paths: &[&str]| Some(Place::Inside(paths.iter().map(|path| (*path).to_owned()).collect()));
         let look = |path: &str, spelling| {
             let asked = asked(format!("{}/{path}", folder.display()), spelling);
-            let [found] = look_up_all(&[asked], folder.to_str().expect("text")).try_into().expect("one");
-            found.map(|place: Place| match place {
+            look_up(&asked, &folder, &mut Entries::default()).map(|place| match place {
                 Place::Inside(mut paths) => {
                     paths.sort();
                     Place::Inside(paths)
@@ -206,17 +197,5 @@ mod tests {
         for (path, expected) in patterns {
             assert_eq!(look(path, Spelling::Pattern), expected, "{path}");
         }
-    }
-
-    #[test]
-    fn all_patterns_of_a_line_together_look_at_so_many_files() {
-        let top = tempfile::tempdir().expect("a folder");
-        let folder = top.path().canonicalize().expect("a path");
-        for at in 0..100 {
-            std::fs::write(folder.join(format!("{at}.rs")), "").expect("a file");
-        }
-        let pattern = asked(format!("{}/9*.rs", folder.display()), Spelling::Pattern);
-        let found = look_up_all(&vec![pattern; 1_000], folder.to_str().expect("text"));
-        assert!(found[..500].iter().all(Option::is_some) && found[500..].iter().all(Option::is_none));
     }
 }

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use holdstead_agents::{Agent, Appeared, Driver, DriverCapabilities, FoundFiles, Launch, StartedBy, host};
 use holdstead_core::Terminal;
-use holdstead_core::policy::{Asked, Place};
+use holdstead_core::policy::{Found, Lookup};
 use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{Incarnation, SessionId};
 use tokio::sync::mpsc;
 
 use crate::afar::Afar;
 use crate::facts::{self, FolderIs, Ground, TrustedFolder};
-use crate::places;
+use crate::lookups;
 use crate::running::{Running, Snapshot, Started, Tell};
 use crate::terminals::{self, Terminals};
 use crate::wire::{Answer, Question, ToStart, life};
@@ -262,18 +262,18 @@ impl Runner {
         if let Answer::Ground(ground) = answer { Ok(ground) } else { Err(confused()) }
     }
 
-    /// Where these paths lead.
-    pub async fn places(
+    /// Looks up what a call in this folder depends on.
+    pub async fn look_up(
         self: &Arc<Self>,
         folder: &str,
-        asked: Vec<Asked>,
-    ) -> Result<Vec<Option<Place>>, Unable> {
-        let count = asked.len();
-        let answer = self.ask(Question::Places { folder: folder.to_owned(), asked }).await?;
-        if let Answer::Places(places) = answer
-            && places.len() == count
+        lookups: Vec<Lookup>,
+    ) -> Result<Vec<Option<Found>>, Unable> {
+        let count = lookups.len();
+        let answer = self.ask(Question::LookUp { folder: folder.to_owned(), lookups }).await?;
+        if let Answer::Found(found) = answer
+            && found.len() == count
         {
-            Ok(places)
+            Ok(found)
         } else {
             Err(Unable::Away)
         }
@@ -339,10 +339,10 @@ impl Runner {
                 let look = tokio::task::spawn_blocking(move || facts::ground(&cwd, home, &trusted, found));
                 Answer::Ground(look.await.unwrap_or(unknown))
             }
-            Question::Places { folder, asked } => {
-                let nobody_knows = vec![None; asked.len()];
-                let look = move || places::look_up_all(&asked, &folder);
-                Answer::Places(tokio::task::spawn_blocking(look).await.unwrap_or(nobody_knows))
+            Question::LookUp { folder, lookups } => {
+                let (nothing, home) = (vec![None; lookups.len()], self.home());
+                let look = move || lookups::look_up(&lookups, &folder, home.as_deref());
+                Answer::Found(tokio::task::spawn_blocking(look).await.unwrap_or(nothing))
             }
             Question::Start(start) => match self.reserve(start.session) {
                 Some(place) => match place.fill(*start).await {

@@ -8,7 +8,7 @@ mod frame;
 use std::time::Duration;
 
 use holdstead_agents::{Appeared, FoundFiles, Launch};
-use holdstead_core::policy::{Asked, Place};
+use holdstead_core::policy::{Found, Lookup};
 use holdstead_protocol::api::HostedAgent;
 use holdstead_protocol::{Incarnation, InteractionId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::said::{KeptWord, Said};
 pub(crate) use frame::read;
 
 /// Both sides must speak the same one.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// So often each side shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The other side is gone when nothing came for so long.
@@ -117,10 +117,10 @@ pub(crate) enum Question {
         /// Folders of this owner's that a person trusts for agents: what do they bring now?
         trusted: Vec<TrustedFolder>,
     },
-    /// Where these paths lead.
-    Places {
+    /// What a call in this folder depends on.
+    LookUp {
         folder: String,
-        asked: Vec<Asked>,
+        lookups: Vec<Lookup>,
     },
     Start(Box<ToStart>),
     /// Ends what is left of an earlier life.
@@ -145,7 +145,7 @@ const LONG_PATIENCE: Duration = Duration::from_secs(60);
 impl Question {
     pub(crate) const fn patience(&self) -> Duration {
         match self {
-            Self::Folder { .. } | Self::Files { .. } | Self::Ground { .. } | Self::Places { .. } => PATIENCE,
+            Self::Folder { .. } | Self::Files { .. } | Self::Ground { .. } | Self::LookUp { .. } => PATIENCE,
             Self::Start(_) | Self::End { .. } | Self::Copies | Self::Discard { .. } => LONG_PATIENCE,
         }
     }
@@ -168,8 +168,8 @@ pub(crate) enum Answer {
     Folder(FolderIs),
     Files(Option<FoundFiles>),
     Ground(Ground),
-    /// One for each; nothing where nobody can tell.
-    Places(Vec<Option<Place>>),
+    /// One for each lookup; nothing where the machine cannot tell.
+    Found(Vec<Option<Found>>),
     Started,
     NotStarted(String),
     Ended,

@@ -1,14 +1,10 @@
 //! What is decided about, and what is known of it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 pub use holdstead_protocol::{Meaning, Subject};
 use holdstead_protocol::{PermissionMode, Variables};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::paths;
-use super::programs::Spelling;
+use super::lookup::Places;
 use super::rules::Trust;
 
 /// One call of a tool.
@@ -39,43 +35,4 @@ pub struct Facts<'a> {
     pub places: &'a Places,
     /// What conditions like `$phase release` ask about: see [`super::variables`].
     pub variables: &'a Variables,
-}
-
-/// A path whose place must be known before a call can be allowed: absolute, with `..` in it as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Asked {
-    pub path: String,
-    pub spelling: Spelling,
-}
-
-/// Where a path leads, once every `..` and symbolic link is followed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
-    /// Into the folder: these paths relative to it. A pattern stands for any number of them.
-    Inside(Vec<String>),
-    Outside,
-}
-
-/// The places that somebody looked up. What is not here asks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places(BTreeMap<Asked, Place>);
-
-impl Places {
-    pub fn insert(&mut self, asked: Asked, place: Place) {
-        self.0.insert(asked, place);
-    }
-
-    pub(super) fn get(&self, asked: &Asked) -> Option<&Place> {
-        self.0.get(asked)
-    }
-
-    /// As if there were no symbolic links: for examples and explanations, never for a call that will run.
-    pub fn without_links(folder: &str, asked: &BTreeSet<Asked>) -> Self {
-        let place = |asked: &Asked| {
-            let inside =
-                paths::normal(&asked.path).and_then(|path| paths::inside(folder, &path).map(str::to_owned));
-            inside.map_or(Place::Outside, |path| Place::Inside(vec![path]))
-        };
-        Self(asked.iter().map(|asked| (asked.clone(), place(asked))).collect())
-    }
 }

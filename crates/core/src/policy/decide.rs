@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::address::{self, Port};
 use super::below::Reading;
-use super::call::{Asked, Call, Facts, Subject};
+use super::call::{Call, Facts, Subject};
 use super::glob::is_pattern;
 use super::guarded::{guard, guard_content};
 use super::line::Line;
 use super::locate::{Located, Met, PathRules, locate};
+use super::lookup::Lookup;
 use super::moved::Moved;
 use super::paths;
 use super::programs::{Access, NamedPath, Spelling};
@@ -35,7 +36,7 @@ pub(super) struct Decision<'a> {
     pub(super) rules: &'a Rules,
     pub(super) facts: &'a Facts<'a>,
     pub(super) requirements: BTreeSet<Requirement>,
-    pub(super) unresolved: BTreeSet<Asked>,
+    pub(super) unresolved: BTreeSet<Lookup>,
     /// What commands of the line before this one may have put into place.
     pub(super) moved: Moved,
 }
@@ -204,12 +205,12 @@ impl<'a> Decision<'a> {
     }
 
     /// What is denied below the folder that is searched. Where the pattern names the very file, that is denied.
-    fn below(&self, field: &str, pattern: &str) -> Option<Part> {
+    fn below(&mut self, field: &str, pattern: &str) -> Option<Part> {
         let path_rules = PathRules::new(self.rules, self.facts);
         let folder = self.text(field).unwrap_or(".");
         let reading = Reading::search(folder, self.text(pattern).unwrap_or_default());
         let mut met = Met::default();
-        path_rules.meet_below(&reading, self.base(), &mut met);
+        path_rules.meet_below(&reading, self.base(), &mut self.unresolved, &mut met);
         let tools = [self.call.tool, self.kind().unwrap_or_default()];
         for glob in reading.only.iter().map(|glob| glob.trim_start_matches("**/")) {
             if !is_pattern(glob) {

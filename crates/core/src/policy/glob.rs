@@ -86,9 +86,33 @@ impl Glob {
 
     /// Whether it stands for one path only.
     pub fn is_one(&self) -> bool {
-        self.segments.iter().all(|segment| match segment {
-            Segment::Folders => false,
-            Segment::Name(pieces) => pieces.iter().all(|piece| matches!(piece, Piece::Char(_))),
+        self.only_path().is_some()
+    }
+
+    /// The path that it stands for, relative to where it begins, if it stands for one only.
+    pub fn only_path(&self) -> Option<String> {
+        let name = |segment: &Segment| match segment {
+            Segment::Folders => None,
+            Segment::Name(pieces) => pieces.iter().map(Piece::char).collect::<Option<String>>(),
+        };
+        self.segments.iter().map(name).collect::<Option<Vec<_>>>().map(|names| names.join("/"))
+    }
+
+    /// The last name in it, as it would be written: every path that fits has such a name in it. None if there is none.
+    pub fn last_name(&self) -> Option<String> {
+        self.last().map(|pieces| pieces.iter().map(Piece::written).collect())
+    }
+
+    /// Whether a folder is, or lies in, one with the last name in it.
+    pub fn last_name_is_above(&self, folder: &str) -> bool {
+        self.last()
+            .is_some_and(|pieces| names(folder).iter().any(|name| name_fits(pieces, name, Case::Ignored)))
+    }
+
+    fn last(&self) -> Option<&[Piece]> {
+        self.segments.iter().rev().find_map(|segment| match segment {
+            Segment::Folders => None,
+            Segment::Name(pieces) => Some(pieces.as_slice()),
         })
     }
 
@@ -170,6 +194,15 @@ impl Piece {
         match self {
             Self::Char(c) => Some(*c),
             Self::One | Self::Any => None,
+        }
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Char(c @ ('*' | '?' | '[' | '{' | '\\')) => format!("\\{c}"),
+            Self::Char(c) => c.to_string(),
+            Self::One => "?".to_owned(),
+            Self::Any => "*".to_owned(),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Line<'_> {
     }
 
     /// What is not understood asks. What it mentions may be denied.
-    fn unclear(&self, unclear: shell::Unclear, decision: &Decision<'_>) -> Vec<Part> {
+    fn unclear(&self, unclear: shell::Unclear, decision: &mut Decision<'_>) -> Vec<Part> {
         let why = format!("not a plain command: {}", unclear.why);
         let mut parts = vec![Part::asks(0..self.text.len(), why)];
         let path_rules = PathRules::new(decision.rules, decision.facts);
@@ -156,7 +156,7 @@ impl<'a> Decision<'a> {
 
     /// Adds the asks and denies of paths that this command may open, and of what it may read below folders.
     fn meet_paths(
-        &self,
+        &mut self,
         opened: &Opened,
         all: &[Suspect],
         piped: Piped,
@@ -179,7 +179,9 @@ impl<'a> Decision<'a> {
                     path_rules.meet(path, &within, tools, met);
                 }
             }
-            readings.iter().for_each(|reading| path_rules.meet_below(reading, base, met));
+            for reading in &readings {
+                path_rules.meet_below(reading, base, &mut self.unresolved, met);
+            }
         }
     }
 
@@ -213,8 +215,9 @@ impl<'a> Decision<'a> {
         let paths = self.check_paths(command, &judged, folders);
         let redirects = self.check_redirects(command, folders);
         let moved = self.check_moved(command, &judged, folders);
+        let verified = self.check_version(command, &judged, folders);
         self.check_trust(command, &judged, folders)?;
-        paths.and(redirects).and(moved)?;
+        paths.and(redirects).and(moved).and(verified)?;
         self.moved.after(command, &judged, folders.possible().unwrap_or_default());
         Ok(placed)
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::below::Reading;
-use super::call::{Asked, Facts, Place};
+use super::call::Facts;
 use super::glob::{Base, Below, Case, Glob, is_pattern};
+use super::lookup::{Asked, Lookup, NameBelow, Place, Presence};
 use super::paths;
 use super::programs::{Access, NamedPath, Spelling};
 use super::rule::Target;
@@ -26,7 +27,7 @@ pub(super) fn locate(
     facts: &Facts<'_>,
     base: &str,
     path: &NamedPath,
-    unresolved: &mut BTreeSet<Asked>,
+    unresolved: &mut BTreeSet<Lookup>,
 ) -> Located {
     let text = &path.text;
     let outside = || Located::Refused(format!("`{text}` is outside the folder"));
@@ -44,9 +45,9 @@ pub(super) fn locate(
     let Some(normal) = paths::normal(&full) else { return outside() };
     let Some(written) = paths::inside(facts.folder, &normal) else { return outside() };
     let asked = Asked { path: full, spelling: path.spelling };
-    match facts.places.get(&asked) {
+    match facts.places.path(&asked) {
         None => {
-            unresolved.insert(asked);
+            unresolved.insert(Lookup::Path(asked));
             Located::Refused(format!("nobody looked up where `{text}` leads"))
         }
         Some(Place::Outside) => Located::Refused(format!("`{text}` leads outside the folder")),
@@ -152,22 +153,50 @@ impl<'a> PathRules<'a> {
         }
     }
 
-    /// Adds what speaks of reading something below a folder.
-    pub(super) fn meet_below(&self, reading: &Reading, base: &str, met: &mut Met<'a>) {
+    /// Adds what speaks of reading something below a folder, unless the machine says that no such file is there.
+    pub(super) fn meet_below(
+        &self,
+        reading: &Reading,
+        base: &str,
+        unresolved: &mut BTreeSet<Lookup>,
+        met: &mut Met<'a>,
+    ) {
         let folders = reading.folders.iter().filter_map(|folder| paths::normal(&self.full(base, folder)));
-        let folders: Vec<String> = folders.collect();
-        let reads = self.rules.iter().filter(|rule| {
-            let below = |folder: &String| rule.glob.may_fit(rule.above, folder, reading.below);
-            tools_for(Access::Read).contains(&rule.tool)
-                && rule.glob.may_pass(&reading.only, &reading.without)
-                && folders.iter().any(below)
-        });
-        met.maybe(reads.map(|rule| rule.placed));
+        for folder in folders {
+            let reads = self.rules.iter().filter(|rule| {
+                tools_for(Access::Read).contains(&rule.tool)
+                    && rule.glob.may_pass(&reading.only, &reading.without)
+                    && rule.glob.may_fit(rule.above, &folder, reading.below)
+            });
+            met.maybe(
+                reads.filter(|rule| self.may_be_below(rule, &folder, unresolved)).map(|rule| rule.placed),
+            );
+        }
+    }
+
+    fn may_be_below(&self, rule: &PathRule<'_>, folder: &str, unresolved: &mut BTreeSet<Lookup>) -> bool {
+        // The very file that the rule names may be made at any time, so that its absence now allows nothing.
+        let own = rule.glob.only_path().map(|path| paths::join(rule.above, &path));
+        if own.is_some_and(|own| paths::inside(folder, &own).is_some())
+            || rule.glob.last_name_is_above(folder)
+        {
+            return true;
+        }
+        let Some(name) = rule.glob.last_name() else { return true };
+        let name = NameBelow { folder: folder.to_owned(), name: name.to_lowercase() };
+        match self.facts.places.below(&name) {
+            Some(Presence::Absent) => false,
+            Some(Presence::Present) => true,
+            None => {
+                unresolved.insert(Lookup::Below(name));
+                true
+            }
+        }
     }
 
     /// Where it is known to lead.
     fn found(&self, asked: &Asked) -> Vec<String> {
-        match self.facts.places.get(asked) {
+        match self.facts.places.path(asked) {
             Some(Place::Inside(found)) => {
                 found.iter().map(|found| paths::join(self.facts.folder, found)).collect()
             }

@@ -26,8 +26,9 @@ pub use holdstead_protocol::Risk;
 use holdstead_protocol::{CallMark, Meaning, PermissionMode};
 use serde_json::Value;
 
-use super::call::{Asked, Call, Facts, Place, Places, Subject};
+use super::call::{Call, Facts, Subject};
 use super::judge::told_marks;
+use super::lookup::{Asked, Place, Places};
 use super::paths;
 use super::programs::Spelling;
 use super::rules::Trust;
@@ -160,7 +161,7 @@ fn of_path(path: &str, facts: &Facts<'_>) -> OfPath {
 }
 
 fn place<'a>(path: &str, base: &str, facts: &Facts<'a>) -> Option<&'a Place> {
-    facts.places.get(&Asked { path: paths::join(base, path), spelling: Spelling::Literal })
+    facts.places.path(&Asked { path: paths::join(base, path), spelling: Spelling::Literal })
 }
 
 /// Whether writing this path from this folder writes outside the session's.

@@ -8,8 +8,9 @@ mod command;
 use std::collections::BTreeSet;
 
 use super::address;
-use super::call::{Asked, Call, Facts, Subject};
+use super::call::{Call, Facts, Subject};
 use super::decide::decide;
+use super::lookup::Lookup;
 use super::marks::marks;
 use super::paths;
 use super::programs::Access;
@@ -34,8 +35,8 @@ pub struct Offers {
     pub offers: Vec<Offer>,
     /// What would have to be so for more to be offered.
     pub requirements: BTreeSet<Requirement>,
-    /// Paths that nobody looked up. Look them up and call again: there may be more to offer.
-    pub unresolved: BTreeSet<Asked>,
+    /// What nobody looked up. Look it up and call again: there may be more to offer.
+    pub unresolved: BTreeSet<Lookup>,
 }
 
 /// What could be saved so that this call is allowed from now on. `listed` are a person's own words for what is risky.

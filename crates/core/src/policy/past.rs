@@ -3,8 +3,9 @@
 //! They are looked at as if there were no symbolic links: what a path led to then is not kept. Whether a call that comes
 //! is allowed is never decided here.
 
-use super::call::{Call, Facts, Places};
+use super::call::{Call, Facts};
 use super::decide::decide;
+use super::lookup::{Lookup, Places};
 use super::offers::{Offers, offers};
 use super::rules::Rules;
 use super::verdict::Verdict;
@@ -42,10 +43,7 @@ impl Past<'_> {
         })
     }
 
-    fn with_places<T>(
-        &self,
-        decided: impl Fn(&Facts<'_>) -> (std::collections::BTreeSet<super::Asked>, T),
-    ) -> T {
+    fn with_places<T>(&self, decided: impl Fn(&Facts<'_>) -> (std::collections::BTreeSet<Lookup>, T)) -> T {
         let (unresolved, first) = decided(&Facts { places: &Places::default(), ..self.facts });
         if unresolved.is_empty() {
             return first;

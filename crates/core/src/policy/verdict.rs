@@ -6,7 +6,7 @@ use std::ops::Range;
 pub use holdstead_protocol::Requirement;
 use holdstead_protocol::RuleText;
 
-use super::call::Asked;
+use super::lookup::Lookup;
 use super::rule::{Effect, Layer};
 use super::rules::Placed;
 
@@ -20,8 +20,8 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// What an allow rests on, or would.
     pub requirements: BTreeSet<Requirement>,
-    /// Paths that nobody looked up. Look them up and decide again.
-    pub unresolved: BTreeSet<Asked>,
+    /// What nobody looked up. Look it up and decide again.
+    pub unresolved: BTreeSet<Lookup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Verdict {
     pub(super) fn of(
         parts: Vec<Part>,
         requirements: BTreeSet<Requirement>,
-        unresolved: BTreeSet<Asked>,
+        unresolved: BTreeSet<Lookup>,
     ) -> Self {
         let effect = parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Ask);
         let reason = match effect {

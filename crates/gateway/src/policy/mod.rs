@@ -17,7 +17,7 @@ use std::sync::Arc;
 use holdstead_agents::{Driver, ProjectFiles};
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{
-    self, Asked, Call, ExactCall, Facts, Judgement, MayAllow, Meaning, Offer, Places, Rules, Standing,
+    self, Call, ExactCall, Facts, Judgement, Lookup, MayAllow, Meaning, Offer, Places, Rules, Standing,
     Subject, Trust, covering,
 };
 use holdstead_core::{Basis, Head, digest, offered_scopes};
@@ -119,7 +119,7 @@ impl RulesRead {
 #[derive(Debug)]
 struct Looked {
     judged: Judged,
-    unresolved: Vec<Asked>,
+    unresolved: Vec<Lookup>,
 }
 
 fn cwd_of(record: &SessionRecord) -> PathBuf {
@@ -190,13 +190,12 @@ impl Gateway {
             if unresolved.is_empty() || round == ROUNDS {
                 return Ok(judged);
             }
-            let found = runner.places(judge.folder(), unresolved.clone()).await?;
-            let found: Vec<_> = unresolved.into_iter().zip(found).collect();
-            if found.iter().all(|(_, place)| place.is_none()) {
+            let found = runner.look_up(judge.folder(), unresolved.clone()).await?;
+            if found.iter().all(Option::is_none) {
                 return Ok(judged);
             }
-            for (asked, place) in found {
-                place.into_iter().for_each(|place| places.insert(asked.clone(), place));
+            for (lookup, found) in unresolved.into_iter().zip(found) {
+                found.into_iter().for_each(|found| places.insert(lookup.clone(), found));
             }
         }
         Err(GatewayError::Closing)

@@ -11,7 +11,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use crate::running::{PATIENCE, Running};
 
 /// As the wire of runners has it: the gateway refuses another one.
-const RUNNER_VERSION: u32 = 5;
+const RUNNER_VERSION: u32 = 6;
 
 fn socket_url(running: &Running, query: &str) -> String {
     format!("{}/v1/ws{query}", running.url.replace("http://", "ws://"))

@@ -85,10 +85,13 @@ fn skip_before(
     let mut at = 1;
     while let Some(word) = argv.get(at).and_then(Word::literal) {
         let (name, attached) = split(word);
-        let Some(switch) = known.before.get(name) else { break };
+        let Some((name, switch)) = known.before.get_key_value(name) else { break };
         // A form may know this word as its own, and a rule may name it.
         if named[at] && !matches!(switch.value, Value::None) {
             break;
+        }
+        if !named[at] {
+            judged.options.push(name);
         }
         let kind = match (&switch.value, attached) {
             (Value::None, None) => {

@@ -33,11 +33,16 @@ pub struct Judged {
     /// Folders it goes to first, one after the other.
     pub folders: Vec<String>,
     pub runs: super::form::Runs,
+    /// Options that a table allows and no rule names, each as the table has it.
+    pub options: Vec<&'static str>,
 }
+
+/// The option that `-20` is to programs that count by it.
+pub const COUNTS: &str = "-NUMBER";
 
 impl Judged {
     pub(super) const fn new(runs: super::form::Runs) -> Self {
-        Self { paths: Vec::new(), edits: Vec::new(), folders: Vec::new(), runs }
+        Self { paths: Vec::new(), edits: Vec::new(), folders: Vec::new(), runs, options: Vec::new() }
     }
 
     /// A path that an `Edit` rule must allow.

@@ -2,7 +2,7 @@
 
 use super::form::{Counts, Follows, Form, Kind, Many, Order, Runs, Style, Switch, Value, Words};
 use super::judge::{Named, split};
-use super::judged::{Access, Judged, Spelling};
+use super::judged::{Access, COUNTS, Judged, Spelling};
 use super::scripts::{printf, test};
 use super::values::{check, check_pattern, leaves, may_be_option, shortened};
 use crate::policy::shell::Word;
@@ -76,7 +76,9 @@ struct Scan<'a, 'b> {
     operands: Vec<usize>,
     /// Kinds that an option gave, so that they are no operands.
     replaced: Vec<Kind>,
-    seen: Vec<&'a str>,
+    seen: Vec<&'static str>,
+    /// The option that was read last took a word as its value that no rule names.
+    unnamed_value: bool,
     /// A rule named an option of which nothing is known: what follows it may be written.
     vague: bool,
     /// A word that no rule named was refused as an option's value.
@@ -86,12 +88,25 @@ struct Scan<'a, 'b> {
 impl<'a, 'b> Scan<'a, 'b> {
     fn new(given: &'a Given<'a>, form: &'a Form, words: &'a Words, judged: &'b mut Judged) -> Self {
         let (operands, replaced, seen) = (Vec::new(), Vec::new(), Vec::new());
-        Self { given, form, words, judged, operands, replaced, seen, vague: false, refused: false }
+        Self {
+            given,
+            form,
+            words,
+            judged,
+            operands,
+            replaced,
+            seen,
+            unnamed_value: false,
+            vague: false,
+            refused: false,
+        }
     }
 
     fn options(&mut self, places: &'a [usize]) -> Result<(), String> {
         let mut rest = places.iter().copied();
         while let Some(place) = rest.next() {
+            let before = self.seen.len();
+            self.unnamed_value = false;
             match &self.given.argv[place] {
                 Word::Pattern { prefix, text, .. } => self.pattern(place, prefix, text)?,
                 Word::Literal { text, .. } if !self.is_option(text) => self.operands.push(place),
@@ -107,6 +122,10 @@ impl<'a, 'b> Scan<'a, 'b> {
                         known?;
                     }
                 }
+            }
+            // The author of a rule that names an option means what their program makes of it.
+            if !self.given.named[place] || self.unnamed_value {
+                self.judged.options.extend(&self.seen[before..]);
             }
         }
         Ok(())
@@ -136,9 +155,11 @@ impl<'a, 'b> Scan<'a, 'b> {
         }
         if let (Some((name, _)), Some((_, value))) = (prefix.split_once('='), text.split_once('='))
             && name.starts_with("--")
-            && let Some(Switch { value: Value::Needed(kinds), .. }) = self.words.options.get(name)
+            && let Some((name, Switch { value: Value::Needed(kinds), .. })) =
+                self.words.options.get_key_value(name)
             && let [kind] = kinds.as_slice()
         {
+            self.seen.push(name);
             return check_pattern(*kind, value, self.judged);
         }
         Err(format!("`{}` could become an option", shortened(text)))
@@ -147,6 +168,7 @@ impl<'a, 'b> Scan<'a, 'b> {
     fn option(&mut self, text: &'a str, rest: &mut impl Iterator<Item = usize>) -> Result<(), String> {
         let counts = self.form.counts == Counts::Yes;
         if counts && text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit()) {
+            self.seen.push(COUNTS);
             return Ok(());
         }
         let whole = text.starts_with("--") || self.form.style != Style::Clusters;
@@ -186,8 +208,7 @@ impl<'a, 'b> Scan<'a, 'b> {
             let end = at + letter.len_utf8();
             let attached = &text[end..];
             // The letters are ASCII wherever a table knows them.
-            let found = self.words.options.get_key_value(format!("-{letter}").as_str());
-            let (name, switch) = found.ok_or_else(|| unknown(text, self.form))?;
+            let (name, switch) = self.known(&format!("-{letter}"), text)?;
             self.note(name, switch);
             match &switch.value {
                 Value::None => {}
@@ -210,13 +231,18 @@ impl<'a, 'b> Scan<'a, 'b> {
         Ok(())
     }
 
-    fn switch(&mut self, name: &'a str, text: &str) -> Result<&'a Switch, String> {
-        let switch = self.words.options.get(name).ok_or_else(|| unknown(text, self.form))?;
+    fn switch(&mut self, name: &str, text: &str) -> Result<&'a Switch, String> {
+        let (name, switch) = self.known(name, text)?;
         self.note(name, switch);
         Ok(switch)
     }
 
-    fn note(&mut self, name: &'a str, switch: &Switch) {
+    fn known(&self, name: &str, text: &str) -> Result<(&'static str, &'a Switch), String> {
+        let known = self.words.options.get_key_value(name).map(|(name, switch)| (*name, switch));
+        known.ok_or_else(|| unknown(text, self.form))
+    }
+
+    fn note(&mut self, name: &'static str, switch: &Switch) {
         self.seen.push(name);
         if switch.follows == Follows::Links && self.judged.runs == Runs::Itself {
             self.judged.runs = Runs::Repository;
@@ -256,6 +282,7 @@ impl<'a, 'b> Scan<'a, 'b> {
             self.replaced.push(kind);
             return Ok(());
         }
+        self.unnamed_value = true;
         let checked = if may_be_option(value, self.form.style) {
             Err(format!("`{}` may be an option of its own", shortened(value)))
         } else {

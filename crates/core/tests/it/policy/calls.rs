@@ -4,7 +4,7 @@ use holdstead_core::policy::programs::Spelling;
 use holdstead_core::policy::rule::Effect;
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Asked, Call, Facts, Meaning, NO_VARIABLES, Place, Places, Subject, Trust, decide,
+    Asked, Call, Facts, Found, Lookup, Meaning, NO_VARIABLES, Place, Places, Subject, Trust, decide,
 };
 use holdstead_protocol::PermissionMode;
 use serde_json::json;
@@ -131,7 +131,7 @@ fn places_decide_not_spellings() {
     let rules = rules("allow Bash(cat:*)\nallow Bash(cd:*)\nallow Bash(touch:*)\nallow Edit(src/**)");
     let input = |line: &str| json!({"command": line});
     let meaning = Meaning { subject: Subject::Shell { field: "command", shell: Shell::Bash }, harmless: &[] };
-    let asked = |path: &str| Asked { path: path.to_owned(), spelling: Spelling::Literal };
+    let asked = |path: &str| Lookup::Path(Asked { path: path.to_owned(), spelling: Spelling::Literal });
     let with = |line: &str, places: &Places| {
         let input = input(line);
         let facts = Facts {
@@ -157,8 +157,8 @@ fn places_decide_not_spellings() {
         [asked("/project/link"), asked("/project/link/../x")]
     );
     let mut places = Places::default();
-    places.insert(asked("/project/a"), Place::Outside);
-    places.insert(asked("/project/b"), Place::Inside(vec![".git/config".into()]));
+    places.insert(asked("/project/a"), Found::Path(Place::Outside));
+    places.insert(asked("/project/b"), Found::Path(Place::Inside(vec![".git/config".into()])));
     assert_eq!(with("cat a", &places).effect, Effect::Ask);
     assert_eq!(with("cat b", &places).effect, Effect::Allow);
     assert_eq!(with("touch b", &places).effect, Effect::Ask);

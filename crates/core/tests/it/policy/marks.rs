@@ -1,7 +1,9 @@
 //! What is marked in calls of every kind, and where.
 
 use holdstead_core::policy::shell::Shell;
-use holdstead_core::policy::{Asked, Call, Meaning, Place, Places, Risk, Subject, Trust, marks, programs};
+use holdstead_core::policy::{
+    Asked, Call, Found, Lookup, Meaning, Place, Places, Risk, Subject, Trust, marks, programs,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -147,7 +149,7 @@ fn links_are_marked_by_where_they_lead() {
         ("/project/fine", Place::Inside(vec!["fine".to_owned()])),
     ] {
         let asked = Asked { path: path.to_owned(), spelling: programs::Spelling::Literal };
-        places.insert(asked, place);
+        places.insert(Lookup::Path(asked), Found::Path(place));
     }
     let risks = |subject, path: &str| {
         let found = marked(subject, &json!({"f": path, "command": path}), &places);

@@ -10,6 +10,7 @@ mod marks;
 mod offers;
 mod rehearse;
 mod suggest;
+mod verified;
 
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
