@@ -147,6 +147,11 @@ impl Gateway {
     /// up, so the journal is read until it says what there is.
     pub(crate) fn publish_if_written(&self, session: SessionId, error: &AppendError) {
         let AppendError::Store(StoreError::Unknown { .. }) = error else { return };
+        self.publish_again(session);
+    }
+
+    /// Tells everybody what the journal has last: nobody knows whether anybody here was told.
+    pub(crate) fn publish_again(&self, session: SessionId) {
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {
             match gateway.patiently(|| gateway.tail(session)).await {

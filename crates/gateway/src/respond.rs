@@ -78,6 +78,11 @@ impl Gateway {
             self.respond_secretly(session, command, secrets, &ask.request.body).await?
         };
         let receipt = receipt(session, id, &key, &appended)?;
+        if appended.events.is_empty() {
+            // It was written before. If a gateway was killed while the database was at it, that may have been after we looked at
+            // what it left.
+            self.publish_again(session);
+        }
         if appended.session.asks.get(&id).is_some_and(|ask| ask.rule_unsaved) {
             self.rule_saved(session, id).await;
         }

@@ -21,6 +21,8 @@ use crate::{Result, ensure, processes};
 /// How long the process may take to say where it listens, and to go.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOG: &str = "log.txt";
+/// How many of its lines are shown where something failed.
+const LOG_END: usize = 20;
 
 #[derive(Debug)]
 pub(crate) struct GatewayProcess {
@@ -179,6 +181,11 @@ impl GatewayProcess {
 
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The last lines of its log, over all its lives.
+    pub(crate) fn log_end(&self) -> String {
+        log_end(self.folder())
     }
 
     /// The person whose gateway it is.
@@ -416,5 +423,5 @@ async fn forward(stdout: ChildStdout, lines: mpsc::UnboundedSender<Value>) {
 fn log_end(folder: &Path) -> String {
     let log = std::fs::read_to_string(folder.join(LOG)).unwrap_or_default();
     let lines: Vec<_> = log.lines().collect();
-    lines[lines.len().saturating_sub(10)..].join("\n")
+    lines[lines.len().saturating_sub(LOG_END)..].join("\n")
 }

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use holdstead_agents::{Agent, AgentSide, Driver, DriverCapabilities, Launch, Reasks, StartError, TurnEnds};
-use holdstead_core::{Command, Listener, Message, Output};
+use holdstead_core::{Command, Confirmed, Listener, Message, Output, Respond, Together};
 use holdstead_gateway::{Gateway, GatewayConfig};
-use holdstead_protocol::api::SendMessage;
+use holdstead_protocol::api::{self, SendMessage};
 use holdstead_protocol::{
-    AgentState, Capabilities, MessageId, SessionId, SessionOpened, TextDelta, TurnId, UserMessage,
+    AgentState, Capabilities, MessageId, SessionId, SessionOpened, Surface, TextDelta, TurnId, UserMessage,
 };
 use holdstead_store::faulty::{Broken, Call, FaultyJournal};
 use holdstead_store::{Journal, SqliteJournal};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::actor::TestClock;
+use crate::actor::{Stage, TestClock};
 use crate::world::{PATIENCE, ada, answer, config, opening, owner, respond};
 
 /// Agents that take their time to start.
@@ -170,4 +170,42 @@ async fn an_erasure_that_was_cut_off_goes_on() {
     assert_eq!(after.starting().await, 0, "there is no agent to start");
     assert_eq!(journal.unfinished(None, 10).await.unwrap(), []);
     after.gateway.stop().await;
+}
+
+/// PostgreSQL may finish what a gateway that was killed had sent it when the next one has looked at what is left.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_written_behind_our_back_is_told_when_it_is_given_again() {
+    let mut stage = Stage::new(GatewayConfig::DEFAULT_HOLD).await;
+    let (mut talk, actor) = stage.talk().await;
+    actor.asks("call_1").await;
+    let ask = talk.ask().await;
+    actor.exits(false).await;
+    talk.status(AgentState::Detached).await;
+    let given = api::Respond {
+        prompt_id: ask.prompt_id,
+        idempotency_key: "once".to_owned(),
+        response: answer(serde_json::json!({ "store": "SQLite" })),
+    };
+    let written = Command::Respond(Box::new(Respond {
+        interaction_id: ask.interaction_id,
+        prompt_id: given.prompt_id,
+        idempotency_key: given.idempotency_key.clone(),
+        response: given.response.clone(),
+        secrets_mac: None,
+        name: "Ada".to_owned(),
+        surface: Surface::Api,
+        actor: None,
+        together: Together::Alone,
+        confirmed: Confirmed::NotRequired,
+        turn_id: TurnId::generate(),
+        message_id: MessageId::generate(),
+    }));
+    stage.gateway.journal().append(talk.session, written).await.unwrap();
+    assert!(stage.nothing_was_started());
+    stage.gateway.respond(&ada(), ask.interaction_id, given).await.unwrap();
+    let mut actor = stage.life().await;
+    actor.asks("call_1").await;
+    actor.is_told("call_1").await;
+    actor.ends_turn().await;
+    talk.completed().await;
 }

@@ -7,6 +7,7 @@ pub(crate) mod plan;
 pub(crate) mod play;
 mod run;
 mod steps;
+mod tries;
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -76,7 +76,7 @@ pub(crate) struct Pace {
     pub(crate) tasks: u64,
     /// A moment to breathe before something is tried again.
     pub(crate) pause: Duration,
-    /// How long a session may stand still.
+    /// How long a session may stand still while one gateway lives.
     pub(crate) patience: Duration,
 }
 

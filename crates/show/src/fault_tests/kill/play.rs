@@ -22,6 +22,7 @@ use super::arena::{Arena, Moment, Person};
 use super::follow::follow;
 use super::history::{History, Sent, Told};
 use super::plan::{self, Reaction};
+use super::tries::Tries;
 use crate::Result;
 
 const TURNS: u64 = 3;
@@ -29,8 +30,6 @@ const TURNS: u64 = 3;
 const LEFT_OPEN: u64 = 8;
 /// How often a script is sent again whose turn died.
 const ATTEMPTS: u64 = 100;
-/// How often a call is tried while gateways come and go.
-const TRIES: u32 = 200;
 /// How many events of a session that stands still are shown.
 const SHOWN: usize = 15;
 /// How long one call may take.
@@ -110,15 +109,13 @@ async fn open(arena: &Arena, number: usize, folder: &Path) -> Result<SessionId> 
     let runner = (!arena.machines.is_empty()).then(|| arena.machines[number % arena.machines.len()].clone());
     let cwd = Some(folder.display().to_string());
     let open = OpenSession { cwd, runner, ..OpenSession::new("scripted") };
-    let mut last = None;
-    for _ in 0..TRIES {
-        arena.up().await.ok_or("the gateway stays down")?;
+    let (mut tries, mut last) = (Tries::new(arena), None);
+    while tries.another().await {
         match call(arena.people[0].client.open_session(open.clone())).await {
             Ok(session) => return Ok(session.session_id),
             // One that was opened and not heard of stays empty. A machine that is away comes back.
             Err(why) => last = Some(why),
         }
-        sleep(arena.pace.pause).await;
     }
     Err(format!("no session could be opened: {last:?}").into())
 }
@@ -156,40 +153,42 @@ impl Player {
     /// Says it once, however often it takes.
     async fn send(&self, text: &str) -> Result<TurnId> {
         let message = SendMessage::new(text);
-        for _ in 0..TRIES {
-            self.arena.up().await.ok_or("the gateway stays down")?;
+        let (mut tries, mut last) = (Tries::new(&self.arena), None);
+        while tries.another().await {
             match call(self.arena.people[0].client.message(self.session, message.clone())).await {
                 Ok(accepted) => return Ok(accepted.turn_id),
                 Err(TransportError::Refused(refusal)) if refusal.code != Code::Unavailable => {
                     return Err(TransportError::Refused(refusal).into());
                 }
-                Err(TransportError::Refused(_) | TransportError::Unreachable(_)) => {
-                    sleep(self.arena.pace.pause).await;
-                }
+                Err(why @ (TransportError::Refused(_) | TransportError::Unreachable(_))) => last = Some(why),
             }
         }
-        Err("a message could not be sent".into())
+        Err(format!("a message to {} could not be sent: {last:?}", self.session).into())
     }
 
     /// Whoever has nothing more to say to an agent ends its session, however often it takes.
     async fn end(&self) -> Result<()> {
         let path = format!("/v1/sessions/{}", self.session);
-        for _ in 0..TRIES {
-            self.arena.up().await.ok_or("the gateway stays down")?;
-            if let Ok(Ok(())) = timeout(CALL, self.arena.reader.tell(Method::DELETE, &path)).await {
-                return Ok(());
+        let (mut tries, mut last) = (Tries::new(&self.arena), None);
+        while tries.another().await {
+            match timeout(CALL, self.arena.reader.tell(Method::DELETE, &path)).await {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(why)) => last = Some(why.to_string()),
+                Err(late) => last = Some(late.to_string()),
             }
-            sleep(self.arena.pace.pause).await;
         }
-        Err("a session could not be ended".into())
+        Err(format!("{} could not be ended: {last:?}", self.session).into())
     }
 
-    /// Answers what is asked until the turn is over.
+    /// Answers what is asked until the turn is over. A session stands still when nothing happens in it although its gateway
+    /// lives: what is lost stays so when nobody kills any more.
     async fn until_done(&mut self, turn: TurnId) -> Result<StopReason> {
         loop {
-            let next = timeout(self.arena.pace.patience, self.events.recv()).await;
-            let Ok(Some(event)) = next else {
-                return Err(self.stuck(turn).await);
+            let life = self.arena.life();
+            let event = match timeout(self.arena.pace.patience, self.events.recv()).await {
+                Ok(Some(event)) => event,
+                Err(_) if !life.up || self.arena.life() != life => continue,
+                Ok(None) | Err(_) => return Err(self.stuck(turn).await),
             };
             if let EventBody::InteractionRequest(request) = &event.body {
                 self.react(request);
@@ -201,14 +200,28 @@ impl Player {
         }
     }
 
-    async fn stuck(&self, turn: TurnId) -> crate::Error {
-        let events = self.arena.reader.pages(&self.session.to_string()).await.unwrap_or_default();
-        let last = events[events.len().saturating_sub(SHOWN)..].iter().map(|event| {
+    /// All that tells why: what became of the answers, and the last that the journal has.
+    async fn stuck(&mut self, turn: TurnId) -> crate::Error {
+        let (session, life) = (self.session, self.arena.life());
+        let mut words = format!("{turn} of {session} does not go on in {life:?}; its answers:");
+        while let Some(sent) = self.answers.try_join_next() {
+            words += &sent.map_or_else(|why| format!("\n{why}"), |sent| format!("\n{sent:?}"));
+        }
+        words += &format!("\n{} have no reply yet; its journal:", self.answers.len());
+        let (mut tries, mut read) = (Tries::new(&self.arena), Err("the gateway stays down".into()));
+        while read.is_err() && tries.another().await {
+            read = self.arena.reader.pages(&session.to_string()).await;
+        }
+        let events = match read {
+            Ok(events) => events,
+            Err(why) => return format!("{words} {why}").into(),
+        };
+        for event in &events[events.len().saturating_sub(SHOWN)..] {
             let data = event.body.data_bytes().unwrap_or_default();
             let data: String = String::from_utf8_lossy(&data).chars().take(400).collect();
-            format!("\n{} {} {} {data}", event.seq, event.at, event.body.event_type().as_str())
-        });
-        format!("{turn} of {} does not go on:{}", self.session, last.collect::<String>()).into()
+            words += &format!("\n{} {} {} {data}", event.seq, event.at, event.body.event_type().as_str());
+        }
+        words.into()
     }
 
     fn react(&mut self, request: &InteractionRequest) {
@@ -234,18 +247,13 @@ async fn answer(arena: Arc<Arena>, person: Person, request: InteractionRequest, 
     let mut sent =
         Sent { by: person.name, interaction, prompt, key, draft: reaction.draft, told: Told::Nothing };
     sleep(reaction.after).await;
-    for _ in 0..TRIES {
-        if arena.up().await.is_none() {
-            break;
-        }
+    let mut tries = Tries::new(&arena);
+    while tries.another().await {
         arena.saw(Moment::Answering);
         match try_to_answer(&person, &sent).await {
             Some(Ok(seq)) => sent.told = Told::Won { seq },
             Some(Err(refusal)) => sent.told = told(*refusal),
-            None => {
-                sleep(arena.pace.pause).await;
-                continue;
-            }
+            None => continue,
         }
         break;
     }

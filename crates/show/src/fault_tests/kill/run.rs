@@ -32,12 +32,12 @@ const MORE: usize = 400;
 const MORE_AT_A_TIME: usize = 6;
 /// How long a moment is waited for before the gateway is killed anyway.
 const WAIT: Duration = Duration::from_secs(5);
-/// How long the sessions may take to end once nobody kills any more.
-const LAST: Duration = Duration::from_secs(90);
+/// How long the sessions may take to end once nobody kills any more: each by itself says so when it stands still.
+const LAST: Duration = Duration::from_secs(300);
 /// How long a gateway may run before it is killed at random.
 const RANDOM: u64 = 200_000;
 
-const PACE: Pace = Pace { tasks: 1, pause: Duration::from_millis(3), patience: Duration::from_secs(20) };
+const PACE: Pace = Pace { tasks: 1, pause: Duration::from_millis(3), patience: Duration::from_secs(60) };
 
 /// All that was seen on one store.
 #[derive(Debug)]
@@ -116,8 +116,14 @@ pub(super) async fn run(kind: Kind, seed: u64, kills: usize) -> Result<Run> {
 }
 
 impl Killer {
-    /// So many kills with sessions at play, and then those sessions to their end.
+    /// What [`Self::play`] does. If it fails, what the gateway wrote to its log tells why.
     async fn section(&mut self, aims: &[Aim], kills: usize) -> Result<Vec<Played>> {
+        let played = self.play(aims, kills).await;
+        played.map_err(|why| format!("{why}\nthe gateway's log:\n{}", self.gateway.log_end()).into())
+    }
+
+    /// So many kills with sessions at play, and then those sessions to their end.
+    async fn play(&mut self, aims: &[Aim], kills: usize) -> Result<Vec<Played>> {
         self.arena.set_over(false);
         let mut slots = JoinSet::new();
         for _ in 0..AT_ONCE {
