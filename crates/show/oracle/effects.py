@@ -25,7 +25,7 @@ from probe import ENVIRONMENT, ROOT, run
 from sandbox import NOBODY, empty, enter_namespaces, give_up_everything, reap
 
 WATCHED = ("project", "outside", "people", "tmp", "marks")
-DECOYS = ("outside", "outside/secret", "outside/a.rs", "outside/test_a.py", "people/u/private", "people/u/private/key")
+DECOYS = ("outside", "outside/secret", "outside/a.rs", "people/u/private", "people/u/private/key")
 FILES = {
     "a.txt": "b a 1\na b 2\n",
     "b.txt": "a c\n",

@@ -51,6 +51,9 @@ pub(super) fn commands() -> Result<Vec<Command>> {
 impl Command {
     pub(super) fn spelled(&self, dice: &mut Dice) -> String {
         let mut words = some(dice, &self.before);
+        // The version that Rust's programs take, first.
+        words.sort_by_key(|word| !word.starts_with('+'));
+        words.dedup();
         words.push(self.subcommand.to_owned());
         words.extend(self.rest(dice));
         let mut words: Vec<String> = words.iter().flat_map(|word| split(word)).collect();

@@ -52,16 +52,20 @@ impl Uses {
         let below = !name.starts_with('/') && dice.below(10) == 0;
         // Inside quotes a name can be spelled in few ways.
         let inside = template.contains(['"', '\'', ':', '@']);
+        let by_line = matches!(does, Use::ReadByLine | Use::WriteByLine);
         let spelled = match does {
             _ if below => format!("../{name}"),
             Use::Git => name.to_owned(),
             Use::Read | Use::ReadByLine | Use::Write | Use::WriteByLine if inside => plain(dice, name),
             Use::Read | Use::ReadByLine | Use::Write | Use::WriteByLine => other(dice, name),
         };
+        // A redirection goes to one file.
+        let several = by_line && spelled.contains('{') && !spelled.contains('$');
+        let spelled = if several { plain(dice, name) } else { spelled };
         let text = template.replace("file://P", &format!("file://{}", absolute(name))).replace('P', &spelled);
         match below {
             true => Act { text: format!("cd src && {text}"), simple: false },
-            false => Act { text, simple: !matches!(does, Use::ReadByLine | Use::WriteByLine) },
+            false => Act { text, simple: !by_line },
         }
     }
 }
@@ -91,7 +95,7 @@ fn other(dice: &mut Dice, name: &str) -> String {
     let plain = plain(dice, name);
     let (folder, last) =
         plain.rsplit_once('/').map_or(("", plain.as_str()), |(folder, last)| (&plain[..=folder.len()], last));
-    let (first, rest) = last.split_at(2);
+    let (first, rest) = last.split_at(1);
     match dice.below(14) {
         0 => quoted(dice, &plain),
         1 => format!("{folder}{first}{{{rest},x}}"),
