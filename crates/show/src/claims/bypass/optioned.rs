@@ -1,7 +1,7 @@
 //! Lines with options that the tables know, and words for what they take, of which some are meant to do harm where the
 //! table is wrong.
 
-use holdstead_core::policy::programs::{Form, Style, Value, program, programs};
+use holdstead_core::policy::programs::{Form, Runs, Style, Value, program, programs};
 
 use crate::dice::Dice;
 
@@ -11,9 +11,16 @@ const WORDS: &str = include_str!("optioned.txt");
 const LEFT_OUT: &str = "docker, podman, kubectl, helm, gh, sleep, npm ci, npm install, npm outdated, pnpm install, \
                         yarn list, yarn outdated, yarn why, bun, terraform, git ls-remote, go";
 
+/// One of so many lines is of a slow program.
+const SLOW_ONE_OF: usize = 10;
+
+/// A form with its options.
+type WithOptions = (&'static Form, Vec<&'static str>);
+
 pub(super) struct Optioned {
-    /// Each with its options.
-    forms: Vec<(&'static Form, Vec<&'static str>)>,
+    quick: Vec<WithOptions>,
+    /// Programs that build and test take long.
+    slow: Vec<WithOptions>,
     words: Vec<&'static str>,
 }
 
@@ -30,18 +37,20 @@ impl Optioned {
             options.sort_unstable();
             (form, options)
         };
-        let mut forms: Vec<_> =
+        let mut forms: Vec<WithOptions> =
             programs().flat_map(|(_, program)| &program.forms).filter(runs).map(sorted).collect();
         forms.sort_unstable_by_key(|(form, _)| &form.head);
-        Self { forms, words: WORDS.lines().collect() }
+        let (slow, quick) = forms.into_iter().partition(|(form, _)| form.runs == Runs::Operands);
+        Self { quick, slow, words: WORDS.lines().collect() }
     }
 
     pub(super) fn forms(&self) -> usize {
-        self.forms.len()
+        self.quick.len() + self.slow.len()
     }
 
     pub(super) fn line(&self, dice: &mut Dice) -> (&'static Form, String) {
-        let (form, options) = dice.pick(&self.forms);
+        let among = if dice.below(SLOW_ONE_OF) == 0 { &self.slow } else { &self.quick };
+        let (form, options) = dice.pick(among);
         let (name, subcommand) = form.head.split_at(1);
         let mut words = vec![name[0].to_owned()];
         if let Some(known) = program(name[0]).filter(|_| dice.below(8) == 0) {
