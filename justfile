@@ -218,10 +218,11 @@ show-attacks topic="all" seconds="50": _shows
 show-marks: _shows
     {{ proof }} marks
 
-# No generated line is allowed by rules, and the shells run nothing else than we allowed. Needs root,
-# dash and zsh. With seconds it takes about so many.
-show-bypass *seconds: _shows
-    {{ proof }} bypass "$@"
+# No generated line is allowed by rules, no other spelling of what a rule denies runs, the shells run nothing else than we
+# allowed, and the real programs do nothing else with options that we allow. Needs root, dash and zsh; installs programs into
+# target/programs. With seconds it takes about so many, and leaves the real programs out.
+show-bypass seconds="": _shows
+    {{ if seconds == "" { 'PATH="$(scripts/programs)"' } else { "" } }} {{ proof }} bypass {{ seconds }}
 
 # Every option that the tables of rules know, or those of the named programs: the real program has it, and takes what the tables say.
 # Needs root; installs programs into target/programs.

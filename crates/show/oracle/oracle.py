@@ -18,12 +18,11 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 
-from sandbox import NOBODY, enter_namespaces, give_up_everything
+from sandbox import NOBODY, empty, enter_namespaces, give_up_everything, reap
 
 SHELL = sys.argv[1]
 STUB = os.path.abspath(sys.argv[2])
@@ -42,6 +41,7 @@ FILES = {
     "project/-R": "an option?\n",
     "people/u/.bashrc": "# rc\n",
     "etc/passwd": "u:x:0:0::/people/u:/bin/bash\n",
+    "etc/trace": "exec 19>>/log/trace; BASH_XTRACEFD=19; PS4=$'\\1\\2 '; unset BASH_ENV; set -x\n",
 }
 
 
@@ -68,21 +68,12 @@ def build(programs):
     shutil.copy(STUB, f"{ROOT}/stubs/.stub")
     for name in programs:
         os.link(f"{ROOT}/stubs/.stub", f"{ROOT}/stubs/{name}")
-    with open(f"{ROOT}/etc/trace", "w") as file:
-        file.write("exec 19>>/log/trace; BASH_XTRACEFD=19; PS4=$'\\1\\2 '; unset BASH_ENV; set -x\n")
     lay_out()
 
 
 def lay_out():
     for folder in WATCHED:
-        for entry in os.listdir(f"{ROOT}/{folder}"):
-            path = f"{ROOT}/{folder}/{entry}"
-            if path == f"{ROOT}/etc/trace":
-                continue
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                os.unlink(path)
+        empty(f"{ROOT}/{folder}")
     for path, text in FILES.items():
         path = f"{ROOT}/{path}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -177,18 +168,8 @@ def once(line, code):
         errors = shell.communicate(timeout=4)[1].decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         errors = ""
-    # We are process 1 here: end whatever is left in this namespace, and nothing else.
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except OSError:
-        pass
-    shell.wait()
+    reap(shell)
     shell.stderr.close()
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            break
     ran, env = [], []
     with open(f"{ROOT}/log/exec", "rb") as file:
         for record in file.read().decode("utf-8", "surrogateescape").split("\x1e"):

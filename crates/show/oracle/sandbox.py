@@ -4,6 +4,8 @@ nothing is left of root's rights."""
 import ctypes
 import os
 import resource
+import shutil
+import signal
 import sys
 
 NOBODY = 65534
@@ -36,3 +38,26 @@ def give_up_everything(root, processes, seconds):
     for what, limit in limits:
         resource.setrlimit(what, (limit, limit))
     LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def empty(folder):
+    """Removes what is in it. The folder itself stays."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+
+
+def reap(program):
+    """Ends whatever is left in this namespace, and nothing else: we are process 1 here."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except OSError:
+        pass
+    program.wait()
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            break

@@ -1,13 +1,15 @@
 //! Shell lines against rules, as if the folder had no symbolic links: what the shows of rules share.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Call, Facts, Mark, Meaning, NO_VARIABLES, Places, Rules, Source, Subject, Trust, Verdict, decide, marks,
+    Asked as Path, Call, Facts, Judgement, Mark, MayAllow, Meaning, NO_VARIABLES, Place, Places, Rules,
+    Source, Standing, Subject, Trust, Verdict, decide, judge, marks,
 };
-use holdstead_protocol::PermissionMode;
+use holdstead_protocol::{PermissionMode, Told};
 use serde_json::json;
 
 use crate::Result;
@@ -77,14 +79,47 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn verdict(&self, rules: &Rules) -> Verdict {
+        self.verdict_in(PermissionMode::Default, rules)
+    }
+
+    fn verdict_in(&self, mode: PermissionMode, rules: &Rules) -> Verdict {
+        self.verdict_with(mode, rules, |unresolved| Places::without_links(FOLDER, unresolved))
+    }
+
+    fn verdict_with(
+        &self,
+        mode: PermissionMode,
+        rules: &Rules,
+        look_up: impl Fn(&BTreeSet<Path>) -> Places,
+    ) -> Verdict {
         self.with(|call| {
-            let verdict = decide(call, rules, &facts(&Places::default()));
+            let verdict = decide(call, rules, &Facts { mode, ..facts(&Places::default()) });
             if verdict.unresolved.is_empty() {
                 return verdict;
             }
-            let places = Places::without_links(FOLDER, &verdict.unresolved);
-            decide(call, rules, &facts(&places))
+            let places = look_up(&verdict.unresolved);
+            decide(call, rules, &Facts { mode, ..facts(&places) })
         })
+    }
+
+    /// In a folder where each path leads where `place` says.
+    pub(crate) fn is_allowed_where(&self, rules: &Rules, place: impl Fn(&Path) -> Place) -> bool {
+        let look_up = |unresolved: &BTreeSet<Path>| {
+            let mut places = Places::default();
+            unresolved.iter().for_each(|path| places.insert(path.clone(), place(path)));
+            places
+        };
+        self.verdict_with(PermissionMode::Default, rules, look_up).effect == Effect::Allow
+    }
+
+    /// Whether nobody stops it in mode `auto`, where all runs that no rule asks about or denies.
+    pub(crate) fn runs_in_auto(&self, rules: &Rules) -> bool {
+        let mode = PermissionMode::Auto;
+        let standing = Standing { may_allow: MayAllow::Rules, mode, grant: None, may_have_run: false };
+        match judge(&self.verdict_in(mode, rules), None, &standing) {
+            Judgement::Ask(_) => false,
+            Judgement::Decided(decision) => decision.told != Told::Denied,
+        }
     }
 
     /// A decision, again and again, once every path was looked up.

@@ -4,11 +4,20 @@ use super::below::as_word;
 use super::locate::{READ_AND_WRITTEN, tools_for};
 use super::programs::{Access, Class, NamedPath, Spelling, base_name, class_of, form_of, judge, program};
 use super::shell::Word;
+use super::shell::loose::{self, Begins, Role};
 
 /// A path, and the tools whose rules speak of it.
 pub(super) struct Mention {
     pub(super) path: NamedPath,
     pub(super) tools: &'static [&'static str],
+}
+
+impl Mention {
+    /// The same path in a folder that the text went to.
+    fn below(&self, folder: &str) -> Option<Self> {
+        let text = below(folder, &self.path.text)?;
+        Some(Self { path: NamedPath { text, ..self.path.clone() }, tools: self.tools })
+    }
 }
 
 #[derive(Default)]
@@ -18,6 +27,8 @@ pub(super) struct Mentions {
     pub(super) folders: Vec<String>,
 }
 
+/// Quotes inside quotes: `bash -c 'sudo sh -c "cat x"'`.
+const MAX_DEPTH: usize = 4;
 /// Between these a path may stand in a word of which nothing is known.
 const BETWEEN: [char; 17] =
     ['=', ',', ':', ';', '@', '\'', '"', '(', ')', '<', '>', '|', '&', '`', ' ', '\t', '\n'];
@@ -52,12 +63,16 @@ impl Mentions {
 
     /// Of words whose meaning is not known: each may be a path, and so may be what stands in it.
     pub(super) fn of_any(argv: &[Word], first: FirstWord) -> Self {
-        let class = argv.first().map_or(Class::Other, |program| class_of(program.text()));
-        // `sh -c 'cat key'`
-        let runs_text = match class {
-            Class::Shell | Class::Wrapper | Class::Builtin => true,
+        Self::within(argv, first, MAX_DEPTH)
+    }
+
+    fn within(argv: &[Word], first: FirstWord, depth: usize) -> Self {
+        // `sh -c 'cat key'`, `find . -exec sh -c 'cat key' ';'`
+        let runs_text = argv.iter().enumerate().any(|(at, word)| match class_of(word.text()) {
+            Class::Shell => true,
+            Class::Wrapper | Class::Builtin => at == 0,
             Class::Interpreter | Class::Whole | Class::Family | Class::Other => false,
-        };
+        });
         let is_name =
             |at: usize, word: &Word| at == 0 && first == FirstWord::Program && !word.text().contains('/');
         let words = argv.iter().enumerate().filter(|(at, word)| !is_name(*at, word));
@@ -65,8 +80,50 @@ impl Mentions {
         let mention = |text: &str| Mention { path: named(text), tools: READ_AND_WRITTEN };
         let mut paths: Vec<Mention> = pieces.map(mention).collect();
         paths.extend(of_revisions(argv));
+        let texts = argv.iter().map(Word::text).filter(|text| runs_text && text.contains(BETWEEN));
+        paths.extend(texts.flat_map(|text| of_text(text, depth)));
         Self { paths, folders: Vec::new() }
     }
+}
+
+/// The path from a folder that the text went to.
+fn below(folder: &str, path: &str) -> Option<String> {
+    (!folder.is_empty() && !path.starts_with(['/', '~', '$'])).then(|| format!("{folder}/{path}"))
+}
+
+/// What a shell that is given this text would open.
+fn of_text(text: &str, depth: usize) -> Vec<Mention> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    let loose::Loose { runs, assigned } = loose::read(text);
+    let mut found = Vec::new();
+    let mut folder = String::new();
+    for run in runs {
+        let of_role = |role| run.words.iter().filter(move |word| word.role == role);
+        let argv: Vec<Word> = of_role(Role::Argument).map(|word| as_word(&word.text)).collect();
+        let known = run.begins == Begins::Anew && !argv.iter().any(|word| word.text().contains('$'));
+        let first = if run.begins == Begins::Anew { FirstWord::Program } else { FirstWord::Argument };
+        let mut opened =
+            if known { Mentions::of(&argv) } else { Mentions::within(&argv, first, depth) }.paths;
+        for (role, access) in [(Role::Input, Access::Read), (Role::Output, Access::Write)] {
+            let files = of_role(role).map(|word| NamedPath { access, ..named(&word.text) });
+            opened.extend(files.map(|path| Mention { path, tools: tools_for(access) }));
+        }
+        for mention in opened {
+            found.extend(mention.below(&folder));
+            found.push(mention);
+        }
+        if let [program, target, ..] = run.words.as_slice()
+            && program.text == "cd"
+        {
+            folder = below(&folder, &target.text).unwrap_or_else(|| target.text.clone());
+        }
+    }
+    let assigned: Vec<Word> = assigned.iter().map(|word| as_word(&word.text)).collect();
+    for mention in Mentions::within(&assigned, FirstWord::Argument, depth).paths {
+        found.extend(mention.below(&folder));
+        found.push(mention);
+    }
+    found
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +143,8 @@ fn named(text: &str) -> NamedPath {
 
 /// `HEAD:.env`, `:.env`, `-L1,9:.env`, `:(top).env`, `:/.env`: git reads that path. In `fix: .env` there is none.
 fn of_revisions(argv: &[Word]) -> impl Iterator<Item = Mention> + use<'_> {
-    let git = argv.split_first().filter(|(program, _)| base_name(program.text()) == "git");
-    let words = git.map_or(&[][..], |(_, words)| words).iter();
+    // Other programs may run git.
+    let words = argv.iter().skip_while(|word| base_name(word.text()) != "git").skip(1);
     let paths = words.filter_map(|word| {
         let (_, path) = word.text().rsplit_once(':')?;
         let path = path.rsplit_once(')').map_or(path, |(_, path)| path).trim_start_matches('/');

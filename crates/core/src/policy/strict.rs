@@ -50,7 +50,13 @@ pub(super) fn meets(pattern: &CommandPattern, words: &[String]) -> bool {
         words: wanted_rest.iter().map(String::as_str).collect(),
         rest: pattern.rest,
     };
-    let given: Vec<&str> = rest.iter().map(String::as_str).collect();
+    // `cargo +nightly publish`: the program's version.
+    let is_version = |word: &&String| word.starts_with('+') && !wanted_rest.contains(word);
+    let given: Vec<&str> = rest
+        .iter()
+        .skip(usize::from(rest.first().is_some_and(|word| is_version(&word))))
+        .map(String::as_str)
+        .collect();
     wanted.is_met(&given) || wanted.opened(&given).is_some_and(|given| wanted.is_met(&given))
 }
 
@@ -78,15 +84,22 @@ impl<'a> Wanted<'a> {
             })
     }
 
-    /// `--request=DELETE` and `-XDELETE` as two words, if that changes anything.
+    /// `--request=DELETE` and `-sXDELETE` as two words, if that changes anything.
     fn opened<'b>(&self, given: &[&'b str]) -> Option<Vec<&'b str>> {
-        let short =
-            |word: &str| word.is_char_boundary(2) && self.options().any(|option| option == &word[..2]);
+        // Letters that take no value may stand before the one that does.
+        let after_letter = |word: &str| {
+            let wanted = |letter: char| {
+                self.options().any(|option| option.strip_prefix('-') == Some(letter.encode_utf8(&mut [0; 4])))
+            };
+            let mut letters = word.char_indices().skip(1);
+            letters.find(|(_, letter)| wanted(*letter)).map(|(at, letter)| at + letter.len_utf8())
+        };
         let open = |word: &'b str| match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => vec![name, value],
-            _ if word.len() > 2 && !word.starts_with("--") && is_option(word) && short(word) => {
-                vec![&word[..2], &word[2..]]
-            }
+            _ if is_option(word) && !word.starts_with("--") => match after_letter(word) {
+                Some(end) if end < word.len() => vec![&word[..end], &word[end..]],
+                Some(_) | None => vec![word],
+            },
             _ => vec![word],
         };
         let opened: Vec<&str> = given.iter().copied().flat_map(open).collect();
@@ -224,6 +237,10 @@ mod tests {
             ("git push --force:*", "git push --forc", true),
             ("git push --force:*", "git push", false),
             ("git push:*", "git -C x push", true),
+            ("git push --force:*", "git push --mirror", true),
+            ("cargo publish:*", "cargo +nightly -q publish", true),
+            ("curl -X DELETE:*", "curl -sXDELETE http://x", true),
+            ("curl -X DELETE:*", "curl -sX DELETE http://x", true),
             ("git push:*", "git --no-pager push origin", true),
             ("git push:*", "git commit -m push", false),
             ("git push", "git push", true),

@@ -50,7 +50,7 @@ fn looked_through(suspect: &Suspect) -> Vec<Suspect> {
     match class_of(&words[0]) {
         Class::Wrapper | Class::Shell | Class::Builtin | Class::Interpreter if suspect.depth < MAX_DEPTH => {
             for (at, word) in words.iter().enumerate().skip(1).take(MAX_STARTS) {
-                if word.contains([' ', '\t', '\n', ';', '|', '&', '$', '`', '(']) {
+                if word.contains([' ', '\t', '\n', ';', '|', '&', '$', '`', '(', '{']) {
                     next.extend(loose::runs(word).into_iter().map(|run| Suspect {
                         words: Rc::new(run.words.into_iter().map(|word| word.text).collect()),
                         start: 0,

@@ -1,7 +1,10 @@
-//! Rules allow nothing that a person did not mean: lines made by a generator, and what the shells themselves do with
-//! lines that we allow. The lines of the corpora are checked by `crates/core/tests/it/policy`.
+//! Rules allow nothing that a person did not mean, and deny what one did: lines made by generators, and what the shells
+//! and programs themselves do with lines that we allow. The lines of the corpora are checked by `crates/core/tests/it/policy`.
 
+mod denied;
+mod effects;
 mod joined;
+mod optioned;
 pub(super) mod oracle;
 mod plain;
 mod walked;
@@ -25,7 +28,7 @@ const SHELLS: [Shell; 4] = [Shell::Bash, Shell::Bash3, Shell::Sh, Shell::Zsh];
 const ASKED: [(Shell, &str, usize); 3] =
     [(Shell::Bash, "bash", 5_000), (Shell::Sh, "dash", 1_000), (Shell::Zsh, "zsh", 1_000)];
 
-/// `bypass [SECONDS]`: with seconds the generator and the shells get about so many.
+/// `bypass [SECONDS]`: with seconds the generators and the shells get about so many, and no real program runs.
 pub(crate) fn show() -> Result<String> {
     let seconds: Option<u64> = std::env::args().nth(2).map(|seconds| seconds.parse()).transpose()?;
     let example = rules(EXAMPLE)?;
@@ -34,7 +37,7 @@ pub(crate) fn show() -> Result<String> {
 
     let seed = commit()?;
     println!("seed {seed}");
-    let patience = seconds.map(|seconds| Duration::from_secs(seconds.div_ceil(4)));
+    let patience = seconds.map(|seconds| Duration::from_secs(seconds.div_ceil(6)));
     let joined = joined::Joined::new(&honest, &hostile, &example);
     let tries = generated(&mut Dice::new(&seed, "joined"), patience, &[&example], |dice| joined.line(dice))?;
     // What the broadest rules allow is more than the example does.
@@ -43,6 +46,8 @@ pub(crate) fn show() -> Result<String> {
     let line = |dice: &mut Dice| (walked.line(dice), *dice.pick(&SHELLS));
     let tries = tries + generated(&mut Dice::new(&seed, "walked"), patience, &sets, line)?;
     println!("{tries} generated lines, 0 allowed");
+    let denied = denied::check(&mut Dice::new(&seed, "denied"), patience)?;
+    println!("{denied} spellings of denied lines, 0 run in mode auto");
 
     let mut asked = Vec::new();
     for (shell, name, count) in ASKED {
@@ -51,7 +56,20 @@ pub(crate) fn show() -> Result<String> {
         println!("{name}: {count} allowed lines, no other command, file or variable");
         asked.push(format!("{count} {name}"));
     }
-    Ok(format!("{tries} generated lines, 0 allowed; {} lines ran nothing else", asked.join(", ")))
+    let shells = asked.join(", ");
+    let told = format!(
+        "{tries} generated lines, 0 allowed; {denied} spellings of denied lines, 0 run; {shells} lines ran nothing else"
+    );
+    // The real programs are installed where there is time.
+    if patience.is_some() {
+        return Ok(told);
+    }
+    let with_edits = format!("{}\nallow Edit(src/**)\nallow Edit(a.json)\nallow Edit(evil)", broadest());
+    let (ran, well) = effects::check(&seed, &rules(&with_edits)?)?;
+    println!(
+        "{ran} lines with options ran, {well} of them to a good end; nothing else was read, written or run"
+    );
+    Ok(format!("{told}; {ran} lines with options did nothing else"))
 }
 
 /// The commit's hash: another commit tries other lines, and the same one the same.

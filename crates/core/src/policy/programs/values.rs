@@ -19,7 +19,11 @@ pub(super) fn check(kind: Kind, text: &str, judged: &mut Judged) -> Result<(), S
         Kind::Name => plain("_-") && !text.is_empty(),
         Kind::Target => plain("_./-") && !text.starts_with('-') && !leaves(text),
         Kind::Ref => plain("_./#-") && !text.starts_with('-') && !leaves(text),
-        Kind::Remote => plain("_-") && !text.starts_with('-') && !text.is_empty(),
+        // To git a name that is no remote's is a folder, or a bundle.
+        Kind::Remote => {
+            judged.name(text, Access::Read, Spelling::Literal);
+            plain("_-") && !text.starts_with('-') && !text.is_empty()
+        }
         Kind::PlusText => text.starts_with('+'),
         Kind::Assignment => text.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -13,7 +13,7 @@ pub fn braces(word: &str) -> Vec<String> {
         match innermost(&word).filter(|_| done.len() + left.len() < most) {
             Some((start, end)) => {
                 let parts = word[start + 1..end].split(',');
-                left.extend(parts.map(|part| [&word[..start], part, &word[end + 1..]].concat()));
+                left.extend(parts.rev().map(|part| [&word[..start], part, &word[end + 1..]].concat()));
             }
             None => done.push(word),
         }
@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn words_in_braces() {
         for (word, expected) in [
-            ("*.{ts,tsx}", &["*.tsx", "*.ts"][..]),
-            ("a{b,{c,d}}", &["ad", "ab", "ac", "ab"]),
+            ("*.{ts,tsx}", &["*.ts", "*.tsx"][..]),
+            ("a{b,{c,d}}", &["ab", "ac", "ab", "ad"]),
             ("stash@{0}", &["stash@{0}"]),
             ("{a", &["{a"]),
         ] {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::escapes;
+use super::{braces, escapes};
 
 /// Words in a row that may be a program with its arguments. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +54,25 @@ pub enum Role {
     Output,
 }
 
-/// Words before a command that are not its name.
-const BEFORE: [&str; 12] =
-    ["if", "then", "else", "elif", "do", "while", "until", "!", "time", "coproc", "noglob", "nocorrect"];
+/// Words before a command that are not its name. `-p` is an option of `time`.
+const BEFORE: [&str; 13] = [
+    "if",
+    "then",
+    "else",
+    "elif",
+    "do",
+    "while",
+    "until",
+    "!",
+    "time",
+    "-p",
+    "coproc",
+    "noglob",
+    "nocorrect",
+];
+
+/// What stands behind a word.
+const ENDS_WORD: [char; 12] = [' ', '\t', '\r', '\n', ';', '|', '&', '(', ')', '<', '>', '`'];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quote {
@@ -113,14 +129,16 @@ pub fn read(line: &str) -> Loose {
                 found.begin(at);
             }
             (None, ' ' | '\t' | '\r') => found.end_word(at),
+            // A text, and no file.
+            (None, '<') if line[..at].ends_with("<<") => found.role = Role::Argument,
             (None, '<') => {
-                found.end_word(at);
+                found.end_before_redirect(at);
                 found.role = Role::Input;
             }
             // What `<>` opens is read, too.
-            (None, '>') if last == '<' => {}
+            (None, '>') if last == '<' => found.both = true,
             (None, '>') => {
-                found.end_word(at);
+                found.end_before_redirect(at);
                 found.role = Role::Output;
             }
             // `>&file` and `>|file`
@@ -133,7 +151,15 @@ pub fn read(line: &str) -> Loose {
                 found.end_word(at);
                 found.end_run(Piped::No, Begins::Within);
             }
-            // `${X:-.env}` and `.e{nv,x}`, not `{ rm x; }`
+            (None, '{') if last == '$' && variable(&line[at..]).is_some() => {
+                found.variable(at, variable(&line[at..]).unwrap_or_default());
+                while characters.next_if(|(_, next)| *next != '}').is_some() {}
+                characters.next();
+            }
+            (None, '{') if last != '$' && found.braces(at, &line[at..]) => {
+                while characters.next_if(|(_, next)| !ENDS_WORD.contains(next)).is_some() {}
+            }
+            // `${X:-.env}`, not `{ rm x; }`
             (None, '{') if found.word.is_some() => {
                 found.end_word(at);
                 found.end_run(Piped::No, Begins::Within);
@@ -160,6 +186,10 @@ struct Found {
     begins: Begins,
     /// Of the next word.
     role: Role,
+    /// The next word stands after `<>`.
+    both: bool,
+    /// Up to here there are no words in braces.
+    plain_until: usize,
 }
 
 impl Default for Found {
@@ -172,6 +202,8 @@ impl Default for Found {
             piped: Piped::No,
             begins: Begins::Anew,
             role: Role::Argument,
+            both: false,
+            plain_until: 0,
         }
     }
 }
@@ -191,21 +223,78 @@ impl Found {
     fn end_word(&mut self, at: usize) {
         if let Some(mut word) = self.word.take() {
             word.span.end = at;
-            self.words.push(word);
-            self.role = Role::Argument;
+            self.push(word);
         }
+    }
+
+    fn push(&mut self, word: LooseWord) {
+        if std::mem::take(&mut self.both) {
+            self.words.push(LooseWord { role: Role::Output, ..word.clone() });
+        }
+        self.words.push(word);
+        self.role = Role::Argument;
+    }
+
+    /// In `2>x` the number is no word.
+    fn end_before_redirect(&mut self, at: usize) {
+        let number =
+            |word: &LooseWord| !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        if self.word.as_ref().is_some_and(number) {
+            self.word = None;
+        }
+        self.end_word(at);
+    }
+
+    /// `${HOME}` stays as it is, and `${IFS}` is a blank.
+    fn variable(&mut self, at: usize, name: &str) {
+        if name == "{IFS}" {
+            if let Some(word) = &mut self.word {
+                word.text.pop();
+            }
+            self.end_word(at);
+        } else {
+            name.chars().for_each(|c| self.put(at, c));
+        }
+    }
+
+    /// The words that `{rm,x}` and `.e{nv,x}` stand for, if this is such a word.
+    fn braces(&mut self, at: usize, rest: &str) -> bool {
+        if at < self.plain_until {
+            return false;
+        }
+        let rest = &rest[..rest.find(ENDS_WORD).unwrap_or(rest.len())];
+        let before = self.word.as_ref().map_or("", |word| &word.text);
+        let words = braces(&format!("{before}{}", rest.replace(['\'', '"', '\\'], "")));
+        if words.len() < 2 {
+            self.plain_until = at + rest.len();
+            return false;
+        }
+        let (span, role) = (self.begin(at).span.start..at + rest.len(), self.role);
+        self.word = None;
+        self.words.extend(words.into_iter().map(|text| LooseWord { text, span: span.clone(), role }));
+        self.role = Role::Argument;
+        true
     }
 
     fn end_run(&mut self, next: Piped, begins: Begins) {
         if let Some(word) = self.word.take() {
-            self.words.push(word);
+            self.push(word);
         }
-        self.role = Role::Argument;
+        (self.role, self.both) = (Role::Argument, false);
         let mut words = std::mem::take(&mut self.words);
-        let named =
-            words.iter().position(|word| !BEFORE.contains(&word.text.as_str()) && !assigns(&word.text));
-        let before = words.drain(..named.unwrap_or(words.len()));
-        self.assigned.extend(before.filter(|word| assigns(&word.text)));
+        let is_name = |word: &LooseWord| {
+            word.role == Role::Argument && !BEFORE.contains(&word.text.as_str()) && !assigns(&word.text)
+        };
+        let named = words.iter().position(is_name).unwrap_or(words.len());
+        let last = words.last().map_or(0..0, |word| word.span.clone());
+        for word in words.drain(..named).collect::<Vec<_>>() {
+            match word.role {
+                Role::Argument if assigns(&word.text) => self.assigned.push(word),
+                Role::Argument => {}
+                // In `>x rm` the program's name comes first.
+                Role::Input | Role::Output => words.push(LooseWord { span: last.clone(), ..word }),
+            }
+        }
         if !words.is_empty() {
             self.runs.push(Run { words, begins: self.begins, piped: self.piped });
             self.piped = next;
@@ -214,6 +303,13 @@ impl Found {
         }
         self.begins = begins;
     }
+}
+
+/// `{NAME}`
+fn variable(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('{')?;
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    (end > 0 && name[end..].starts_with('}')).then(|| &text[..end + 2])
 }
 
 /// `NAME=value`
@@ -228,14 +324,20 @@ mod tests {
 
     #[test]
     fn commands_are_found_wherever_they_hide() {
-        let cases: [(&str, &[&[&str]]); 12] = [
+        let cases: [(&str, &[&[&str]]); 18] = [
             ("rm -rf x", &[&["rm", "-rf", "x"]]),
             ("a && (rm 'b c' \"d\\\" e\")", &[&["a"], &["rm", "b c", "d\" e"]]),
             ("a $(rm x) `rm y`", &[&["a", "$"], &["rm", "x"], &["rm", "y"]]),
             ("echo \"a $(rm x) b\"", &[&["echo", "a "], &["rm", "x"], &["b"]]),
             ("X=1 if ! time rm x; then rm y; fi", &[&["rm", "x"], &["rm", "y"], &["fi"]]),
             ("r\\m x", &[&["rm", "x"]]),
-            ("rm${IFS}x", &[&["rm$"], &["IFS"], &["x"]]),
+            ("rm${IFS}x", &[&["rm", "x"]]),
+            ("{rm,-rf,x} y", &[&["rm", "-rf", "x", "y"]]),
+            ("{ rm x; }", &[&["rm", "x"]]),
+            ("cat ${PWD}/.e{nv,x}", &[&["cat", "${PWD}/.env", "${PWD}/.ex"]]),
+            (">a 2>&1 rm x", &[&["rm", "x", "a", "1"]]),
+            ("time -p rm x", &[&["rm", "x"]]),
+            ("sh <<< 'rm x'", &[&["sh", "rm x"]]),
             ("rm >a -f", &[&["rm", "a", "-f"]]),
             ("a\nrm x", &[&["a"], &["rm", "x"]]),
             ("'", &[&[""]]),
@@ -255,8 +357,9 @@ mod tests {
 
     #[test]
     fn what_stands_after_a_redirection_is_written() {
-        let cases: [(&str, &[&str]); 7] = [
+        let cases: [(&str, &[&str]); 8] = [
             ("a >x b", &["x"]),
+            ("a <>x", &["x"]),
             ("a >> 'x y' 2>z", &["x y", "z"]),
             ("a >&x", &["x"]),
             ("a >|x", &["x"]),

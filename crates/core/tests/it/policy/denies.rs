@@ -133,6 +133,12 @@ fn a_denied_command_in_every_quoting() {
             "'r'\"m\" -\\rf x",
             "r\\\nm -rf x",
             "bash -c \"\\$'rm' -rf x\"",
+            "{rm,-rf,x}",
+            "sh -c '{rm,-rf,x}'",
+            "rm${IFS}-rf${IFS}x",
+            ">/dev/null rm -rf x",
+            "2>&1 rm -rf x",
+            "time -p rm -rf x",
         ],
     );
     lines("deny Bash(rm -rf:*)", &Runs, &["echo $'rm -rf x'", "echo '$' rm -rf x"]);
@@ -172,6 +178,13 @@ fn a_denied_path_on_a_line_that_is_not_plain() {
             "cat ${X:-.env}",
             "(cat .env)",
             "cat .env &",
+            "cat ${PWD}/.env; echo $?",
+            "bash -c \"cat .''env\"",
+            "bash -c 'cd web && cat ../.env'",
+            "find . -exec sh -c 'cd web; cat <../.env' ';'",
+            "bash <<< 'base64 .env'",
+            "echo x <> .github/a",
+            "sudo git diff -- :/.env",
         ],
     );
     lines(
