@@ -150,7 +150,7 @@ impl Gateway {
         self.publish_again(session);
     }
 
-    /// Tells everybody what the journal has last: nobody knows whether anybody here was told.
+    /// Publishes the journal's last events, of which it is not known whether this node published them.
     pub(crate) fn publish_again(&self, session: SessionId) {
         let gateway = self.clone();
         self.inner.tasks.spawn(async move {

@@ -79,8 +79,8 @@ impl Gateway {
         };
         let receipt = receipt(session, id, &key, &appended)?;
         if appended.events.is_empty() {
-            // It was written before. If a gateway was killed while the database was at it, that may have been after we looked at
-            // what it left.
+            // The answer was written before: perhaps by the database for a gateway that was killed, and after this one had read
+            // what that one left.
             self.publish_again(session);
         }
         if appended.session.asks.get(&id).is_some_and(|ask| ask.rule_unsaved) {

@@ -32,7 +32,7 @@ impl Decision<'_> {
     fn check_tool(&mut self, tool: Tool, judged: &Judged) -> Result<(), String> {
         let name = tool.program();
         let Some(installed) = self.facts.places.program(&tool).cloned() else {
-            let why = format!("nobody looked up which program `{name}` is");
+            let why = format!("the runner has not said which program `{name}` is");
             self.unresolved.insert(Lookup::Program(tool));
             return Err(why);
         };
@@ -41,12 +41,12 @@ impl Decision<'_> {
             Installed::Missing => Ok(()),
             Installed::Bsd if judged.options.iter().all(|option| bsd::reads(name, option)) => Ok(()),
             Installed::Bsd | Installed::Unknown => {
-                Err(format!("which `{name}` this is is not known, and so what its options take"))
+                Err(format!("the version of `{name}` is not known, so its options may take something else"))
             }
             Installed::Known { implementation, version, kept_by } => {
                 if !is_verified(name, &implementation, &version) {
                     return Err(format!(
-                        "what options of `{name}` take was not verified with {implementation} {version}"
+                        "the options of `{name}` were not verified with {implementation} {version}"
                     ));
                 }
                 match kept_by {
@@ -63,7 +63,7 @@ impl Decision<'_> {
         match self.facts.trust {
             Trust::Trusted => Ok(()),
             Trust::Untrusted => {
-                Err(format!("an agent can change which `{name}` this is, and nobody trusts this folder yet"))
+                Err(format!("an agent can replace `{name}`, and no person trusts this folder yet"))
             }
         }
     }
