@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use holdstead_core::policy::rule::{Effect, RuleFile};
 use holdstead_core::policy::shell::Shell;
 use holdstead_core::policy::{
-    Asked as Path, Call, Facts, Judgement, Mark, MayAllow, Meaning, NO_VARIABLES, Place, Places, Rules,
-    Source, Standing, Subject, Trust, Verdict, decide, judge, marks,
+    Asked as Path, Call, Facts, Found, Judgement, Lookup, Mark, MayAllow, Meaning, NO_VARIABLES, Place,
+    Places, Rules, Source, Standing, Subject, Trust, Verdict, decide, judge, marks,
 };
 use holdstead_protocol::{PermissionMode, Told};
 use serde_json::json;
@@ -90,7 +90,7 @@ impl<'a> Asked<'a> {
         &self,
         mode: PermissionMode,
         rules: &Rules,
-        look_up: impl Fn(&BTreeSet<Path>) -> Places,
+        look_up: impl Fn(&BTreeSet<Lookup>) -> Places,
     ) -> Verdict {
         self.with(|call| {
             let verdict = decide(call, rules, &Facts { mode, ..facts(&Places::default()) });
@@ -104,9 +104,13 @@ impl<'a> Asked<'a> {
 
     /// In a folder where each path leads where `place` says.
     pub(crate) fn is_allowed_where(&self, rules: &Rules, place: impl Fn(&Path) -> Place) -> bool {
-        let look_up = |unresolved: &BTreeSet<Path>| {
-            let mut places = Places::default();
-            unresolved.iter().for_each(|path| places.insert(path.clone(), place(path)));
+        let look_up = |unresolved: &BTreeSet<Lookup>| {
+            let mut places = Places::without_links(FOLDER, unresolved);
+            for lookup in unresolved {
+                if let Lookup::Path(path) = lookup {
+                    places.insert(lookup.clone(), Found::Path(place(path)));
+                }
+            }
             places
         };
         self.verdict_with(PermissionMode::Default, rules, look_up).effect == Effect::Allow

@@ -204,8 +204,13 @@ impl<'a> PathRules<'a> {
         }
     }
 
-    /// As a shell makes it of `~`, and of the two variables whose value is known.
+    /// As a shell makes it of `~`, and of the two variables whose value is known; and as the kernel of `/proc/self/cwd`.
     fn full(&self, base: &str, text: &str) -> String {
+        let full = self.named(base, text);
+        through_proc(base, &full).unwrap_or(full)
+    }
+
+    fn named(&self, base: &str, text: &str) -> String {
         if !text.starts_with(['~', '$']) {
             return paths::join(base, text);
         }
@@ -221,6 +226,14 @@ impl<'a> PathRules<'a> {
         }
         paths::join(base, text)
     }
+}
+
+/// Of any process: each may be one that runs here.
+fn through_proc(base: &str, path: &str) -> Option<String> {
+    let names: Vec<&str> = path.strip_prefix("/proc/")?.split('/').filter(|name| !name.is_empty()).collect();
+    let at = names.iter().rposition(|name| matches!(*name, "cwd" | "root"))?;
+    let from = if names[at] == "cwd" { base } else { "/" };
+    Some(paths::join(from, &names[at + 1..].join("/")))
 }
 
 impl PathRule<'_> {

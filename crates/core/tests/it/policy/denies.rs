@@ -342,6 +342,12 @@ fn a_program_that_reads_all_below_a_folder_with_a_denied_path_asks() {
     lines("deny Read(keys/**)", &Asked, &["rg foo", "grep -r foo .", "rg foo k*", "git grep foo"]);
     lines("deny Read(keys/**)", &Runs, &["rg foo src", "grep -r foo src docs", "cd src && grep -r foo ."]);
     lines("deny Read(keys/**)", &Denied, &["grep -r foo keys", "rg foo keys/a"]);
+    let proc = [
+        "cat /proc/self/cwd/.env",
+        "cd web && cat /proc/self/cwd/../.env; :",
+        "cat /proc/1/root/project/.env",
+    ];
+    lines("deny Read(.env)", &Denied, &proc);
     lines("deny Edit(keys/**)\ndeny Bash(rm:*)", &Runs, &["grep -r foo .", "rg -uuu foo"]);
     lines("deny Read(~/.ssh/**)", &Asked, &["grep -r foo ~", "grep -r foo /people"]);
     lines("deny Read(~/.ssh/**)", &Runs, &["grep -r foo ."]);
