@@ -147,8 +147,6 @@ def answer(words):
 
 MARKERS = ("--zzz-probe", "--yyy-probe", "--xxx-probe")
 LETTER = "~"
-# Where a sign ends the letters of a bundle.
-LETTERS = {"jest": "Q", "vitest": "Q"}
 REFUSES_VALUE = re.compile(
     r"doesn't allow an argument|takes no value|unexpected value|wasn't expecting any|ignored explicit argument"
     r"|does not take|doesn't take|does not accept|Unexpected value"
@@ -240,11 +238,10 @@ class Form:
 
     def __init__(self, head, tail, whole_words):
         self.head, self.tail, self.whole_words = tuple(head), tail, whole_words
-        self.letter = LETTERS.get(head[0], LETTER)
         # How the program complains of an option that it does not know, by its dashes.
         self.complaints = {
             "--": self.complaint(MARKERS[0], self.say(MARKERS[0])),
-            "-": self.complaint("-" + self.letter, self.say("-" + self.letter)),
+            "-": self.complaint("-" + LETTER, self.say("-" + LETTER)),
         }
         # The C library, pflag of Go and some others take a value that may be missing only in the same word.
         before = self.complaints["--"][0] if self.complaints["--"] else ""
@@ -376,9 +373,12 @@ def joined(form, option):
         # A digit begins a number, and what stands behind it is part of that.
         return False
     by_letter = len(option) == 2 and not form.whole_words
+    if by_letter and form.head[0] == "jest":
+        # It does not complain of letters behind a letter.
+        return None
     attempts = [f"{option}={value}" for value in values(form, option)]
     if by_letter:
-        attempts = [option + form.letter, *(option + value for value in values(form, option))]
+        attempts = [option + LETTER, *(option + value for value in values(form, option))]
     missing = False
     for attempt in attempts:
         said = form.say(attempt, MARKERS[1])

@@ -20,6 +20,15 @@ const COMMON: &str = "git find sed gawk mawk original-awk grep rg fd tree tar ca
 const COMMON_THERE: usize = 20;
 /// What takes other words where it is uutils: `versions.txt` names it of GNU's only.
 const UNLIKE_GNU: [&str; 2] = ["date", "nl"];
+/// It goes on after an option that it does not know. Others end, so that no table needs to tell their versions apart.
+const GOES_ON: &str = "npm";
+
+/// Whether a program is of those that the tables were made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    Usual,
+    Others,
+}
 
 /// What the programs of one PATH said.
 #[derive(Default)]
@@ -34,6 +43,8 @@ struct Program {
     version: String,
     verified: usize,
     known: usize,
+    /// What another version does not have, and says so.
+    lacks: usize,
     differ: usize,
 }
 
@@ -50,7 +61,7 @@ pub(crate) fn show() -> Result<String> {
     let known: usize = all.iter().map(|asked| asked.options.len()).sum();
     let names: BTreeSet<&str> = all.iter().map(|asked| asked.head[0]).collect();
 
-    let told = told(&ask(all, &path, None)?)?;
+    let told = told(&ask(all, &path, None)?, Versions::Usual)?;
     let mut differ = told.differ;
     let there = |name: &&str| told.programs.contains_key(*name);
     println!("not installed: {:?}", names.iter().filter(|name| !there(name)).collect::<Vec<_>>());
@@ -58,15 +69,11 @@ pub(crate) fn show() -> Result<String> {
     let others = std::env::var("HOLDSTEAD_OTHER_PROGRAMS").unwrap_or_default();
     let (mut again, mut versions) = (0, 0);
     for other in others.lines() {
-        let told = self::told(&ask(asked(), other, Some(&path))?)?;
+        let told = self::told(&ask(asked(), other, Some(&path))?, Versions::Others)?;
         again += told.verified();
         versions += told.programs.len();
-        differ += told
-            .programs
-            .iter()
-            .filter(|(name, _)| !UNLIKE_GNU.contains(name))
-            .map(|(_, of)| of.differ)
-            .sum::<usize>();
+        let is_like = |(name, _): &(&&str, &Program)| !UNLIKE_GNU.contains(*name);
+        differ += told.programs.iter().filter(is_like).map(|(_, program)| program.differ).sum::<usize>();
     }
 
     let common = COMMON.split(' ').filter(there).count();
@@ -82,18 +89,20 @@ pub(crate) fn show() -> Result<String> {
 }
 
 /// Prints what was verified, and what not.
-fn told(answers: &[(Question, Answer)]) -> Result<Told> {
+fn told(answers: &[(Question, Answer)], versions: Versions) -> Result<Told> {
     let mut told = Told::default();
     for (asked, answer) in answers.iter().filter(|(_, answer)| answer.installed) {
         let program = told.programs.entry(asked.head[0]).or_default();
         program.version.clone_from(&answer.version);
         program.known += asked.options.len();
         let head = asked.head.join(" ");
+        let may_lack = versions == Versions::Others && asked.head[0] != GOES_ON;
         for (option, switch) in asked.switches {
             let facts = answer.options.get(*option).ok_or("no answer for an option")?;
             match is_as(&switch.value, facts, option.len() > 2 || asked.whole_words) {
                 Some(true) => program.verified += 1,
                 None => println!("not verified: {head} {option}: {:?}", facts.said),
+                Some(false) if may_lack && !facts.known => program.lacks += 1,
                 Some(false) => {
                     program.differ += 1;
                     println!("DIFFERS: {head} {option}: {:?} in the table, but {facts:?}", switch.value);
@@ -112,8 +121,10 @@ fn told(answers: &[(Question, Answer)]) -> Result<Told> {
             }
         }
     }
-    for (name, Program { version, verified, known, differ }) in &told.programs {
-        println!("{name}: {verified} of {known} options verified, {differ} differ: {version}");
+    for (name, Program { version, verified, known, lacks, differ }) in &told.programs {
+        println!(
+            "{name}: {verified} of {known} options verified, {lacks} not there, {differ} differ: {version}"
+        );
         told.differ += differ;
     }
     Ok(told)
