@@ -295,7 +295,7 @@ class Form:
         before, behind = of
         bare = word.lstrip("-")
         spellings = {bare, re.sub("-(.)", lambda letter: letter[1].upper(), bare)}
-        text = said[1].replace("TS5072: Unknown build", "TS5023: Unknown compiler")
+        text = re.sub("TS5025: Unknown compiler|TS50(72|77): Unknown build", "TS5023: Unknown compiler", said[1])
         # Of several words some complain in another way.
         text = text.replace("Unknown options: '", "Unknown option: '").replace('  ["', '  Unrecognized option "')
         for line in text.splitlines():
@@ -340,7 +340,8 @@ def facts(form, option):
         return {**found, "words": 0, "bare": True, "said": said[1][:200]}
     if found["words"] == 0 and (found["joined"] is not False or not form.is_strict) and form.needs_value(option):
         # Some take no value that begins with a dash.
-        found.update(words=next_word(form, option), bare=False)
+        words = next_word(form, option)
+        found.update(words=words, bare=False, known=found["known"] or words == 1)
     if found["bare"] is None and found["words"] is not None:
         found["bare"] = found["words"] == 0 or form.stands_bare(option)
     if found["words"] == 0 and found["bare"] and (found["joined"] or re.fullmatch("-[a-zA-Z]", option)):

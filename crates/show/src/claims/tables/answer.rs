@@ -19,7 +19,7 @@ pub(super) struct Answer {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Facts {
-    known: bool,
+    pub(super) known: bool,
     words: Option<usize>,
     joined: Option<bool>,
     bare: Option<bool>,
