@@ -406,7 +406,7 @@ def joined(form, option):
             if not form.is_mute(form.say(attempt)):
                 return True
             missing = True
-        elif said[0] != 0 and (complains_of(said, option) or value in said[1]):
+        elif said[0] != 0 and (complains_of(said, option) or (len(value) > 1 and value in said[1])):
             return True
     alone = form.say(attempts[0])
     if alone[0] == 0 and alone[1] and alone == form.say(option):
@@ -417,7 +417,9 @@ def joined(form, option):
 
 
 def complains_of(said, option):
-    return bool(re.search(rf"(?<![\w-])-{{0,2}}{re.escape(option.lstrip('-'))}(?![\w-])", said[1]))
+    # A letter alone may be the one of `it's`.
+    dashes = "(-{1,2}|['`\"])" if len(option) == 2 else "-{0,2}"
+    return bool(re.search(rf"(?<![\w-]){dashes}{re.escape(option.lstrip('-'))}(?![\w-])", said[1]))
 
 
 def greedy(form, option):

@@ -38,7 +38,13 @@ pub(super) fn is_as(value: &Value, facts: &Facts, whole: bool) -> Option<bool> {
             let none = if whole { Some(true) } else { is(joined, false) };
             vec![takes(0), is(bare, true), none, is(greedy, false)]
         }
-        Value::Needed(kinds) => vec![takes(kinds.len()), is(bare, false), is(joined, kinds.len() == 1)],
+        // No table takes it without a value, or with one that is an option, so that a program may take it so.
+        Value::Needed(kinds) => {
+            let one = kinds.len() == 1;
+            let next =
+                words.and_then(|words| if one && words == 0 { greedy } else { Some(words == kinds.len()) });
+            vec![next, is(joined, one)]
+        }
         Value::Next(_) => vec![takes(1), is(bare, false), is(joined, false)],
         Value::Joined(_) => vec![takes(0), is(bare, false), is(joined, true)],
         Value::Attached(_) => vec![takes(0), is(bare, true), is(joined, true), is(greedy, false)],
