@@ -13,8 +13,8 @@ program's `version`, facts about the form, and for each option
   greedy  whether it stands without, but takes the next word where that is no option
   said    what the program said where one of these is null, because a program cannot be understood
 
-usage: probe.py [PATH]       needs root and unshare. $PATH says where the programs are; those that were asked before, because
-                             they are in this other PATH as well, count as not installed
+usage: probe.py [PATH BEFORE]     needs root and unshare. PATH says where the programs are, $PATH if there is none; those that
+                                  were asked before, because they are in the PATH before as well, count as not installed
 """
 
 import json
@@ -28,7 +28,10 @@ import tempfile
 from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
 
 ROOT = os.environ.setdefault("ORACLE_ROOT", tempfile.mkdtemp(prefix="oracle-"))
+if len(sys.argv) > 1:
+    os.environ["PATH"] = sys.argv[1]
 PATH = os.environ["PATH"]
+ASKED_BEFORE = sys.argv[2] if len(sys.argv) > 2 else None
 FILES = {
     "f": "a b\n",
     "README.md": "r\n",
@@ -466,7 +469,8 @@ def installed(head):
     if head[0] == "fd" and not shutil.which("fd"):
         head = ["fdfind", *head[1:]]
     file = shutil.which(head[0])
-    if not file or (ASKED_BEFORE and os.path.realpath(file) == os.path.realpath(shutil.which(head[0], path=ASKED_BEFORE) or "/")):
+    before = shutil.which(head[0], path=ASKED_BEFORE) if ASKED_BEFORE else None
+    if not file or (before and os.path.realpath(file) == os.path.realpath(before)):
         return None
     return None if "unknown command" in say(tuple(head))[1] else head
 
@@ -492,8 +496,6 @@ def probe(asked):
     options = {option: facts(form, option) for option in asked["options"]}
     return {"installed": True, "version": version(head[0]), "options": options, **of_form(form, asked["options"])}
 
-
-ASKED_BEFORE = sys.argv[1] if len(sys.argv) > 1 else None
 
 if __name__ == "__main__":
     enter_namespaces()

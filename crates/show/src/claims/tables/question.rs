@@ -73,7 +73,7 @@ fn ask_one_by_one(
     before: Option<&str>,
 ) -> Result<Vec<(Question, Answer)>> {
     let mut probe = python("probe.py")?;
-    probe.args(before).env("PATH", path);
+    probe.arg(path).args(before);
     let mut probe = probe.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut input = probe.stdin.take().ok_or("no input of the probe")?;
     let mut answers = BufReader::new(probe.stdout.take().ok_or("no output of the probe")?).lines();
