@@ -32,20 +32,17 @@ pub(super) fn is_as(value: &Value, facts: &Facts, whole: bool) -> Option<bool> {
     let &Facts { known, words, joined, bare, greedy, .. } = facts;
     let is = |fact: Option<bool>, value| fact.map(|fact| fact == value);
     let takes = |count| words.map(|words| words == count);
+    let next =
+        |count| words.and_then(|words| if words == 0 && count == 1 { greedy } else { Some(words == count) });
     let facts = match value {
         // Behind `=` a program may take what a table does not: `--colour=true`.
         Value::None | Value::Replaces(_) => {
             let none = if whole { Some(true) } else { is(joined, false) };
             vec![takes(0), is(bare, true), none, is(greedy, false)]
         }
-        // No table takes it without a value, or with one that is an option, so that a program may take it so.
-        Value::Needed(kinds) => {
-            let one = kinds.len() == 1;
-            let next =
-                words.and_then(|words| if one && words == 0 { greedy } else { Some(words == kinds.len()) });
-            vec![next, is(joined, one)]
-        }
-        Value::Next(_) => vec![takes(1), is(bare, false), is(joined, false)],
+        // No line is allowed with one of these at its end or before an option, so that a program may take that.
+        Value::Needed(kinds) => vec![next(kinds.len()), is(joined, kinds.len() == 1)],
+        Value::Next(_) => vec![next(1), is(joined, false)],
         Value::Joined(_) => vec![takes(0), is(bare, false), is(joined, true)],
         Value::Attached(_) => vec![takes(0), is(bare, true), is(joined, true), is(greedy, false)],
         Value::Optional(_) => {
