@@ -224,10 +224,10 @@ show-marks: _shows
 show-bypass seconds="": _shows
     {{ if seconds == "" { 'PATH="$(scripts/programs)"' } else { "" } }} {{ proof }} bypass {{ seconds }}
 
-# Every option that the tables of rules know, or those of the named programs: the real program has it, and takes what the tables say.
-# Needs root; installs programs into target/programs.
+# Every option that the tables of rules know, or those of the named programs: the real program has it, and takes what the tables say,
+# in several versions. Needs root; installs programs into target/programs.
 show-tables *programs: _shows
-    PATH="$(scripts/programs)" {{ proof }} tables "$@"
+    PATH="$(scripts/programs)" HOLDSTEAD_OTHER_PROGRAMS="$(scripts/programs others)" {{ proof }} tables "$@"
 
 # Benchmark: ten days of 2,000 calls, 5 % hostile: asks per 100 with exact grants, with example rules, with what is suggested after an
 # hour. The worst day counts.

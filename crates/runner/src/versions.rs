@@ -41,7 +41,7 @@ pub(crate) fn is_binary(program: &Path) -> bool {
 
 fn start(name: &str, program: &Path) -> Installed {
     let mut command = Command::new(program);
-    command.arg("--version").env_clear().current_dir("/");
+    command.args(question(name, program)).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, name);
@@ -75,10 +75,18 @@ fn start(name: &str, program: &Path) -> Installed {
     }
 }
 
+fn question(name: &str, program: &Path) -> &'static [&'static str] {
+    match program.file_name().and_then(std::ffi::OsStr::to_str) {
+        _ if name == "go" => &["version"],
+        Some("mawk") => &["-W", "version"],
+        Some(_) | None => &["--version"],
+    }
+}
+
 /// The implementation and the version that the first line tells: `ls (GNU coreutils) 9.1`, `git version 2.39.5`,
 /// `jq-1.6`. One without a name has its program's.
 fn read(name: &str, printed: &str) -> Option<(String, String)> {
-    let line = printed.lines().find(|line| !line.trim().is_empty())?;
+    let line = printed.lines().find(|line| !line.trim().is_empty())?.replace("version go", "version ");
     let is_start = |at: usize| {
         let before = line[..at].trim_end_matches(['v', 'V']);
         line[at..].starts_with(|c: char| c.is_ascii_digit())
@@ -116,6 +124,7 @@ mod tests {
             ("jq", "jq-1.6", Some(("jq", "1.6"))),
             ("file", "file-5.44\nmagic file from /etc/magic", Some(("file", "5.44"))),
             ("column", "column from util-linux 2.38.1", Some(("util-linux", "2.38.1"))),
+            ("go", "go version go1.19.8 linux/amd64", Some(("go", "1.19.8"))),
             ("npm", "10.8.2", Some(("npm", "10.8.2"))),
             ("tsc", "Version 5.9.3", Some(("tsc", "5.9.3"))),
             (

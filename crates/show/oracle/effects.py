@@ -22,7 +22,7 @@ import sys
 
 import probe
 from probe import ENVIRONMENT, ROOT, run
-from sandbox import NOBODY, empty, enter_namespaces, give_up_everything, reap
+from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
 
 WATCHED = ("project", "outside", "people", "tmp", "marks")
 DECOYS = ("outside", "outside/secret", "outside/a.rs", "people/u/private", "people/u/private/key")
@@ -131,7 +131,7 @@ def effects(line, before):
         ended = shell.wait(timeout=20)
     except subprocess.TimeoutExpired:
         ended = None
-    reap(shell)
+    end_all(shell)
     read = [f"/{decoy}" for decoy in DECOYS if os.path.exists(f"{ROOT}/{decoy}") and os.stat(f"{ROOT}/{decoy}").st_atime > 0]
     after = snapshot()
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-from sandbox import NOBODY, empty, enter_namespaces, give_up_everything, reap
+from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
 
 SHELL = sys.argv[1]
 STUB = os.path.abspath(sys.argv[2])
@@ -168,7 +168,7 @@ def once(line, code):
         errors = shell.communicate(timeout=4)[1].decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         errors = ""
-    reap(shell)
+    end_all(shell)
     shell.stderr.close()
     ran, env = [], []
     with open(f"{ROOT}/log/exec", "rb") as file:

@@ -3,7 +3,8 @@
 
 A program says which option it does not know. So words that no program knows are put behind an option: if the program
 complains of the first of them, the option took none; if of the second, it took one. Standard input: one JSON object a
-line, with `head` (the program and its subcommand) and `options`. For each one JSON object comes out: `installed`, facts about the form, and for each option
+line, with `head` (the program and its subcommand) and `options`. For each one JSON object comes out: `installed`, the
+program's `version`, facts about the form, and for each option
 
   known   whether the program has it
   words   how many of the next words it takes
@@ -12,22 +13,25 @@ line, with `head` (the program and its subcommand) and `options`. For each one J
   greedy  whether it stands without, but takes the next word where that is no option
   said    what the program said where one of these is null, because a program cannot be understood
 
-usage: probe.py       needs root and unshare; PATH says where the programs are
+usage: probe.py [PATH BEFORE]     needs root and unshare. PATH says where the programs are, $PATH if there is none; those that
+                                  were asked before, because they are in the PATH before as well, count as not installed
 """
 
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 
-from sandbox import NOBODY, enter_namespaces, give_up_everything
+from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
 
 ROOT = os.environ.setdefault("ORACLE_ROOT", tempfile.mkdtemp(prefix="oracle-"))
+if len(sys.argv) > 1:
+    os.environ["PATH"] = sys.argv[1]
 PATH = os.environ["PATH"]
+ASKED_BEFORE = sys.argv[2] if len(sys.argv) > 2 else None
 FILES = {
     "f": "a b\n",
     "README.md": "r\n",
@@ -121,6 +125,10 @@ ENVIRONMENT = {
 }
 
 
+# What differs between two answers although nothing else does: `2026-11-19T20_49_54_123Z`, `20:49:54`, `in 3s`.
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ][\d_:.]+Z?|\d\d:\d\d:\d\d|\b\d+(\.\d+)? ?m?s\b")
+
+
 def answer(words):
     """What the program says, and how it ends."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -131,22 +139,13 @@ def answer(words):
     except FileNotFoundError:
         return None
     try:
-        said = program.communicate(timeout=20)[0]
+        # Long, so that a busy machine changes nothing: what computes without end has 20 seconds of a processor.
+        said = program.communicate(timeout=60)[0]
     except subprocess.TimeoutExpired:
         said = b""
-    # We are process 1 here: end whatever is left in this namespace, and nothing else.
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except OSError:
-        pass
-    program.wait()
+    end_all(program)
     program.stdout.close()
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            break
-    return program.returncode, said.decode("utf-8", "replace")
+    return program.returncode, TIMES.sub("TIME", said.decode("utf-8", "replace"))
 
 
 MARKERS = ("--zzz-probe", "--yyy-probe", "--xxx-probe")
@@ -188,6 +187,8 @@ BUILTINS = ("cd", "pwd", "type")
 VALUE = {
     "--no-walk": "sorted",
     "--ancestry-path": "HEAD",
+    "git --abbrev-ref": "strict",
+    "git --path-format": "relative",
     "git -L": "1,1:f",
     "grep -D": "skip",
     "grep --devices": "skip",
@@ -247,7 +248,7 @@ class Form:
         }
         # The C library, pflag of Go and some others take a value that may be missing only in the same word.
         before = self.complaints["--"][0] if self.complaints["--"] else ""
-        self.is_strict = head[0] in ("git", "find", "tree", "docker", "kubectl", "gh", "bash") or before.endswith("unrecognized option '")
+        self.is_strict = head[0] in ("git", "find", "tree", "go", "docker", "kubectl", "gh", "bash") or before.endswith("unrecognized option '")
         self.leading = LEADING.get(head[0], [])
         self.of_operand = self.complaint("zzzvalue", self.say(*self.leading, "zzzvalue"))
 
@@ -297,8 +298,10 @@ class Form:
         before, behind = of
         bare = word.lstrip("-")
         spellings = {bare, re.sub("-(.)", lambda letter: letter[1].upper(), bare)}
-        text = said[1].replace("TS5072: Unknown build", "TS5023: Unknown compiler")
-        for line in text.replace("Unknown options: '", "Unknown option: '").splitlines():
+        text = re.sub("TS5025: Unknown compiler|TS50(72|77): Unknown build", "TS5023: Unknown compiler", said[1])
+        # Of several words some complain in another way.
+        text = text.replace("Unknown options: '", "Unknown option: '").replace('  ["', '  Unrecognized option "')
+        for line in text.splitlines():
             if not line.startswith(before):
                 continue
             rest = line[len(before):]
@@ -340,7 +343,8 @@ def facts(form, option):
         return {**found, "words": 0, "bare": True, "said": said[1][:200]}
     if found["words"] == 0 and (found["joined"] is not False or not form.is_strict) and form.needs_value(option):
         # Some take no value that begins with a dash.
-        found.update(words=next_word(form, option), bare=False)
+        words = next_word(form, option)
+        found.update(words=words, bare=False, known=found["known"] or words == 1)
     if found["bare"] is None and found["words"] is not None:
         found["bare"] = found["words"] == 0 or form.stands_bare(option)
     if found["words"] == 0 and found["bare"] and (found["joined"] or re.fullmatch("-[a-zA-Z]", option)):
@@ -373,6 +377,9 @@ def joined(form, option):
         # A digit begins a number, and what stands behind it is part of that.
         return False
     by_letter = len(option) == 2 and not form.whole_words
+    if by_letter and form.head[0] == "jest":
+        # It does not complain of letters behind a letter.
+        return None
     attempts = [f"{option}={value}" for value in values(form, option)]
     if by_letter:
         attempts = [option + LETTER, *(option + value for value in values(form, option))]
@@ -402,7 +409,7 @@ def joined(form, option):
             if not form.is_mute(form.say(attempt)):
                 return True
             missing = True
-        elif said[0] != 0 and (complains_of(said, option) or value in said[1]):
+        elif said[0] != 0 and (complains_of(said, option) or (len(value) > 1 and value in said[1])):
             return True
     alone = form.say(attempts[0])
     if alone[0] == 0 and alone[1] and alone == form.say(option):
@@ -413,7 +420,9 @@ def joined(form, option):
 
 
 def complains_of(said, option):
-    return bool(re.search(rf"(?<![\w-])-{{0,2}}{re.escape(option.lstrip('-'))}(?![\w-])", said[1]))
+    # A letter alone may be the one of `it's`.
+    dashes = "(-{1,2}|['`\"])" if len(option) == 2 else "-{0,2}"
+    return bool(re.search(rf"(?<![\w-]){dashes}{re.escape(option.lstrip('-'))}(?![\w-])", said[1]))
 
 
 def greedy(form, option):
@@ -425,6 +434,8 @@ def greedy(form, option):
     said = form.say(option, *form.leading, "zzzvalue")
     if form.is_unknown("zzzvalue", said, form.of_operand):
         return False
+    if said[0] != 0 and said == form.say(option, *form.leading):
+        return None
     # Where one succeeds and the other does not, there is another reason for it.
     return None if (said[0] == 0) != (form.say(*form.leading, "zzzvalue")[0] == 0) else True
 
@@ -454,21 +465,36 @@ def installed(head):
     if head[:3] in (["python", "-m", "pytest"], ["python3", "-m", "pytest"]):
         head = ["pytest"]
     if head[0] in BUILTINS:
-        return ["bash", "-c", '"$0" "$@"', *head]
+        head = ["bash", "-c", '"$0" "$@"', *head]
     if head[0] == "fd" and not shutil.which("fd"):
         head = ["fdfind", *head[1:]]
-    if not shutil.which(head[0]) or "unknown command" in say(tuple(head))[1]:
+    file = shutil.which(head[0])
+    before = shutil.which(head[0], path=ASKED_BEFORE) if ASKED_BEFORE else None
+    if not file or (before and os.path.realpath(file) == os.path.realpath(before)):
         return None
-    return head
+    return None if "unknown command" in say(tuple(head))[1] else head
+
+
+# Where that is not `--version`.
+TELLS_VERSION = {"mawk": ["-W", "version"], "go": ["version"], "kubectl": ["version", "--client"]}
+
+
+def version(program):
+    """The first line with a number."""
+    program = os.path.basename(os.path.realpath(shutil.which(program))) if program in ("awk", "nawk") else program
+    said = say((program, *TELLS_VERSION.get(program, ["--version"])))[1]
+    return next((line.strip() for line in said.splitlines() if re.search(r"\d", line)), "of no known version")
 
 
 def probe(asked):
+    for folder in ("tmp", "people/u"):
+        empty(f"{ROOT}/{folder}")
     head = installed(asked["head"])
     if not head:
         return {"installed": False}
     form = Form(head, TAIL.get(" ".join(asked["head"]), []), asked["whole_words"])
     options = {option: facts(form, option) for option in asked["options"]}
-    return {"installed": True, "options": options, **of_form(form, asked["options"])}
+    return {"installed": True, "version": version(head[0]), "options": options, **of_form(form, asked["options"])}
 
 
 if __name__ == "__main__":

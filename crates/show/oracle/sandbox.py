@@ -40,17 +40,8 @@ def give_up_everything(root, processes, seconds):
     LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
-def empty(folder):
-    """Removes what is in it. The folder itself stays."""
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
-
-
-def reap(program):
-    """Ends whatever is left in this namespace, and nothing else: we are process 1 here."""
+def end_all(program):
+    """Ends a program and whatever it left in this namespace, of which we are process 1, and nothing else."""
     try:
         os.kill(-1, signal.SIGKILL)
     except OSError:
@@ -60,4 +51,15 @@ def reap(program):
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
-            break
+            return
+
+
+def empty(folder, but=()):
+    """Removes what is in a folder, but not these paths."""
+    for entry in os.scandir(folder):
+        if entry.path in but:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)

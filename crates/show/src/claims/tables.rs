@@ -1,80 +1,110 @@
 //! The tables of harmless options say of each option what the program itself says: `oracle/probe.py` asks it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+mod answer;
+mod question;
 
-use holdstead_core::policy::programs::{Style, Switch, Value, judge, programs};
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdstead_core::policy::programs::judge;
+use holdstead_core::policy::rule::Effect;
 use holdstead_core::policy::shell::{Line, Shell, read};
-use serde::{Deserialize, Serialize};
 
-use crate::claims::bypass::oracle::python;
+use crate::policy_lines::{Asked, BROAD, honest, rules};
 use crate::{Result, ensure};
+use answer::{Answer, is_as};
+use question::{Question, ask, questions};
 
 /// What agents run most, of which so many must be installed.
 const COMMON: &str = "git find sed gawk mawk original-awk grep rg fd tree tar cargo npm pnpm yarn tsc eslint prettier jest \
                       vitest pytest ruff mypy";
 const COMMON_THERE: usize = 20;
+/// What takes other words where it is uutils: `versions.txt` names it of GNU's only.
+const UNLIKE_GNU: [&str; 2] = ["date", "nl"];
+/// It goes on after an option that it does not know. Others end, so that no table needs to tell their versions apart.
+const GOES_ON: &str = "npm";
 
-/// A form, or what may stand before a subcommand or behind `--`.
-#[derive(Serialize)]
-struct Asked {
-    head: Vec<&'static str>,
-    options: Vec<&'static str>,
-    /// `-name` is one option, and no bundle of letters.
-    whole_words: bool,
-    #[serde(skip)]
-    switches: &'static HashMap<&'static str, Switch>,
-    #[serde(skip)]
-    needs: &'static str,
+/// Whether a program is of those that the tables were made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    Usual,
+    Others,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    installed: bool,
-    #[serde(default)]
-    options: HashMap<String, Facts>,
-    /// What holds for the form: `dashes` end the options, a `response_file` is read, and so on.
-    #[serde(flatten)]
-    facts: BTreeMap<String, Option<bool>>,
+/// What the programs of one PATH said.
+#[derive(Default)]
+struct Told {
+    /// By their names.
+    programs: BTreeMap<&'static str, Program>,
+    differ: usize,
 }
 
-#[derive(Debug, Deserialize)]
-struct Facts {
-    known: bool,
-    words: Option<usize>,
-    joined: Option<bool>,
-    bare: Option<bool>,
-    greedy: Option<bool>,
-    said: String,
+#[derive(Default)]
+struct Program {
+    version: String,
+    verified: usize,
+    known: usize,
+    /// What another version does not have, and says so.
+    lacks: usize,
+    differ: usize,
 }
 
-/// `tables [PROGRAM…]`: all programs, or these.
+/// `tables [PROGRAM…]`: all programs, or these; those of $PATH, and then what other PATHs have instead of them.
 pub(crate) fn show() -> Result<String> {
     let only: Vec<String> = std::env::args().skip(2).collect();
-    let mut asked = asked();
-    asked.retain(|asked| only.is_empty() || only.iter().any(|name| name == asked.head[0]));
-    let known: usize = asked.iter().map(|asked| asked.options.len()).sum();
-    let queue = Mutex::new(asked);
-    let told: Vec<(Asked, Answer)> = std::thread::scope(|scope| {
-        let threads = [(); 2].map(|()| scope.spawn(|| ask(&queue)));
-        let told = threads.map(|thread| thread.join().map_err(|_| "a thread of the show ended")?);
-        told.into_iter().collect::<Result<Vec<_>>>().map(|told| told.into_iter().flatten().collect())
-    })?;
+    let asked = || {
+        let mut asked = questions();
+        asked.retain(|asked| only.is_empty() || only.iter().any(|name| name == asked.head[0]));
+        asked
+    };
+    let path = std::env::var("PATH")?;
+    let all = asked();
+    let known: usize = all.iter().map(|asked| asked.options.len()).sum();
+    let names: BTreeSet<&str> = all.iter().map(|asked| asked.head[0]).collect();
 
-    let mut there = BTreeSet::new();
-    let (mut verified, mut differ) = (0, 0);
-    for (asked, answer) in told.iter().filter(|(_, answer)| answer.installed) {
-        there.insert(asked.head[0]);
+    let told = told(&ask(all, &path, None)?, Versions::Usual)?;
+    let mut differ = told.differ;
+    let there = |name: &&str| told.programs.contains_key(*name);
+    println!("not installed: {:?}", names.iter().filter(|name| !there(name)).collect::<Vec<_>>());
+
+    let others = std::env::var("HOLDSTEAD_OTHER_PROGRAMS").unwrap_or_default();
+    let (mut again, mut versions) = (0, 0);
+    for other in others.lines() {
+        let told = self::told(&ask(asked(), other, Some(&path))?, Versions::Others)?;
+        again += told.verified();
+        versions += told.programs.len();
+        let is_like = |(name, _): &(&&str, &Program)| !UNLIKE_GNU.contains(*name);
+        differ += told.programs.iter().filter(is_like).map(|(_, program)| program.differ).sum::<usize>();
+    }
+
+    let common = COMMON.split(' ').filter(there).count();
+    ensure!(!only.is_empty() || common >= COMMON_THERE, "only {common} of {COMMON} are installed");
+    let verified = told.verified();
+    println!("the broad rules of the corpus decide {} of its {} honest lines", decided()?, honest()?.len());
+    ensure!(differ == 0, "{differ} differ; {verified} options verified, {known} known");
+    Ok(format!(
+        "{} programs installed, {verified} options verified, {known} known, 0 differ; {again} verified with {versions} of \
+         other versions",
+        told.programs.len()
+    ))
+}
+
+/// Prints what was verified, and what not.
+fn told(answers: &[(Question, Answer)], versions: Versions) -> Result<Told> {
+    let mut told = Told::default();
+    for (asked, answer) in answers.iter().filter(|(_, answer)| answer.installed) {
+        let program = told.programs.entry(asked.head[0]).or_default();
+        program.version.clone_from(&answer.version);
+        program.known += asked.options.len();
         let head = asked.head.join(" ");
+        let may_lack = versions == Versions::Others && asked.head[0] != GOES_ON;
         for (option, switch) in asked.switches {
             let facts = answer.options.get(*option).ok_or("no answer for an option")?;
             match is_as(&switch.value, facts, option.len() > 2 || asked.whole_words) {
-                Some(true) => verified += 1,
+                Some(true) => program.verified += 1,
                 None => println!("not verified: {head} {option}: {:?}", facts.said),
+                Some(false) if may_lack && !facts.known => program.lacks += 1,
                 Some(false) => {
-                    differ += 1;
+                    program.differ += 1;
                     println!("DIFFERS: {head} {option}: {:?} in the table, but {facts:?}", switch.value);
                 }
             }
@@ -86,87 +116,31 @@ pub(crate) fn show() -> Result<String> {
         for (wrong, words) in [(is("dashes", false), "-- --zzz-probe"), (is("response_file", true), "@words")]
         {
             if wrong && allows(&format!("{head} {} {words}", asked.needs)) {
-                differ += 1;
+                program.differ += 1;
                 println!("DIFFERS: {head} reads options in `{words}`, which the table allows");
             }
         }
     }
-    let missing: BTreeSet<&str> =
-        told.iter().map(|(asked, _)| asked.head[0]).filter(|name| !there.contains(name)).collect();
-    println!("not installed: {missing:?}");
-    let common = COMMON.split(' ').filter(|name| there.contains(name)).count();
-    ensure!(!only.is_empty() || common >= COMMON_THERE, "only {common} of {COMMON} are installed");
-    ensure!(differ == 0, "{differ} differ; {verified} options verified, {known} known");
-    Ok(format!("{} programs installed, {verified} options verified, {known} known, 0 differ", there.len()))
-}
-
-/// All forms with options.
-fn asked() -> Vec<Asked> {
-    let mut asked = Vec::new();
-    let mut add = |head: &[&'static str], switches: &'static HashMap<_, _>, whole_words, needs| {
-        let options: Vec<&str> = switches.keys().copied().collect();
-        asked.push(Asked { head: head.to_vec(), options, whole_words, switches, needs });
-    };
-    for (name, program) in programs() {
-        for form in &program.forms {
-            let whole_words = matches!(form.style, Style::Find | Style::OneDash);
-            add(
-                &form.head,
-                &form.words.options,
-                whole_words,
-                form.needs.first().copied().unwrap_or_default(),
-            );
-            if let Some(after) = &form.after {
-                add(&[form.head.as_slice(), &["--"]].concat(), &after.options, whole_words, "");
-            }
-        }
-        add(&[name], &program.before, false, "");
+    for (name, Program { version, verified, known, lacks, differ }) in &told.programs {
+        println!(
+            "{name}: {verified} of {known} options verified, {lacks} not there, {differ} differ: {version}"
+        );
+        told.differ += differ;
     }
-    asked.retain(|asked| !asked.options.is_empty());
-    asked.sort_by_key(|asked| asked.head.clone());
-    asked
-}
-
-/// Asks about what is left in the queue.
-fn ask(queue: &Mutex<Vec<Asked>>) -> Result<Vec<(Asked, Answer)>> {
-    let mut probe = python("probe.py")?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let mut questions = probe.stdin.take().ok_or("no input of the probe")?;
-    let mut answers = BufReader::new(probe.stdout.take().ok_or("no output of the probe")?).lines();
-    let mut told = Vec::new();
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    while let Some(asked) = next() {
-        writeln!(questions, "{}", serde_json::to_string(&asked)?)?;
-        told.push((asked, serde_json::from_str(&answers.next().ok_or("the probe ended")??)?));
-    }
-    drop(questions);
-    probe.wait()?;
     Ok(told)
 }
 
-/// Whether the option takes what the table says; none where the program did not tell.
-fn is_as(value: &Value, facts: &Facts, whole: bool) -> Option<bool> {
-    let &Facts { known, words, joined, bare, greedy, .. } = facts;
-    let is = |fact: Option<bool>, value| fact.map(|fact| fact == value);
-    let takes = |count| words.map(|words| words == count);
-    let facts = match value {
-        // Behind `=` a program may take what a table does not: `--colour=true`.
-        Value::None | Value::Replaces(_) => {
-            let none = if whole { Some(true) } else { is(joined, false) };
-            vec![takes(0), is(bare, true), none, is(greedy, false)]
-        }
-        Value::Needed(kinds) => vec![takes(kinds.len()), is(bare, false), is(joined, kinds.len() == 1)],
-        Value::Next(_) => vec![takes(1), is(bare, false), is(joined, false)],
-        Value::Joined(_) => vec![takes(0), is(bare, false), is(joined, true)],
-        Value::Attached(_) => vec![takes(0), is(bare, true), is(joined, true), is(greedy, false)],
-        Value::Optional(_) => {
-            let next = words.zip(greedy).map(|(words, greedy)| words == 1 || (words == 0 && greedy));
-            vec![next, is(bare, true), is(joined, true)]
-        }
-    };
-    if !known || facts.contains(&Some(false)) {
-        return Some(false);
+impl Told {
+    fn verified(&self) -> usize {
+        self.programs.values().map(|program| program.verified).sum()
     }
-    facts.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+}
+
+/// How many honest lines the broadest rules of the corpus allow or deny.
+fn decided() -> Result<usize> {
+    let rules = rules(BROAD)?;
+    let decided = |line: &&String| Asked::trusted(line).verdict(&rules).effect != Effect::Ask;
+    Ok(honest()?.iter().filter(decided).count())
 }
 
 fn allows(line: &str) -> bool {

@@ -6,7 +6,7 @@ use super::scripts::{awk, jq, sed};
 
 /// `@file`: some programs read more words from it.
 fn is_response_file(kind: Kind, text: &str) -> bool {
-    matches!(kind, Kind::Read | Kind::ReadTest | Kind::Safe | Kind::Spaced | Kind::Given)
+    matches!(kind, Kind::Read | Kind::ReadTest | Kind::Safe | Kind::Spaced | Kind::Given | Kind::Write)
         && text.starts_with('@')
 }
 
