@@ -136,8 +136,8 @@ impl Gateway {
         let deliveries =
             counted.deliveries().map(|(word, count)| Value::labelled("state", word, number(count)));
         let stalls = vec![
-            Value::labelled("of", "session", number(counted.session_stalls.get())),
-            Value::labelled("of", "read", number(counted.read_stalls.get())),
+            Value::labelled("operation", "session", number(counted.session_stalls.get())),
+            Value::labelled("operation", "read", number(counted.read_stalls.get())),
         ];
         vec![
             Metric::counter(
@@ -147,26 +147,26 @@ impl Gateway {
             ),
             Metric::counter(
                 "holdstead_deliveries_total",
-                "Steps of answers on their way to whoever asked, written by this node.",
+                "Steps of answers on their way to the agent or program that asked, written by this node.",
                 deliveries.collect(),
             ),
             Metric::counter(
-                "holdstead_stalls_total",
+                "holdstead_retries_total",
                 "How often something failed for want of the store or a process and is tried again.",
                 stalls,
             ),
             Metric::counter(
-                "holdstead_journal_lacks_total",
+                "holdstead_data_loss_total",
                 "Agents that are not listened to because the journal lacks what it had of them: the database went back.",
                 Value::only(number(counted.lacking.get())),
             ),
             Metric::counter(
-                "holdstead_hints_missed_total",
+                "holdstead_notifications_missed_total",
                 "How often this node missed what others told it and read again everything that is followed here.",
                 Value::only(number(counted.hints_missed.get())),
             ),
             Metric::counter(
-                "holdstead_node_silences_total",
+                "holdstead_lease_lost_total",
                 "How often this node could not renew its lease in time and spoke for no agent until it could.",
                 Value::only(number(counted.silences.get())),
             ),
@@ -186,8 +186,8 @@ impl Gateway {
                 &counted.delivered,
             ),
             Metric::histogram(
-                "holdstead_followed_seconds",
-                "From when this node heard that something is new elsewhere until whoever follows it here was told.",
+                "holdstead_remote_fanout_seconds",
+                "From the notification that another node wrote events until the subscribers here were told.",
                 &counted.followed,
             ),
         ]
@@ -199,12 +199,12 @@ impl Gateway {
         let (sessions, inboxes) = inner.hub.watchers();
         let tasks = inner.sessions.lock().unwrap_or_else(PoisonError::into_inner).len();
         let streams = vec![
-            Value::labelled("of", "session", size(sessions)),
-            Value::labelled("of", "inbox", size(inboxes)),
+            Value::labelled("kind", "session", size(sessions)),
+            Value::labelled("kind", "inbox", size(inboxes)),
         ];
         let mut metrics = vec![
             Metric::gauge(
-                "holdstead_streams",
+                "holdstead_subscribers",
                 "Screens and programs that follow sessions and inboxes on this node.",
                 streams,
             ),
@@ -244,12 +244,12 @@ fn among_nodes(look: NodeLook) -> [Metric; 5] {
             Value::only(size(look.nodes)),
         ),
         Metric::gauge(
-            "holdstead_hints_waiting",
+            "holdstead_notifications_waiting",
             "Sessions of which the other nodes are not told yet that something is new.",
             Value::only(size(look.hints)),
         ),
         Metric::gauge(
-            "holdstead_sessions_behind",
+            "holdstead_catch_up_sessions",
             "Sessions that are followed here and being read again, because something is new elsewhere.",
             Value::only(size(look.behind)),
         ),
