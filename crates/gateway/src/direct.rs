@@ -118,7 +118,7 @@ impl Transport for Direct {
 /// The refusal for a client that shows asks and does not answer them.
 pub fn interaction_off() -> Refusal {
     Refusal::new(
-        Code::InteractionOff,
+        Code::AnsweringDisabled,
         "This client shows asks and does not answer them: switch answering on here, or answer elsewhere.",
     )
 }

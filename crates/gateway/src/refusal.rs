@@ -97,12 +97,12 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal::new(Code::NotFound, words)
         }
         Rejection::Lost { winner } => {
-            Refusal { winner: Some(winner.clone()), ..Refusal::new(Code::Lost, words) }
+            Refusal { winner: Some(winner.clone()), ..Refusal::new(Code::AlreadyAnswered, words) }
         }
         Rejection::AnsweredInTerminal { how } => match how.known_by {
-            KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn => Refusal::new(Code::Lost, words),
+            KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn => Refusal::new(Code::AlreadyAnswered, words),
             // Nobody answered it there.
-            KnownBy::Closed | KnownBy::LeftToTerminal => Refusal::new(Code::Dead, words),
+            KnownBy::Closed | KnownBy::LeftToTerminal => Refusal::new(Code::Closed, words),
         },
         Rejection::StalePrompt { current } => {
             Refusal { prompt_id: Some(*current), ..Refusal::new(Code::StalePrompt, words) }
@@ -110,7 +110,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         Rejection::Dead { .. }
         | Rejection::Stopped { .. }
         | Rejection::TurnStopped { .. }
-        | Rejection::SecretTooLate => Refusal::new(Code::Dead, words),
+        | Rejection::SecretTooLate => Refusal::new(Code::Closed, words),
         Rejection::Invalid { errors } => {
             Refusal { field_errors: errors.clone(), ..Refusal::new(Code::Invalid, words) }
         }
@@ -150,7 +150,7 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
         | Rejection::SecretInTheClear
         | Rejection::SecretInName { .. } => Refusal::new(Code::Invalid, words),
         Rejection::KeyReused | Rejection::AskChanged | Rejection::AlreadySaid { .. } => {
-            Refusal::new(Code::KeyReused, words)
+            Refusal::new(Code::IdempotencyKeyReused, words)
         }
         Rejection::AlreadyOpen
         | Rejection::Ended

@@ -155,11 +155,11 @@ pub(crate) async fn explain(common: &Common, mut refusal: Box<Refusal>) -> Box<R
             },
             Err(_) => "it may not do this".to_owned(),
         },
-        Code::Lost
+        Code::AlreadyAnswered
         | Code::StalePrompt
-        | Code::Dead
+        | Code::Closed
         | Code::Invalid
-        | Code::KeyReused
+        | Code::IdempotencyKeyReused
         | Code::ForeignOrigin
         | Code::UnsupportedMediaType
         | Code::BadRequest
@@ -170,9 +170,9 @@ pub(crate) async fn explain(common: &Common, mut refusal: Box<Refusal>) -> Box<R
         | Code::LinkUsed
         | Code::Internal
         | Code::Unavailable
-        | Code::InteractionOff
+        | Code::AnsweringDisabled
         | Code::PasskeyRequired
-        | Code::TooMany
+        | Code::RateLimited
         | Code::NonceRefused
         | Code::BadSignature
         | Code::SignatureNeeded

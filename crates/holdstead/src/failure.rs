@@ -51,9 +51,9 @@ impl Failure {
             Self::NotSent(_) => 5,
             Self::Changed(_) => 3,
             Self::Refused(refusal) => match refusal.code {
-                Code::Lost | Code::StalePrompt => 3,
-                Code::Dead => 4,
-                Code::Invalid | Code::KeyReused => 5,
+                Code::AlreadyAnswered | Code::StalePrompt => 3,
+                Code::Closed => 4,
+                Code::Invalid | Code::IdempotencyKeyReused => 5,
                 Code::Unauthenticated
                 | Code::Forbidden
                 | Code::ForeignOrigin
@@ -66,9 +66,9 @@ impl Failure {
                 | Code::LinkUsed
                 | Code::Internal
                 | Code::Unavailable
-                | Code::InteractionOff
+                | Code::AnsweringDisabled
                 | Code::PasskeyRequired
-                | Code::TooMany
+                | Code::RateLimited
                 | Code::NonceRefused
                 | Code::BadSignature
                 | Code::SignatureNeeded

@@ -14,19 +14,19 @@ pub enum Code {
     BadRequest,
     NotFound,
     MethodNotAllowed,
-    Lost,
+    AlreadyAnswered,
     StalePrompt,
-    Dead,
+    Closed,
     Conflict,
     Invalid,
-    KeyReused,
+    IdempotencyKeyReused,
     TooLarge,
     LinkUsed,
     Internal,
     Unavailable,
-    InteractionOff,
+    AnsweringDisabled,
     PasskeyRequired,
-    TooMany,
+    RateLimited,
     NonceRefused,
     BadSignature,
     SignatureNeeded,
@@ -73,7 +73,7 @@ impl Code {
             Self::MethodNotAllowed => {
                 ("The address exists, and does not take this method.", "The routes say which it takes.")
             }
-            Self::Lost => (
+            Self::AlreadyAnswered => (
                 "Somebody else's answer won: `winner` says whose, from where and when.",
                 "Nothing. Show who won, and keep what the person typed in case they want to say it as a message.",
             ),
@@ -82,7 +82,7 @@ impl Code {
                 "Show the ask as it is now, and answer the prompt in `promptId`. Never send the old answer to the new prompt \
                  without the person.",
             ),
-            Self::Dead => (
+            Self::Closed => (
                 "The ask is closed: nobody answered in time, its agent withdrew it, or its turn or session is over.",
                 "Nothing can be answered any more, and nothing was forwarded. Tell the agent in a message, or have it ask again.",
             ),
@@ -96,7 +96,7 @@ impl Code {
                  not known, a rule with a wrong word.",
                 "Mend what `fieldErrors` names and send it again. The ask is still open.",
             ),
-            Self::KeyReused => (
+            Self::IdempotencyKeyReused => (
                 "This key was used before with another body: another question, or another answer.",
                 "Take a new key for what is new. For a repetition, send the very same body: it finds the first result.",
             ),
@@ -119,7 +119,7 @@ impl Code {
                 "Send the very same request again after `Retry-After`, with the same key. If it lasts, `/readyz` says what is \
                  missing.",
             ),
-            Self::InteractionOff => (
+            Self::AnsweringDisabled => (
                 "This client has switched answering off, and tried to answer.",
                 "Switch it on with `POST /v1/interaction-mode`, or answer elsewhere.",
             ),
@@ -128,7 +128,7 @@ impl Code {
                 "Do it on the page, which asks for the passkey. If it is lost: `holdstead people forget-passkeys NAME` on the \
                  gateway's machine.",
             ),
-            Self::TooMany => (
+            Self::RateLimited => (
                 "This token sends too many requests, or has too many open at once.",
                 "Wait for `Retry-After` seconds, or close what is open. Wait for answers with `?wait=` or a stream in place of asking \
                  again and again.",

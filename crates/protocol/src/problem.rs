@@ -17,7 +17,7 @@ pub struct Refusal {
     pub code: Code,
     /// What happened and what to do.
     pub detail: String,
-    /// On `lost`: who was first.
+    /// On `already_answered`: who was first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Box<Winner>>,
     /// On `stale_prompt`: the prompt to answer instead.

@@ -130,9 +130,9 @@ impl ApiError {
             Self::NotBrief => {
                 refusal(Code::TooLarge, "The body is larger than 4 KiB, which is enough to log in.")
             }
-            Self::TooMany(_) => refusal(Code::TooMany, "Too many requests with this token. Wait a moment."),
+            Self::TooMany(_) => refusal(Code::RateLimited, "Too many requests with this token. Wait a moment."),
             Self::TooManyAtOnce => refusal(
-                Code::TooMany,
+                Code::RateLimited,
                 "This token has too many requests and streams open at once. Close some, then try again.",
             ),
             Self::NotFound => refusal(Code::NotFound, "There is nothing here."),
@@ -189,17 +189,17 @@ pub(crate) const fn status(code: Code) -> StatusCode {
         | Code::BadSignature
         | Code::SignatureNeeded
         | Code::ExchangeNeeded => StatusCode::UNAUTHORIZED,
-        Code::Forbidden | Code::ForeignOrigin | Code::InteractionOff | Code::PasskeyRequired => {
+        Code::Forbidden | Code::ForeignOrigin | Code::AnsweringDisabled | Code::PasskeyRequired => {
             StatusCode::FORBIDDEN
         }
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Code::Lost | Code::StalePrompt | Code::Conflict => StatusCode::CONFLICT,
-        Code::Dead | Code::LinkUsed => StatusCode::GONE,
+        Code::AlreadyAnswered | Code::StalePrompt | Code::Conflict => StatusCode::CONFLICT,
+        Code::Closed | Code::LinkUsed => StatusCode::GONE,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Code::Invalid | Code::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-        Code::TooMany => StatusCode::TOO_MANY_REQUESTS,
+        Code::Invalid | Code::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     }

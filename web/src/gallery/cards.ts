@@ -25,7 +25,7 @@ const settled = (settlement: string, response: object, delivery: object = { deli
 const winner = { ...byAna, name: "Ben", surface: "terminal", action: "deny", at } as never;
 const never = () => new Promise<Receipt>(() => {});
 const fails = () => Promise.reject(Problem.network());
-const loses = () => Promise.reject(new Problem(409, { code: "lost", detail: "", winner }));
+const loses = () => Promise.reject(new Problem(409, { code: "already_answered", detail: "", winner }));
 
 const question: InteractionRequest = questionRequest([
   STORE,

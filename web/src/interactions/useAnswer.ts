@@ -81,7 +81,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean, onTaken?: ()
     if (problem.isUncertain) {
       const words = `${message} It is not known whether your answer arrived. Sending it again is safe: it counts once.`;
       setPhase({ at: "uncertain", words, retry });
-    } else if (code === "lost" && winner) {
+    } else if (code === "already_answered" && winner) {
       setPhase({ at: "lost", words: lost(winner, me, clickedAt) });
     } else if (code === "stale_prompt") {
       setPhase({
@@ -94,7 +94,7 @@ export function useAnswer(ask: Interaction, isInert: () => boolean, onTaken?: ()
     } else {
       setPhase({ at: "refused", words: `Not sent. ${message}` });
     }
-    if (code === "lost" || code === "stale_prompt" || code === "dead") await refresh();
+    if (code === "already_answered" || code === "stale_prompt" || code === "closed") await refresh();
   };
 
   const send = (response: ResponseDraft, after?: "stop") => {

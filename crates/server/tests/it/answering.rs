@@ -41,7 +41,7 @@ async fn the_loser_is_told_who_won_from_where_and_when() {
     let (status, _) = ana.respond(&ask, "k1", json!({"action": "deny", "reason": "use pnpm"})).await;
     assert_eq!(status, 200);
     let (status, problem) = ben.respond(&ask, "k2", json!({"action": "approve"})).await;
-    assert_eq!((status, &problem["code"]), (409, &json!("lost")), "{problem}");
+    assert_eq!((status, &problem["code"]), (409, &json!("already_answered")), "{problem}");
     assert_eq!(problem["winner"]["name"], "ana");
     assert_eq!(problem["winner"]["action"], "deny");
     assert_eq!(problem["winner"]["surface"], "api");
@@ -59,7 +59,7 @@ async fn the_same_key_gets_the_original_result_and_another_body_is_refused() {
     let (status, again) = ana.respond(&ask, "k1", json!({"action": "approve"})).await;
     assert_eq!((status, &again["seq"]), (200, &first["seq"]));
     let (status, problem) = ana.respond(&ask, "k1", json!({"action": "deny"})).await;
-    assert_eq!((status, &problem["code"]), (422, &json!("key_reused")));
+    assert_eq!((status, &problem["code"]), (422, &json!("idempotency_key_reused")));
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn an_interrupted_ask_is_gone() {
     assert_eq!(status, 200);
     assert_eq!(stopped["cancelled"], json!([ask["request"]["interactionId"]]));
     let (status, problem) = ana.respond(&ask, "k", json!({"action": "approve"})).await;
-    assert_eq!((status, &problem["code"]), (410, &json!("dead")));
+    assert_eq!((status, &problem["code"]), (410, &json!("closed")));
 }
 
 #[tokio::test]

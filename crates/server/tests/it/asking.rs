@@ -162,7 +162,7 @@ async fn a_changed_ask_under_the_same_key_is_refused() {
     let call = |to: &str| json!({"key": "k", "kind": "approval", "toolName": "deploy", "input": {"to": to}});
     assert_eq!(ci.post("/v1/interactions", &call("staging")).await.0, 201);
     let (status, problem) = ci.post("/v1/interactions", &call("production")).await;
-    assert_eq!((status, &problem["code"]), (422, &json!("key_reused")));
+    assert_eq!((status, &problem["code"]), (422, &json!("idempotency_key_reused")));
 }
 
 #[tokio::test]

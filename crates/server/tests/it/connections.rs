@@ -159,7 +159,7 @@ async fn one_token_cannot_have_every_connection() {
         streams.push(stream);
     }
     let (status, problem) = ana.get("/v1/me").await;
-    assert_eq!((status, problem["code"].as_str()), (429, Some("too_many")), "{problem}");
+    assert_eq!((status, problem["code"].as_str()), (429, Some("rate_limited")), "{problem}");
     let ben = running.client(Role::Person, "ben").await;
     assert_eq!(ben.get("/v1/me").await.0, 200, "others are served");
     streams.clear();

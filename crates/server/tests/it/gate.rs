@@ -96,7 +96,7 @@ async fn the_bytes_of_a_body_count_and_another_token_is_served() {
     let call =
         json!({"key": "k", "kind": "approval", "toolName": "t", "input": {"text": "x".repeat(900 * 1024)}});
     let (status, problem) = flood.post("/v1/interactions", &call).await;
-    assert_eq!((status, &problem["code"]), (429, &json!("too_many")), "{problem}");
+    assert_eq!((status, &problem["code"]), (429, &json!("rate_limited")), "{problem}");
     assert_eq!(flood.get("/v1/me").await.0, 429);
     assert_eq!(ana.get("/v1/me").await.0, 200);
 }

@@ -323,7 +323,7 @@ async fn a_call_that_was_given_up_asks_nobody_any_more() {
     assert_eq!(page["interactions"].as_array().unwrap().len(), 1, "{page}");
     let gone = asks.iter().find(|ask| ask["request"]["toolCallId"] == "call-1").unwrap();
     let late = ana.respond(gone, "k", json!({"action": "submit", "answers": {"answer": "because"}})).await;
-    assert_eq!((late.0, &late.1["code"]), (410, &json!("dead")), "{}", late.1);
+    assert_eq!((late.0, &late.1["code"]), (410, &json!("closed")), "{}", late.1);
 }
 
 #[tokio::test]

@@ -171,7 +171,7 @@ async fn other_chat_servers_frames_are_taken() {
     let off = wire.reply(&json!({"type": "set_interaction_mode", "enabled": false})).await;
     assert_eq!(off["type"], "reply", "{off}");
     let refused = wire.reply(&answer).await;
-    assert_eq!(refused["refusal"]["code"], "interaction_off", "{refused}");
+    assert_eq!(refused["refusal"]["code"], "answering_disabled", "{refused}");
     wire.reply(&json!({"type": "set_interaction_mode", "enabled": true})).await;
     let receipt = wire.reply(&answer).await;
     assert_eq!(

@@ -110,9 +110,9 @@ async fn first_answer_wins(kind: Kind) {
     let again = ana.respond(id, answer(&ask, "k1", deny())).await.expect("the same key, the same result");
     assert_eq!((again.seq, again.at), (receipt.seq, receipt.at));
     let reused = refusal(ana.respond(id, answer(&ask, "k1", approve())).await.expect_err("another body"));
-    assert_eq!(reused.code, Code::KeyReused);
+    assert_eq!(reused.code, Code::IdempotencyKeyReused);
     let lost = refusal(ben.respond(id, answer(&ask, "k2", approve())).await.expect_err("it is settled"));
-    assert_eq!(lost.code, Code::Lost);
+    assert_eq!(lost.code, Code::AlreadyAnswered);
     let winner = lost.winner.expect("a winner");
     assert_eq!((winner.action.as_str(), winner.at), ("deny", receipt.at));
 }
@@ -164,7 +164,7 @@ async fn a_client_that_is_off_sees_and_cannot_answer_until_it_is_on(kind: Kind) 
     soon("one client, switched off", || async { counts().await == (1, 0) }).await;
     let id = ask.request.interaction_id;
     let off = refusal(ana.respond(id, answer(&ask, "k", approve())).await.expect_err("it is off"));
-    assert_eq!(off.code, Code::InteractionOff);
+    assert_eq!(off.code, Code::AnsweringDisabled);
     ana.set_interaction_mode(InteractionMode::On).await.expect("it can be switched");
     soon("one client, switched on", || async { counts().await == (1, 1) }).await;
     ana.respond(id, answer(&ask, "k", approve())).await.expect("the open ask can be answered now");
@@ -180,7 +180,7 @@ async fn an_interrupted_ask_is_dead(kind: Kind) {
     let id = ask.request.interaction_id;
     assert_eq!(ana.interrupt(session).await.expect("it stops").cancelled, [id]);
     let dead = refusal(ana.respond(id, answer(&ask, "k", approve())).await.expect_err("it is dead"));
-    assert_eq!(dead.code, Code::Dead);
+    assert_eq!(dead.code, Code::Closed);
     assert!(matches!(ana.interaction(id).await.expect("it can be seen").state, AskState::Closed { .. }));
 }
 

@@ -109,7 +109,7 @@ def _reach(
 def _refusal(came: Received) -> Refused:
     problem = came.body if isinstance(came.body, dict) else {}
     code, detail = problem.get("code", "unknown"), problem.get("detail", "The gateway did not say why.")
-    if code == "key_reused":
+    if code == "idempotency_key_reused":
         detail = "This key was used for another ask. One key is one ask, word for word: take a new key."
         return KeyReused(came.status, code, detail)
     return Refused(came.status, code, detail)

@@ -383,7 +383,7 @@ export type Closing = 'expired' | 'cancelled' | 'answered_late' | 'withdrawn';
 /**
  * Why something was refused. [`Code::words`] says what each means.
  */
-export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'lost' | 'stale_prompt' | 'dead' | 'conflict' | 'invalid' | 'key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'interaction_off' | 'passkey_required' | 'too_many' | 'nonce_refused' | 'bad_signature' | 'signature_needed' | 'exchange_needed';
+export type Code = 'unauthenticated' | 'forbidden' | 'foreign_origin' | 'unsupported_media_type' | 'bad_request' | 'not_found' | 'method_not_allowed' | 'already_answered' | 'stale_prompt' | 'closed' | 'conflict' | 'invalid' | 'idempotency_key_reused' | 'too_large' | 'link_used' | 'internal' | 'unavailable' | 'answering_disabled' | 'passkey_required' | 'rate_limited' | 'nonce_refused' | 'bad_signature' | 'signature_needed' | 'exchange_needed';
 
 /**
  * What the transcript shows of an ask that was answered.

@@ -150,7 +150,7 @@ async fn send(client: &Http, desk: &mut Desk, ask: &Interaction, draft: holdstea
         }
         Err(failure) => {
             if let Failure::Refused(refusal) = &failure
-                && matches!(refusal.code, Code::Lost | Code::Dead)
+                && matches!(refusal.code, Code::AlreadyAnswered | Code::Closed)
             {
                 desk.answered(id, Instant::now());
             }

@@ -65,7 +65,7 @@ impl Race {
     /// A loser is told who was first, with what, and when.
     fn check_loser(&self, problem: &Problem, receipt: &Receipt) -> Result<()> {
         ensure!(
-            problem.status == 409 && problem.refusal.code == Code::Lost,
+            problem.status == 409 && problem.refusal.code == Code::AlreadyAnswered,
             "a loser got {} {:?}: {}",
             problem.status,
             problem.refusal.code,

@@ -101,7 +101,7 @@ async fn answer(arena: Arc<Arena>, person: Person, ask: Interaction, draft: Resp
     for _ in 0..TRIES {
         match try_to_answer(&person, &sent).await {
             Some(Ok(seq)) => sent.told = Told::Won { seq },
-            Some(Err(refusal)) if refusal.code == Code::Dead => return None,
+            Some(Err(refusal)) if refusal.code == Code::Closed => return None,
             Some(Err(refusal)) => sent.told = told(*refusal),
             None => {
                 sleep(arena.pace.pause).await;

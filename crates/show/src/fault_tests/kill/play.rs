@@ -276,7 +276,7 @@ pub(crate) async fn try_to_answer(
 
 pub(crate) fn told(refusal: Refusal) -> Told {
     match (refusal.code, refusal.winner) {
-        (Code::Lost, Some(winner)) => {
+        (Code::AlreadyAnswered, Some(winner)) => {
             let name = match winner.decider {
                 Decider::Person { name, .. } => Some(name),
                 Decider::Grant { .. } | Decider::Rule { .. } | Decider::Earlier { .. } => None,
