@@ -100,7 +100,9 @@ fn rejected(rejection: &Rejection, words: String) -> Refusal {
             Refusal { winner: Some(winner.clone()), ..Refusal::new(Code::AlreadyAnswered, words) }
         }
         Rejection::AnsweredInTerminal { how } => match how.known_by {
-            KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn => Refusal::new(Code::AlreadyAnswered, words),
+            KnownBy::Record | KnownBy::Program | KnownBy::Withdrawn => {
+                Refusal::new(Code::AlreadyAnswered, words)
+            }
             // Nobody answered it there.
             KnownBy::Closed | KnownBy::LeftToTerminal => Refusal::new(Code::Closed, words),
         },

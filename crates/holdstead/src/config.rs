@@ -25,13 +25,13 @@ pub(crate) struct Config {
     pub(crate) allow_remote: bool,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) store: String,
-    hints: String,
-    traces: String,
+    otlp_endpoint: String,
     pub(crate) owner: OwnerId,
     pub(crate) name: String,
     pub(crate) marked_words: Vec<String>,
     hold: HoldConfig,
     age_out: AgeOutConfig,
+    cluster: ClusterConfig,
     pub(crate) limits: LimitsConfig,
     pub(crate) agents: AgentsConfig,
 }
@@ -70,6 +70,12 @@ pub(crate) struct AgentConfig {
 struct HoldConfig {
     after: String,
     then: HoldThen,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClusterConfig {
+    notify_url: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -116,19 +122,20 @@ impl Config {
         Ok(config)
     }
 
-    /// How several gateways on one PostgreSQL tell each other what is new.
+    /// How several gateways on one PostgreSQL notify each other of new events.
     pub(crate) fn hints_by(&self) -> Result<HintsBy, Failure> {
-        if self.hints.is_empty() {
+        let url = &self.cluster.notify_url;
+        if url.is_empty() {
             return Ok(HintsBy::Notify);
         }
-        let url =
-            self.hints.parse().map_err(|error: BadNatsUrl| Failure::Config(format!("`hints`: {error}")))?;
+        let bad = |error: BadNatsUrl| Failure::Config(format!("`cluster.notify_url`: {error}"));
+        let url = url.parse().map_err(bad)?;
         Ok(HintsBy::Nats(url))
     }
 
     /// Where traces are sent.
     pub(crate) fn traces_to(&self) -> Result<Option<String>, Failure> {
-        traces::endpoint(&self.traces)
+        traces::endpoint(&self.otlp_endpoint)
     }
 
     /// When sessions go to files, and where to.
@@ -255,10 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_address_for_hints_is_not_repeated() {
+    fn a_bad_address_for_notifications_is_not_repeated() {
         let mut table = parse(DEFAULTS, "the defaults").unwrap();
-        let mut set = |hints: &str| {
-            table.insert("hints".to_owned(), hints.into());
+        let mut set = |url: &str| {
+            overlay(&mut table, parse(&format!("[cluster]\nnotify_url = \"{url}\""), "a file").unwrap());
             Config::deserialize(table.clone()).unwrap().hints_by()
         };
         assert!(matches!(set("nats://ana:hunter2@127.0.0.1:4222"), Ok(HintsBy::Nats(_))));

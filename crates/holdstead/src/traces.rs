@@ -26,7 +26,7 @@ pub(crate) fn endpoint(setting: &str) -> Result<Option<String>, Failure> {
             Ok(Some(format!("{setting}/v1/traces")))
         }
         Some(_) | None => Err(Failure::Config(
-            "`traces` is the address of an OpenTelemetry collector nearby, like http://127.0.0.1:4318. It has no https of \
+            "`otlp_endpoint` is the address of an OpenTelemetry collector nearby, like http://127.0.0.1:4318. It has no https of \
              its own: let a collector on this machine pass traces on"
                 .to_owned(),
         )),

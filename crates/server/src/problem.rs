@@ -130,7 +130,9 @@ impl ApiError {
             Self::NotBrief => {
                 refusal(Code::TooLarge, "The body is larger than 4 KiB, which is enough to log in.")
             }
-            Self::TooMany(_) => refusal(Code::RateLimited, "Too many requests with this token. Wait a moment."),
+            Self::TooMany(_) => {
+                refusal(Code::RateLimited, "Too many requests with this token. Wait a moment.")
+            }
             Self::TooManyAtOnce => refusal(
                 Code::RateLimited,
                 "This token has too many requests and streams open at once. Close some, then try again.",

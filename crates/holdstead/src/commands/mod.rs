@@ -103,10 +103,13 @@ fn print_config(common: &Common) -> Result<(), Failure> {
     Config::load(common, &places)?;
     let mut table = config::merged(&places)?;
     // A terminal's lines are copied into chats and reports.
-    for key in ["hints", "store"] {
-        if let Some(toml::Value::String(url)) = table.get_mut(key) {
-            *url = holdstead_store::without_secret(url);
-        }
+    let cluster = table.get_mut("cluster").and_then(toml::Value::as_table_mut);
+    let notify_url = cluster.and_then(|cluster| cluster.get_mut("notify_url"));
+    if let Some(toml::Value::String(url)) = notify_url {
+        *url = holdstead_store::without_secret(url);
+    }
+    if let Some(toml::Value::String(url)) = table.get_mut("store") {
+        *url = holdstead_store::without_secret(url);
     }
     if common.json {
         return print_json(&table);

@@ -65,7 +65,7 @@ pub(super) async fn run(common: &Common, flags: &ServeFlags, masks: Masks) -> Re
     let journal = holdstead_store::open(&config.store).await?;
     if journal.cluster().is_none() && config.hints_by()? != HintsBy::Notify {
         return Err(Failure::Config(
-            "`hints` is for several gateways on one PostgreSQL, and this store has one only: leave it out, or use a \
+            "`cluster.notify_url` is for several gateways on one PostgreSQL, and this store has one only: leave it out, or use a \
              postgres:// store".to_owned(),
         ));
     }

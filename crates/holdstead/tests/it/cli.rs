@@ -468,8 +468,7 @@ fn settings_come_from_file_and_environment_and_a_typo_is_named() {
 #[test]
 fn settings_are_printed_without_passwords() {
     let dir = TempDir::new().expect("a folder");
-    let settings =
-        "store = \"postgres://ana:s3cret@db.example/holdstead\"\nhints = \"tls://ana:s3cret@nats.example\"\n";
+    let settings = "store = \"postgres://ana:s3cret@db.example/holdstead\"\n[cluster]\nnotify_url = \"tls://ana:s3cret@nats.example\"\n";
     std::fs::write(dir.path().join("config.toml"), settings).expect("written");
     for args in [&["config"][..], &["config", "--json"]] {
         let output = holdstead(dir.path()).args(args).output().expect("it runs");

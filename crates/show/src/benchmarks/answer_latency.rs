@@ -49,7 +49,7 @@ struct Measured {
 pub(crate) async fn show() -> Result<String> {
     let nats = std::env::var("HOLDSTEAD_TEST_NATS")
         .map_err(|_| "HOLDSTEAD_TEST_NATS is not set: `just show-answer-latency` starts a NATS server")?;
-    let by_nats = Environment::With(vec![("HOLDSTEAD_HINTS", nats)]);
+    let by_nats = Environment::With(vec![("HOLDSTEAD_CLUSTER_NOTIFY_URL", nats)]);
     let (mut figures, mut beyond) = (Vec::new(), Vec::new());
     for (name, kind, environment) in [
         ("SQLite", Kind::Sqlite, Environment::Ours),

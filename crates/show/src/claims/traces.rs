@@ -29,7 +29,7 @@ type Bodies = Arc<Mutex<Vec<Value>>>;
 pub(crate) async fn show() -> Result<String> {
     let (collector, bodies) = collect().await?;
     let database = Database::new(Kind::Postgres).await?;
-    let environment = Environment::With(vec![("HOLDSTEAD_TRACES", collector)]);
+    let environment = Environment::With(vec![("HOLDSTEAD_OTLP_ENDPOINT", collector)]);
     let first = GatewayProcess::serve_on(&database.url(), environment).await?;
     let second = first.beside().await?;
     let folder = TempDir::new()?;

@@ -66,7 +66,7 @@ impl Field {
             let mut settings = vec![("HOLDSTEAD_ALLOWED_HOSTS", known.clone())];
             if let Some(nats) = &nats {
                 to_nats.lead_to(&[nats.address]);
-                settings.push(("HOLDSTEAD_HINTS", format!("nats://{}", to_nats.address)));
+                settings.push(("HOLDSTEAD_CLUSTER_NOTIFY_URL", format!("nats://{}", to_nats.address)));
             }
             let environment = Environment::With(settings);
             let gateway = match nodes.first() {
