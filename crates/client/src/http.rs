@@ -11,8 +11,8 @@ use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
     LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
-    RehearsedRules, Respond, RetireRunner, RetiredRunner, RulePage, RulesToRehearse, Runners, SavedRule,
-    SendMessage, Session, SessionFilter, SessionPage, SetInteractionMode, SnoozeAsk, SuggestionPage,
+    Respond, RetireRunner, RetiredRunner, RulePage, RulesToSimulate, Runners, SavedRule, SendMessage,
+    Session, SessionFilter, SessionPage, SetInteractionMode, SimulatedRules, SnoozeAsk, SuggestionPage,
     TrustFolder, TrustPage, WhoAmI,
 };
 use holdstead_protocol::transport::{EventFeed, InboxQuery, InteractionMode, Transport, TransportError};
@@ -203,8 +203,8 @@ impl Http {
     }
 
     /// What a file of rules would have made of past calls.
-    pub async fn rehearse(&self, rules: &RulesToRehearse) -> Result<RehearsedRules, TransportError> {
-        self.post("/v1/rules/rehearse", rules).await
+    pub async fn simulate(&self, rules: &RulesToSimulate) -> Result<SimulatedRules, TransportError> {
+        self.post("/v1/rules/simulate", rules).await
     }
 
     /// The rules that would have saved most asks.

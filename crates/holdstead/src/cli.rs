@@ -244,7 +244,7 @@ pub(crate) enum Rules {
     },
     /// What a file of rules, in place of your organisation's, would have made of past calls. Fails if it would allow what
     /// a person denied
-    Rehearse { file: PathBuf },
+    Simulate { file: PathBuf },
     /// The rules that would have saved you most asks
     Suggest,
     /// Take a rule back: the next call it covered asks you again

@@ -4,7 +4,7 @@ use holdstead_client::Http;
 use holdstead_protocol::api::{ListedRule, NewRule};
 use holdstead_protocol::{Layer, Scope};
 
-use super::{explain, print_json, rehearse};
+use super::{explain, print_json, simulate};
 use crate::cli::{Common, Rules};
 use crate::connect::connect;
 use crate::failure::Failure;
@@ -25,8 +25,8 @@ pub(super) async fn run(common: &Common, command: Rules) -> Result<(), Failure> 
             Ok(())
         }
         Rules::Explain { call, session } => explain::run(common, &client, &call, session.as_deref()).await,
-        Rules::Rehearse { file } => rehearse::rehearse(common, &client, &file).await,
-        Rules::Suggest => rehearse::suggest(common, &client).await,
+        Rules::Simulate { file } => simulate::simulate(common, &client, &file).await,
+        Rules::Suggest => simulate::suggest(common, &client).await,
         Rules::Revoke { id } => revoke(&client, &id).await,
     }
 }

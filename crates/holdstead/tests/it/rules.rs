@@ -40,7 +40,7 @@ fn denied(gateway: &Gateway, folder: &Path, line: &str) {
 }
 
 #[test]
-fn rules_are_explained_rehearsed_and_suggested() {
+fn rules_are_explained_simulated_and_suggested() {
     let gateway = Gateway::start();
     let none = gateway.run(&["rules", "explain", "Bash(ls)"]);
     assert_eq!(none.status.code(), Some(1));
@@ -60,17 +60,17 @@ fn rules_are_explained_rehearsed_and_suggested() {
     }
 
     let file = gateway.folder().join("other");
-    let rehearse = |rules: &str| {
+    let simulate = |rules: &str| {
         std::fs::write(&file, rules).expect("a file");
-        gateway.run(&["rules", "rehearse", &file.display().to_string()])
+        gateway.run(&["rules", "simulate", &file.display().to_string()])
     };
-    let fine = rehearse("deny Bash(cat:*)\n");
+    let fine = simulate("deny Bash(cat:*)\n");
     assert_eq!(fine.status.code(), Some(0), "{}", text(&fine.stderr));
     assert!(text(&fine.stdout).contains("1 newly denied\n    Bash: cat notes.md"), "{}", text(&fine.stdout));
-    let against = rehearse("allow Bash(cat:*)\n");
+    let against = simulate("allow Bash(cat:*)\n");
     assert_eq!(against.status.code(), Some(1));
     assert!(text(&against.stderr).contains("1 calls that a person denied"), "{}", text(&against.stderr));
-    let wrong = rehearse("alow Bash(cat:*)\n");
+    let wrong = simulate("alow Bash(cat:*)\n");
     assert_eq!(wrong.status.code(), Some(5));
     assert!(text(&wrong.stderr).contains("line 1"), "{}", text(&wrong.stderr));
 

@@ -8,7 +8,7 @@ use crate::SessionId;
 /// A file of rules that would stand in place of the organisation's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RulesToRehearse {
+pub struct RulesToSimulate {
     pub text: String,
 }
 
@@ -45,7 +45,7 @@ pub struct PastCalls {
 /// What other rules would have made of past calls. They are looked at as if there were no symbolic links.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RehearsedRules {
+pub struct SimulatedRules {
     pub read: PastRead,
     pub newly_allowed: PastCalls,
     pub newly_asked: PastCalls,

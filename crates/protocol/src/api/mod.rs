@@ -17,7 +17,7 @@ pub use asks::{
 };
 pub use found::{Decision, DecisionBy, DecisionPage, ExportFormat, Found, FoundKind, SearchPage};
 pub use history::{
-    PastCall, PastCalls, PastRead, RehearsedRules, RulesToRehearse, SuggestedRules, SuggestionPage,
+    PastCall, PastCalls, PastRead, RulesToSimulate, SimulatedRules, SuggestedRules, SuggestionPage,
 };
 pub use outcome::{Ending, Outcome, TooLate};
 pub use pairing::{Network, NewPairing, OpenNetwork, Pairing};

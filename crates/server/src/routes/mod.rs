@@ -131,7 +131,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(rules::list, rules::add))
         .routes(routes!(rules::revoke))
         .routes(routes!(rules::explain))
-        .routes(routes!(rules::rehearse))
+        .routes(routes!(rules::simulate))
         .routes(routes!(rules::suggest))
         .routes(routes!(trusts::list, trusts::trust))
         .routes(routes!(trusts::folder))

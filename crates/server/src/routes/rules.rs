@@ -5,7 +5,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holdstead_protocol::api::{
-    CallToExplain, ExplainedCall, NewRule, RehearsedRules, RulePage, RulesToRehearse, SavedRule,
+    CallToExplain, ExplainedCall, NewRule, RulePage, RulesToSimulate, SavedRule, SimulatedRules,
     SuggestionPage,
 };
 use holdstead_protocol::{GrantId, Problem, SessionId};
@@ -83,17 +83,17 @@ pub(super) async fn explain(
 }
 
 /// What a file of rules, in place of the organisation's, would have made of past calls. Nothing is saved.
-#[utoipa::path(post, operation_id = "rehearse_rules", path = "/v1/rules/rehearse", tag = "rules",
+#[utoipa::path(post, operation_id = "simulate_rules", path = "/v1/rules/simulate", tag = "rules",
     security(("bearer" = ["person", "admin"])),
-    request_body = RulesToRehearse,
-    responses((status = 200, body = RehearsedRules), (status = "default", body = Problem)))]
-pub(super) async fn rehearse(
+    request_body = RulesToSimulate,
+    responses((status = 200, body = SimulatedRules), (status = "default", body = Problem)))]
+pub(super) async fn simulate(
     State(app): State<App>,
     operator: Operator,
-    body: Result<Sent<RulesToRehearse>, ApiError>,
-) -> Result<Json<RehearsedRules>, ApiError> {
+    body: Result<Sent<RulesToSimulate>, ApiError>,
+) -> Result<Json<SimulatedRules>, ApiError> {
     let Sent(rules) = body?;
-    Ok(Json(app.gateway.rehearse(&operator.now()?.owner, &rules.text).await?))
+    Ok(Json(app.gateway.simulate(&operator.now()?.owner, &rules.text).await?))
 }
 
 /// The rules that would have saved most asks, from what people approved before. Nothing is saved.

@@ -33,13 +33,13 @@ fn texts(calls: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_file_of_rules_is_rehearsed_and_nothing_is_saved() {
+async fn a_file_of_rules_is_simulated_and_nothing_is_saved() {
     let running = Running::start().await;
     let ana = running.client(Role::Person, "ana").await;
     a_past(&ana).await;
     let rules = ana.get("/v1/rules").await.1;
     let text = "default $on yes\nallow Bash(ls:*) when $on yes\nallow Bash(cat:*)\nask Bash(wc:*)\ndeny Bash(echo:*) # no";
-    let (status, said) = ana.post("/v1/rules/rehearse", &json!({"text": text})).await;
+    let (status, said) = ana.post("/v1/rules/simulate", &json!({"text": text})).await;
     assert_eq!(status, 200, "{said}");
     assert_eq!(said["read"], json!({"sessions": 5, "calls": 5, "isAll": true}));
     assert_eq!(texts(&said["newlyAllowed"]), ["cat notes.md", "ls src", "ls web"]);
@@ -49,7 +49,7 @@ async fn a_file_of_rules_is_rehearsed_and_nothing_is_saved() {
     assert_eq!(said["newlyDenied"]["calls"][0]["toolName"], "Bash");
     assert_eq!(ana.get("/v1/rules").await.1, rules, "nothing was saved");
 
-    let (status, wrong) = ana.post("/v1/rules/rehearse", &json!({"text": "allow Read\nalow Edit"})).await;
+    let (status, wrong) = ana.post("/v1/rules/simulate", &json!({"text": "allow Read\nalow Edit"})).await;
     assert_eq!(status, 422, "{wrong}");
     assert!(wrong["fieldErrors"]["text"].as_str().is_some_and(|why| why.starts_with("line 2")), "{wrong}");
 }
@@ -79,6 +79,6 @@ async fn the_past_is_for_people_only() {
     for (role, name) in [(Role::Viewer, "vic"), (Role::Runner, "bot"), (Role::Agent, "ci")] {
         let other = running.client(role, name).await;
         assert_eq!(other.get("/v1/rules/suggest").await.0, 403);
-        assert_eq!(other.post("/v1/rules/rehearse", &json!({"text": ""})).await.0, 403);
+        assert_eq!(other.post("/v1/rules/simulate", &json!({"text": ""})).await.0, 403);
     }
 }

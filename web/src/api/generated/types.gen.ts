@@ -1792,7 +1792,7 @@ export type Refusal = {
 /**
  * What other rules would have made of past calls. They are looked at as if there were no symbolic links.
  */
-export type RehearsedRules = {
+export type SimulatedRules = {
     /**
      * A person denied them, and the rules would allow them, newly or not.
      */
@@ -1993,7 +1993,7 @@ export type RulesFileOf = {
 /**
  * A file of rules that would stand in place of the organisation's.
  */
-export type RulesToRehearse = {
+export type RulesToSimulate = {
     text: string;
 };
 
@@ -3556,24 +3556,24 @@ export type ExplainCallResponses = {
 
 export type ExplainCallResponse = ExplainCallResponses[keyof ExplainCallResponses];
 
-export type RehearseRulesData = {
-    body: RulesToRehearse;
+export type SimulateRulesData = {
+    body: RulesToSimulate;
     path?: never;
     query?: never;
-    url: '/v1/rules/rehearse';
+    url: '/v1/rules/simulate';
 };
 
-export type RehearseRulesErrors = {
+export type SimulateRulesErrors = {
     default: Problem;
 };
 
-export type RehearseRulesError = RehearseRulesErrors[keyof RehearseRulesErrors];
+export type SimulateRulesError = SimulateRulesErrors[keyof SimulateRulesErrors];
 
-export type RehearseRulesResponses = {
-    200: RehearsedRules;
+export type SimulateRulesResponses = {
+    200: SimulatedRules;
 };
 
-export type RehearseRulesResponse = RehearseRulesResponses[keyof RehearseRulesResponses];
+export type SimulateRulesResponse = SimulateRulesResponses[keyof SimulateRulesResponses];
 
 export type SuggestRulesData = {
     body?: never;

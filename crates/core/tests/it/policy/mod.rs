@@ -8,7 +8,7 @@ mod guide;
 mod lifecycle;
 mod marks;
 mod offers;
-mod rehearse;
+mod simulate;
 mod suggest;
 mod verified;
 

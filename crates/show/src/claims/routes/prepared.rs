@@ -276,7 +276,7 @@ impl Prepared {
             "/v1/network" => json!({ "url": "http://203.0.113.9:4780" }),
             "/v1/runners/retire" => json!({ "name": RETIRED }),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
-            "/v1/rules/rehearse" => json!({ "text": "deny Bash(nothing:*)" }),
+            "/v1/rules/simulate" => json!({ "text": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
                 json!({ "sessionId": self.session, "toolName": "Bash", "input": { "command": "ls" } })
             }

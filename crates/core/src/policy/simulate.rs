@@ -19,7 +19,7 @@ pub struct Change {
 
 /// Every past call that changes is in exactly one of the first three.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rehearsed {
+pub struct Simulated {
     pub newly_allowed: Vec<Change>,
     pub newly_asked: Vec<Change>,
     pub newly_denied: Vec<Change>,
@@ -28,22 +28,22 @@ pub struct Rehearsed {
 }
 
 /// Two sets of rules over past calls. `variables` are as they are with the rules after, which may have other defaults.
-pub fn rehearse(past: &[Past<'_>], before: &Rules, after: &Rules, variables: &Variables) -> Rehearsed {
-    let mut rehearsed = Rehearsed::default();
+pub fn simulate(past: &[Past<'_>], before: &Rules, after: &Rules, variables: &Variables) -> Simulated {
+    let mut simulated = Simulated::default();
     for (at, call) in past.iter().enumerate() {
         let then = Past { facts: Facts { variables, ..call.facts }, ..*call };
         let change = Change { at, before: call.verdict(before), after: then.verdict(after) };
         let effect = change.after.effect;
         if effect == Effect::Allow && call.decided == Decided::Denied {
-            rehearsed.allowed_against_people.push(at);
+            simulated.allowed_against_people.push(at);
         }
         if effect != change.before.effect {
             match effect {
-                Effect::Allow => rehearsed.newly_allowed.push(change),
-                Effect::Ask => rehearsed.newly_asked.push(change),
-                Effect::Deny => rehearsed.newly_denied.push(change),
+                Effect::Allow => simulated.newly_allowed.push(change),
+                Effect::Ask => simulated.newly_asked.push(change),
+                Effect::Deny => simulated.newly_denied.push(change),
             }
         }
     }
-    rehearsed
+    simulated
 }

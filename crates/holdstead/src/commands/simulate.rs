@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holdstead_client::Http;
-use holdstead_protocol::api::{PastCall, PastCalls, PastRead, RulesToRehearse};
+use holdstead_protocol::api::{PastCall, PastCalls, PastRead, RulesToSimulate};
 
 use super::{io, print_json};
 use crate::cli::Common;
@@ -13,9 +13,9 @@ use crate::text::{safe_line, shortened};
 const CALL_WIDTH: usize = 100;
 
 /// Fails where something would be allowed that a person denied.
-pub(super) async fn rehearse(common: &Common, client: &Http, file: &Path) -> Result<(), Failure> {
+pub(super) async fn simulate(common: &Common, client: &Http, file: &Path) -> Result<(), Failure> {
     let text = std::fs::read_to_string(file).map_err(io("read the rules"))?;
-    let said = client.rehearse(&RulesToRehearse { text }).await?;
+    let said = client.simulate(&RulesToSimulate { text }).await?;
     if common.json {
         print_json(&said)?;
     } else {

@@ -4,7 +4,7 @@ use holdstead_core::Rejection;
 use holdstead_core::policy::rule::RuleFile;
 use holdstead_core::policy::{self, Call, Change, Decided, Facts, MayAllow, Past, Places};
 use holdstead_protocol::OwnerId;
-use holdstead_protocol::api::{PastCall, PastCalls, RehearsedRules, SuggestedRules, SuggestionPage};
+use holdstead_protocol::api::{PastCall, PastCalls, SimulatedRules, SuggestedRules, SuggestionPage};
 
 use crate::past::{Asked, MadeCall, PastSession};
 use crate::policy::{Ground, Judge, line_of, of_all_sessions};
@@ -17,7 +17,7 @@ const TEXT_CHARS: usize = 300;
 
 impl Gateway {
     /// What these rules, in place of the organisation's, would have made of the owner's past calls.
-    pub async fn rehearse(&self, owner: &OwnerId, text: &str) -> Result<RehearsedRules, GatewayError> {
+    pub async fn simulate(&self, owner: &OwnerId, text: &str) -> Result<SimulatedRules, GatewayError> {
         let file = RuleFile::parse(text).map_err(first_mistake)?;
         let (sessions, read) = self.past(owner).await?;
         let mut judges = Vec::new();
@@ -28,14 +28,14 @@ impl Gateway {
             let after = self.judge_by(&read, MayAllow::Rules, &file, ground).await?;
             judges.push((session, before, after));
         }
-        let rehearsed = tokio::task::spawn_blocking(move || {
-            let mut all = RehearsedRules { read, ..RehearsedRules::default() };
+        let simulated = tokio::task::spawn_blocking(move || {
+            let mut all = SimulatedRules { read, ..SimulatedRules::default() };
             for (session, before, after) in &judges {
                 add(&mut all, session, before, after);
             }
             all
         });
-        rehearsed.await.map_err(|_| GatewayError::Closing)
+        simulated.await.map_err(|_| GatewayError::Closing)
     }
 
     /// The rules that would have saved the owner most asks, if they had been saved for all sessions.
@@ -89,17 +89,17 @@ fn counts(call: &MadeCall) -> bool {
     }
 }
 
-fn add(all: &mut RehearsedRules, session: &PastSession, before: &Judge, after: &Judge) {
+fn add(all: &mut SimulatedRules, session: &PastSession, before: &Judge, after: &Judge) {
     let (before, after) = (before.ground(None, 0), after.ground(None, 0));
     let places = Places::default();
     let past: Vec<Past<'_>> = session.calls.iter().map(|call| past(call, &before, &places)).collect();
-    let rehearsed = policy::rehearse(&past, &before.rules, &after.rules, &after.variables);
+    let simulated = policy::simulate(&past, &before.rules, &after.rules, &after.variables);
     let place = |change: &Change| change.at;
     let lists = [
-        (&mut all.newly_allowed, rehearsed.newly_allowed.iter().map(place).collect()),
-        (&mut all.newly_asked, rehearsed.newly_asked.iter().map(place).collect()),
-        (&mut all.newly_denied, rehearsed.newly_denied.iter().map(place).collect()),
-        (&mut all.allowed_against_people, rehearsed.allowed_against_people),
+        (&mut all.newly_allowed, simulated.newly_allowed.iter().map(place).collect()),
+        (&mut all.newly_asked, simulated.newly_asked.iter().map(place).collect()),
+        (&mut all.newly_denied, simulated.newly_denied.iter().map(place).collect()),
+        (&mut all.allowed_against_people, simulated.allowed_against_people),
     ];
     for (list, found) in lists {
         let room = TOLD.saturating_sub(list.calls.len());
