@@ -11,7 +11,7 @@ use futures_util::{Stream, StreamExt as _};
 use holdstead_protocol::api::{
     Agents, AskCall, CallToExplain, ExplainedCall, FolderFiles, Interaction, InteractionPage, Interrupted,
     LoginLink, MessageAccepted, Network, NewPairing, NewRule, OpenNetwork, OpenSession, Pairing, Receipt,
-    Respond, RetireRunner, RetiredRunner, RulePage, RulesToSimulate, Runners, SavedRule, SendMessage,
+    RemoveRunner, RemovedRunner, Respond, RulePage, RulesToSimulate, Runners, SavedRule, SendMessage,
     Session, SessionFilter, SessionPage, SetInteractionMode, SimulatedRules, SnoozeAsk, SuggestionPage,
     TrustFolder, TrustPage, WhoAmI,
 };
@@ -119,8 +119,8 @@ impl Http {
     }
 
     /// A machine goes for good.
-    pub async fn retire_runner(&self, name: &str) -> Result<RetiredRunner, TransportError> {
-        self.post("/v1/runners/retire", &RetireRunner { name: name.to_owned() }).await
+    pub async fn remove_runner(&self, name: &str) -> Result<RemovedRunner, TransportError> {
+        self.post("/v1/runners/remove", &RemoveRunner { name: name.to_owned() }).await
     }
 
     /// What the gateway can host, and what is not installed there.

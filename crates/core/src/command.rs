@@ -153,8 +153,8 @@ pub enum Command {
     SeeRulesFile { changed: RulesFileChanged, after: Seq },
     /// End the session.
     End { name: String },
-    /// This person retired the machine of its agent: it ends, and whatever ran there is gone.
-    Retire { by: String, machine: String },
+    /// This person removed the machine of its agent: it ends, and whatever ran there is gone.
+    RemoveRunner { by: String, machine: String },
     /// What follows from judging a call, if the rules that judged it are the rules that count.
     Based(Box<Based>),
     /// Any of these from whoever speaks for the session, if it is as they believe it to be.
@@ -279,7 +279,7 @@ impl Command {
             | Self::Trust(_)
             | Self::Distrust { .. }
             | Self::SeeRulesFile { .. }
-            | Self::Retire { .. }
+            | Self::RemoveRunner { .. }
             | Self::End { .. } => Said::Nothing,
         }
     }
@@ -311,7 +311,7 @@ impl Command {
             | Self::Revoke { .. }
             | Self::Exit(_)
             | Self::Finish(_)
-            | Self::Retire { .. }
+            | Self::RemoveRunner { .. }
             | Self::End { .. }
             | Self::Cancel(Cancel::Turn { .. }) => Vec::new(),
             Self::Request(request) => vec![request.request.interaction_id],
@@ -353,7 +353,7 @@ impl Command {
             | Self::Cancel(Cancel::Turn { .. })
             | Self::Finish(_)
             | Self::Overhear(_)
-            | Self::Retire { .. }
+            | Self::RemoveRunner { .. }
             | Self::End { .. } => Needs::NotOver,
             Self::Open(_)
             | Self::Message(_)
@@ -492,7 +492,7 @@ fn decide_by(
         Command::SeeRulesFile { changed, after } => rules_file::decide(&session.head, changed, *after),
         Command::Distrust { trust_id, name } => trust::revoke(&session.head, *trust_id, name),
         Command::End { name } => end::decide(session, name),
-        Command::Retire { by, machine } => end::retire(session, by, machine),
+        Command::RemoveRunner { by, machine } => end::remove(session, by, machine),
         Command::Fenced(fenced) => match fenced.fence.check(&session.head)? {
             Passed::Now => decide_by(state, &fenced.command, rules, owner, now),
             Passed::Before => Ok(Vec::new()),

@@ -57,8 +57,8 @@ pub enum GatewayError {
     UnknownRunner { name: String, known: String },
     #[error("there is no runner called `{name}`. See: holdstead people")]
     NoSuchRunner { name: String },
-    #[error("only an admin retires a machine: it ends sessions of everybody")]
-    MayNotRetire,
+    #[error("only an admin removes a machine: it ends sessions of everybody")]
+    MayNotRemoveRunner,
     #[error(
         "the machine `{name}` is connected to the node `{node}`, which alone can look at its folders: ask that one"
     )]
@@ -137,7 +137,7 @@ impl GatewayError {
             | Self::UnknownRunner { .. }
             | Self::RunnerElsewhere { .. }
             | Self::NoSuchRunner { .. }
-            | Self::MayNotRetire
+            | Self::MayNotRemoveRunner
             | Self::NoTool { .. }
             | Self::NoFolder { .. }
             | Self::OwnFolder { .. }

@@ -18,7 +18,7 @@ impl From<&GatewayError> for Refusal {
             | GatewayError::NoTool { .. }
             | GatewayError::NoSuchRunner { .. }
             | GatewayError::NoPasskey => Self::new(Code::NotFound, words),
-            GatewayError::MayNotRetire => Self::new(Code::Forbidden, words),
+            GatewayError::MayNotRemoveRunner => Self::new(Code::Forbidden, words),
             GatewayError::BadPasskey(_)
             | GatewayError::NoPasskeysHere
             | GatewayError::NoPasskeyFor { .. }

@@ -259,7 +259,7 @@ pub(crate) enum Runners {
     /// Those that are connected, and what each can run
     List,
     /// A machine goes for good: its token is taken back, and its sessions end
-    Retire { name: String },
+    Remove { name: String },
 }
 
 #[derive(Debug, Subcommand)]

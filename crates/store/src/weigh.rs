@@ -76,7 +76,7 @@ pub(crate) fn weigh(command: &Command) -> Weight {
         | Command::RuleSaved { .. }
         | Command::Revoke { .. }
         | Command::Distrust { .. }
-        | Command::Retire { .. }
+        | Command::RemoveRunner { .. }
         | Command::End { .. } => none.add(0),
     }
 }

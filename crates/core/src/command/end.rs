@@ -11,11 +11,11 @@ pub(crate) fn decide(session: &Session, name: &str) -> Result<Vec<EventBody>, Re
 }
 
 /// Nobody can see any more whether a process lives there: for the journal it is gone.
-pub(crate) fn retire(session: &Session, by: &str, machine: &str) -> Result<Vec<EventBody>, Rejection> {
+pub(crate) fn remove(session: &Session, by: &str, machine: &str) -> Result<Vec<EventBody>, Rejection> {
     if has_ended(session) && session.head.alive.is_none() {
         return Ok(Vec::new());
     }
-    let message = Some(format!("Its machine `{machine}` was retired."));
+    let message = Some(format!("Its machine `{machine}` was removed."));
     let status = SessionStatus { message, ..status(AgentState::Ended) };
     Ok(match session.head.alive {
         Some(incarnation) => ended(session, by, status.with_process(ProcessChange::Ended { incarnation })),

@@ -378,8 +378,8 @@ fn a_session_that_ends_settles_what_is_being_delivered() {
 }
 
 #[test]
-fn a_retired_machine_leaves_nothing_that_waits_for_it() {
-    let retire = || Command::Retire { by: "ana".to_owned(), machine: "laptop".to_owned() };
+fn a_removed_machine_leaves_nothing_that_waits_for_it() {
+    let remove = || Command::RemoveRunner { by: "ana".to_owned(), machine: "laptop".to_owned() };
     let mut world = World::running();
     world.ok(ask(question(1)));
     world.ok(ask(approval(2, 2)));
@@ -387,14 +387,14 @@ fn a_retired_machine_leaves_nothing_that_waits_for_it() {
     world.ok(respond(1, 1, "k", answer("SQLite")));
     world.ok(respond(2, 1, "k", approve()));
     world.ok(delivering(2, 1));
-    world.ok(retire());
+    world.ok(remove());
     assert_eq!(world.ask(1).delivery, Some(Delivery::NOWHERE));
     assert_eq!(world.ask(2).delivery, Some(Delivery::Unknown { incarnation: Incarnation(1) }));
     assert!(!world.ask(3).is_live());
     let head = &world.session().head;
     assert_eq!((head.agent, head.alive), (AgentState::Ended, None));
     assert!(!is_unfinished(head));
-    assert!(world.ok(retire()).is_empty(), "once is enough");
+    assert!(world.ok(remove()).is_empty(), "once is enough");
     // What it says when it comes back after all is nobody's business.
     assert_eq!(world.rejected(last_exit(1, false)), Rejection::StaleIncarnation);
 }

@@ -281,7 +281,7 @@ async fn a_machine_that_is_put_out_while_the_nodes_are_told_of_it_is_let_go_too(
 }
 
 #[tokio::test]
-async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_undeliverable() {
+async fn a_removed_machine_ends_its_sessions_and_what_was_not_handed_over_is_undeliverable() {
     let world = World::new().await;
     let journal = world.gateway.journal();
     let record = PersonRecord {
@@ -307,19 +307,19 @@ async fn a_retired_machine_ends_its_sessions_and_what_was_not_handed_over_is_und
     assert_eq!(talk.delivery(&request).await, Some(Delivery::Accepted));
 
     let guest = Person { manages: holdstead_core::Manages::Own, ..ada() };
-    let refused = world.gateway.retire_runner(&guest, "laptop").await;
-    assert!(matches!(refused, Err(GatewayError::MayNotRetire)), "{refused:?}");
-    let unknown = world.gateway.retire_runner(&ada(), "gateway").await;
+    let refused = world.gateway.remove_runner(&guest, "laptop").await;
+    assert!(matches!(refused, Err(GatewayError::MayNotRemoveRunner)), "{refused:?}");
+    let unknown = world.gateway.remove_runner(&ada(), "gateway").await;
     assert!(matches!(unknown, Err(GatewayError::NoSuchRunner { .. })), "{unknown:?}");
 
-    let retired = world.gateway.retire_runner(&ada(), "Laptop").await.unwrap();
-    assert_eq!(retired.sessions, 1);
+    let removed = world.gateway.remove_runner(&ada(), "Laptop").await.unwrap();
+    assert_eq!(removed.sessions, 1);
     let ended = talk.status(AgentState::Ended).await;
-    assert_eq!(ended.message.as_deref(), Some("Its machine `laptop` was retired."));
+    assert_eq!(ended.message.as_deref(), Some("Its machine `laptop` was removed."));
     assert_eq!(talk.delivery(&request).await, Some(Delivery::NOWHERE));
     let unfinished = journal.unfinished(None, 10).await.unwrap();
     assert!(unfinished.is_empty(), "nothing waits for a machine that never comes back: {unfinished:?}");
-    let again = world.gateway.retire_runner(&ada(), "laptop").await.unwrap();
+    let again = world.gateway.remove_runner(&ada(), "laptop").await.unwrap();
     assert_eq!(again.sessions, 0, "what ended, ended once");
 }
 

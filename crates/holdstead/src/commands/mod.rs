@@ -65,7 +65,7 @@ async fn dispatch(common: &Common, command: Command, masks: Masks) -> Result<(),
         Command::Runner(flags) => runner::run(common, &flags).await,
         Command::Runners { command } => match command.unwrap_or(Runners::List) {
             Runners::List => list::runners(common).await,
-            Runners::Retire { name } => runner::retire(common, &name).await,
+            Runners::Remove { name } => runner::remove(common, &name).await,
         },
         Command::Serve(flags) => serve::run(common, &flags, masks).await,
         Command::Open { no_open } => open::run(common, no_open).await,

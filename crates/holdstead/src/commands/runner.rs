@@ -98,19 +98,19 @@ async fn dial_for_ever(runner: &Arc<Runner>, places: &Places, gateway: &str, tok
 }
 
 /// Takes back a machine's token and ends its sessions.
-pub(super) async fn retire(common: &Common, name: &str) -> Result<(), Failure> {
-    let retired = connect(common)?.retire_runner(name).await?;
+pub(super) async fn remove(common: &Common, name: &str) -> Result<(), Failure> {
+    let removed = connect(common)?.remove_runner(name).await?;
     if common.json {
-        return print_json(&retired);
+        return print_json(&removed);
     }
-    let sessions = match retired.sessions {
+    let sessions = match removed.sessions {
         0 => "It had no open sessions.".to_owned(),
         1 => "Its one open session ended.".to_owned(),
         many => format!("Its {many} open sessions ended."),
     };
     println!(
-        "✓ {} is retired. {sessions} Its runner ends by itself; agents that still run there end with it.",
-        safe_line(&retired.name)
+        "✓ {} is removed. {sessions} Its runner ends by itself; agents that still run there end with it.",
+        safe_line(&removed.name)
     );
     Ok(())
 }

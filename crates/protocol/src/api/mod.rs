@@ -25,8 +25,8 @@ pub use passkeys::{
     NewPasskey, Passkey, PasskeyChallenge, PasskeyConfirmation, PasskeyPage, PasskeyPurpose, RequirePasskey,
 };
 pub use people::{
-    Agents, Device, DevicePage, ExchangeToken, HostedAgent, ListedRunner, LoggedIn, LoginLink, RetireRunner,
-    RetiredRunner, Role, Runners, Ticket, UseLoginLink, WhoAmI,
+    Agents, Device, DevicePage, ExchangeToken, HostedAgent, ListedRunner, LoggedIn, LoginLink, RemoveRunner,
+    RemovedRunner, Role, Runners, Ticket, UseLoginLink, WhoAmI,
 };
 pub use remembered::{
     CallToExplain, ExplainedCall, FolderFiles, ListedRule, NewRule, RulePage, SavedRule, TrustFolder,

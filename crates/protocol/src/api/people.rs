@@ -99,14 +99,14 @@ pub struct Runners {
 /// Which machine goes for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RetireRunner {
+pub struct RemoveRunner {
     pub name: String,
 }
 
 /// A machine that runs no agents any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RetiredRunner {
+pub struct RemovedRunner {
     pub name: String,
     /// How many sessions ended with it.
     pub sessions: usize,

@@ -152,7 +152,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(meta::me))
         .routes(routes!(meta::agents))
         .routes(routes!(runners::list))
-        .routes(routes!(runners::retire))
+        .routes(routes!(runners::remove))
         .routes(routes!(runners::connect))
         .routes(routes!(meta::openapi))
         .routes(routes!(meta::healthz))

@@ -10,7 +10,7 @@ use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use holdstead_gateway::{Dialled, Ended, Wire};
 use holdstead_protocol::Problem;
-use holdstead_protocol::api::{RetireRunner, RetiredRunner, Runners};
+use holdstead_protocol::api::{RemoveRunner, RemovedRunner, Runners};
 use tokio::sync::mpsc;
 
 use super::socket::message_size;
@@ -35,17 +35,17 @@ pub(super) async fn list(State(app): State<App>, reader: Reader) -> Result<Json<
     Ok(Json(Runners { runners: app.gateway.connected_runners(reader.owner()?).await? }))
 }
 
-/// Retire a machine: its token is taken back and its sessions end, with words. Answers it was not handed are never delivered.
-#[utoipa::path(post, operation_id = "retire_runner", path = "/v1/runners/retire", tag = "runners",
+/// Remove a machine: its token is taken back and its sessions end, with words. Answers it was not handed are never delivered.
+#[utoipa::path(post, operation_id = "remove_runner", path = "/v1/runners/remove", tag = "runners",
     security(("bearer" = ["admin"])),
-    request_body = RetireRunner, responses((status = 200, body = RetiredRunner), (status = "default", body = Problem)))]
-pub(super) async fn retire(
+    request_body = RemoveRunner, responses((status = 200, body = RemovedRunner), (status = "default", body = Problem)))]
+pub(super) async fn remove(
     State(app): State<App>,
     operator: Operator,
-    body: Result<Sent<RetireRunner>, ApiError>,
-) -> Result<Json<RetiredRunner>, ApiError> {
+    body: Result<Sent<RemoveRunner>, ApiError>,
+) -> Result<Json<RemovedRunner>, ApiError> {
     let Sent(runner) = body?;
-    Ok(Json(app.gateway.retire_runner(operator.now()?, &runner.name).await?))
+    Ok(Json(app.gateway.remove_runner(operator.now()?, &runner.name).await?))
 }
 
 /// A runner dials in: it runs agents on its machine, and this gateway speaks for them while the socket is open.

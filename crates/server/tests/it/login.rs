@@ -165,9 +165,9 @@ async fn a_browser_that_cannot_sign_has_a_token_for_its_address_and_never_an_adm
     let refused = with(ONE, Method::POST, "/v1/network").json(&open).send().await.expect("an answer");
     assert_eq!(refused.status(), 403, "only an admin may");
     assert_eq!(with(ONE, Method::GET, "/metrics").send().await.expect("an answer").status(), 403);
-    let retire = json!({"name": "vm"});
+    let remove = json!({"name": "vm"});
     let refused =
-        with(ONE, Method::POST, "/v1/runners/retire").json(&retire).send().await.expect("an answer");
+        with(ONE, Method::POST, "/v1/runners/remove").json(&remove).send().await.expect("an answer");
     assert_eq!(refused.status(), 403);
     for (path, body) in
         [("/v1/login-links", json!({})), ("/v1/pairings", json!({"url": format!("http://{ONE}")}))]

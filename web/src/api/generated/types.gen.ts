@@ -1903,14 +1903,14 @@ export type ResumeKind = 'ok' | 'gap';
 /**
  * Which machine goes for good.
  */
-export type RetireRunner = {
+export type RemoveRunner = {
     name: string;
 };
 
 /**
  * A machine that runs no agents any more.
  */
-export type RetiredRunner = {
+export type RemovedRunner = {
     name: string;
     /**
      * How many sessions ended with it.
@@ -3661,24 +3661,24 @@ export type ListRunnersResponses = {
 
 export type ListRunnersResponse = ListRunnersResponses[keyof ListRunnersResponses];
 
-export type RetireRunnerData = {
-    body: RetireRunner;
+export type RemoveRunnerData = {
+    body: RemoveRunner;
     path?: never;
     query?: never;
-    url: '/v1/runners/retire';
+    url: '/v1/runners/remove';
 };
 
-export type RetireRunnerErrors = {
+export type RemoveRunnerErrors = {
     default: Problem;
 };
 
-export type RetireRunnerError = RetireRunnerErrors[keyof RetireRunnerErrors];
+export type RemoveRunnerError = RemoveRunnerErrors[keyof RemoveRunnerErrors];
 
-export type RetireRunnerResponses = {
-    200: RetiredRunner;
+export type RemoveRunnerResponses = {
+    200: RemovedRunner;
 };
 
-export type RetireRunnerResponse = RetireRunnerResponses[keyof RetireRunnerResponses];
+export type RemoveRunnerResponse = RemoveRunnerResponses[keyof RemoveRunnerResponses];
 
 export type SearchData = {
     body?: never;

@@ -13,7 +13,7 @@ const EXCHANGE: &str = "/v1/login/exchange";
 const SOCKET: &str = "/v1/ws";
 const RUNNER: &str = "/v1/runner";
 const METRICS: &str = "/metrics";
-const RETIRE: &str = "/v1/runners/retire";
+const REMOVE: &str = "/v1/runners/remove";
 const NETWORK: &str = "/v1/network";
 const PASSKEYS: &str = "/v1/passkeys";
 const MCP: &str = "/mcp";
@@ -110,7 +110,7 @@ impl Route {
 
     /// Only an admin lets other machines in, or sends one away for good.
     pub(crate) fn is_for_admins(&self) -> bool {
-        self.opens_network() || self.path == RETIRE
+        self.opens_network() || self.path == REMOVE
     }
 
     fn opens_network(&self) -> bool {

@@ -28,7 +28,7 @@ use crate::gateway_process::{GatewayProcess, TokenFor};
 use crate::{Error, Result, ensure};
 
 /// A machine that goes for good.
-const RETIRED: &str = "old vm";
+const REMOVED: &str = "old vm";
 const ASKS: &str = r#"together
 approve Bash {"command":"make one"}
 approve Bash {"command":"make two"}
@@ -98,7 +98,7 @@ impl Prepared {
             other_agent: gateway.token("other", TokenFor::Agent(&other)).await?,
             revoked: gateway.token("gone", TokenFor::Person).await?,
         };
-        gateway.token(RETIRED, TokenFor::Runner).await?;
+        gateway.token(REMOVED, TokenFor::Runner).await?;
         let spare = gateway.token("Ada", TokenFor::Person).await?;
         let key = std::fs::read_to_string(gateway.folder().join("secrets.key"))?;
         let planted = plant(store, &key, session, &asks[0], [&tokens.revoked, &spare]).await?;
@@ -274,7 +274,7 @@ impl Prepared {
             }
             "/v1/pairings" => json!({ "url": self.url }),
             "/v1/network" => json!({ "url": "http://203.0.113.9:4780" }),
-            "/v1/runners/retire" => json!({ "name": RETIRED }),
+            "/v1/runners/remove" => json!({ "name": REMOVED }),
             "/v1/rules" => json!({ "line": "deny Bash(nothing:*)" }),
             "/v1/rules/simulate" => json!({ "text": "deny Bash(nothing:*)" }),
             "/v1/rules/explain" => {
