@@ -30,7 +30,7 @@ pub(crate) struct Config {
     pub(crate) name: String,
     pub(crate) marked_words: Vec<String>,
     hold: HoldConfig,
-    age_out: AgeOutConfig,
+    offload: OffloadConfig,
     cluster: ClusterConfig,
     pub(crate) limits: LimitsConfig,
     pub(crate) agents: AgentsConfig,
@@ -80,9 +80,9 @@ struct ClusterConfig {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AgeOutConfig {
+struct OffloadConfig {
     after: String,
-    to: String,
+    dir: String,
 }
 
 impl AgentsConfig {
@@ -140,21 +140,21 @@ impl Config {
 
     /// When sessions go to files, and where to.
     pub(crate) fn age_out(&self, places: &Places) -> Result<Option<AgeOut>, Failure> {
-        let AgeOutConfig { after, to } = &self.age_out;
+        let OffloadConfig { after, dir } = &self.offload;
         if after.is_empty() {
             return Ok(None);
         }
-        let bad = || Failure::Config(format!("age_out.after is `{after}`: write it in days, like 90d"));
+        let bad = || Failure::Config(format!("offload.after is `{after}`: write it in days, like 90d"));
         let days: u64 = after
             .strip_suffix('d')
             .and_then(|days| days.parse().ok())
             .filter(|days| *days > 0)
             .ok_or_else(bad)?;
         let after = Duration::from_secs(days.saturating_mul(24 * 60 * 60));
-        let to = if to.is_empty() { places.aged() } else { PathBuf::from(to) };
+        let to = if dir.is_empty() { places.offloaded() } else { PathBuf::from(dir) };
         if !to.is_absolute() {
             return Err(Failure::Config(format!(
-                "age_out.to is `{}`: write it from the root, like /srv/aged",
+                "offload.dir is `{}`: write it from the root, like /srv/offloaded",
                 to.display()
             )));
         }

@@ -154,14 +154,14 @@ impl Places {
     }
 
     /// Where sessions go that ended long ago.
-    pub(crate) fn aged(&self) -> PathBuf {
-        self.data.join("aged")
+    pub(crate) fn offloaded(&self) -> PathBuf {
+        self.data.join("offloaded")
     }
 
     /// What no agent may read or change: tokens, keys, settings, the journal, and what went from it.
-    pub(crate) fn private(&self, store: &str, aged: Option<PathBuf>) -> Vec<PathBuf> {
+    pub(crate) fn private(&self, store: &str, offloaded: Option<PathBuf>) -> Vec<PathBuf> {
         let mut private = vec![self.config.clone(), self.data.clone()];
-        private.extend(aged);
+        private.extend(offloaded);
         // SQLite's other files begin with the same name; those of its folder that are not its own are left alone.
         if let Some(file) =
             crate::store::file(store).filter(|file| !file.is_empty() && !file.starts_with(':'))
@@ -265,7 +265,7 @@ impl Places {
 
     /// Set once the rows that let somebody in were marked with the key of this folder.
     fn marked_file(&self) -> PathBuf {
-        self.config.join("rows.marked")
+        self.config.join("row-macs.enabled")
     }
 
     pub(crate) fn rows_are_marked(&self) -> bool {

@@ -36,7 +36,8 @@ const SCRIPT: &str = "say One\napprove Bash {\"command\":\"make one\"}\nsay Two\
 const LACKS: &str = "lacks what this agent said";
 const OLDER: &str = "It is an older copy";
 /// What lies beside the journal, and comes along.
-const FILES: [&str; 6] = ["secrets.key", "audit.key", "rows.marked", "token", "node.id", "checkpoints.log"];
+const FILES: [&str; 6] =
+    ["secrets.key", "audit.key", "row-macs.enabled", "token", "node.id", "checkpoints.log"];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn show() -> Result<String> {
