@@ -190,7 +190,9 @@ describe("every card", () => {
       // However slow the machine of this test is.
       at: new Date(Date.now() + 60_000).toISOString(),
     } as const;
-    const fake = fakeDesk({}, () => Promise.reject(new Problem(409, { code: "already_answered", detail: "lost", winner })));
+    const fake = fakeDesk({}, () =>
+      Promise.reject(new Problem(409, { code: "already_answered", detail: "lost", winner })),
+    );
     const { again } = await show(ask(approvalRequest({})), fake);
     const person = user();
     await person.click(button("Deny…"));

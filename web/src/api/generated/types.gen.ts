@@ -1790,17 +1790,21 @@ export type Refusal = {
 };
 
 /**
- * What other rules would have made of past calls. They are looked at as if there were no symbolic links.
+ * Which machine goes for good.
  */
-export type SimulatedRules = {
+export type RemoveRunner = {
+    name: string;
+};
+
+/**
+ * A machine that runs no agents any more.
+ */
+export type RemovedRunner = {
+    name: string;
     /**
-     * A person denied them, and the rules would allow them, newly or not.
+     * How many sessions ended with it.
      */
-    allowedAgainstPeople: PastCalls;
-    newlyAllowed: PastCalls;
-    newlyAsked: PastCalls;
-    newlyDenied: PastCalls;
-    read: PastRead;
+    sessions: number;
 };
 
 export type RequirePasskey = {
@@ -1899,24 +1903,6 @@ export type Resume = {
 };
 
 export type ResumeKind = 'ok' | 'gap';
-
-/**
- * Which machine goes for good.
- */
-export type RemoveRunner = {
-    name: string;
-};
-
-/**
- * A machine that runs no agents any more.
- */
-export type RemovedRunner = {
-    name: string;
-    /**
-     * How many sessions ended with it.
-     */
-    sessions: number;
-};
 
 /**
  * How a grant ended.
@@ -2312,6 +2298,20 @@ export type ShortError = {
      * What is wrong with each answer.
      */
     fieldErrors?: BTreeMap;
+};
+
+/**
+ * What other rules would have made of past calls. They are looked at as if there were no symbolic links.
+ */
+export type SimulatedRules = {
+    /**
+     * A person denied them, and the rules would allow them, newly or not.
+     */
+    allowedAgainstPeople: PastCalls;
+    newlyAllowed: PastCalls;
+    newlyAsked: PastCalls;
+    newlyDenied: PastCalls;
+    read: PastRead;
 };
 
 /**
