@@ -6,7 +6,7 @@ use holdstead_core::policy::{Found, Lookup};
 
 use crate::{names, places, programs};
 
-/// So many entries of folders are looked at for one call.
+/// So many entries of folders are looked at for one question about a call.
 const ENTRIES: usize = 50_000;
 
 /// The entries of folders that may still be looked at.

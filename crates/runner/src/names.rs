@@ -9,18 +9,25 @@ use crate::places::may_fit;
 
 /// `None` where it cannot be told: for too many files, a folder that cannot be read, or a link that leads out of it.
 pub(crate) fn look_up(asked: &NameBelow, left: &mut Entries) -> Option<Presence> {
-    let top = match Path::new(&asked.folder).canonicalize() {
-        Ok(top) => top,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Presence::Absent),
-        Err(_) => return None,
-    };
-    // A file, or a folder that has the name itself.
-    if fits(asked, &top)? {
-        return Some(Presence::Present);
+    let asked_for = Path::new(&asked.folder);
+    // Of what is not there now it is not known what it will be.
+    let top = asked_for.canonicalize().ok()?;
+    // A file or a folder that has the name itself; behind a link also those above it.
+    let above = if top == asked_for { 1 } else { usize::MAX };
+    for path in top.ancestors().take(above) {
+        if fits(asked, path)? {
+            return Some(Presence::Present);
+        }
     }
     let mut folders = if top.is_dir() { vec![top.clone()] } else { Vec::new() };
     while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir().ok()? {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            // A build removed it meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(_) => return None,
+        };
+        for entry in entries {
             let entry = entry.ok()?;
             left.take()?;
             let (path, kind) = (entry.path(), entry.file_type().ok()?);
@@ -60,7 +67,8 @@ mod tests {
     #[test]
     fn a_name_below_a_folder() {
         let top = tempfile::tempdir().expect("a folder");
-        let at = |path: &str| top.path().join(path);
+        let real = top.path().canonicalize().expect("a path");
+        let at = |path: &str| real.join(path);
         for folder in ["src/deep", "lib", "keys/a", "linked", "out", "round/x"] {
             std::fs::create_dir_all(at(folder)).expect("a folder");
         }
@@ -70,6 +78,7 @@ mod tests {
         symlink("../elsewhere.pem", at("linked/harmless")).expect("a link");
         symlink("../keys", at("out/folder")).expect("a link");
         symlink(".", at("round/x/again")).expect("a link");
+        symlink("keys/a", at("data")).expect("a link");
         let look = |folder: &str, name: &str| {
             let asked = NameBelow { folder: at(folder).display().to_string(), name: name.to_owned() };
             look_up(&asked, &mut Entries::default())
@@ -81,11 +90,12 @@ mod tests {
             ("lib", ".env", Some(Presence::Present)),
             ("keys/a", "keys", Some(Presence::Absent)),
             ("keys", "keys", Some(Presence::Present)),
+            ("data", "keys", Some(Presence::Present)),
             ("linked", "*.pem", Some(Presence::Present)),
             ("linked", ".env", Some(Presence::Absent)),
             ("out", ".env", None),
             ("round", ".env", Some(Presence::Absent)),
-            ("nowhere", ".env", Some(Presence::Absent)),
+            ("nowhere", ".env", None),
             ("src/deep/a.rs", "a.rs", Some(Presence::Present)),
             ("src/deep/a.rs", ".env", Some(Presence::Absent)),
         ] {

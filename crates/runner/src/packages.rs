@@ -27,7 +27,9 @@ pub(crate) fn of_node(real: &Path) -> Option<Package> {
     if !is_script && !real.components().any(|part| part.as_os_str() == "node_modules") {
         return None;
     }
-    real.ancestors().skip(1).find_map(|folder| {
+    // Not above `node_modules`: that would be the project itself.
+    let packages = real.ancestors().skip(1).take_while(|folder| !folder.ends_with("node_modules"));
+    packages.into_iter().find_map(|folder| {
         let said_in = folder.join("package.json");
         let json: Value = serde_json::from_str(&text(&said_in)?).ok()?;
         let field = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -143,6 +145,8 @@ mod tests {
         let git = write("bin/git", "");
         write("package.json", r#"{"name":"git","version":"2.39.5"}"#);
         assert_eq!(told(of_node(&git)), None, "no program of npm");
+        let shim = write("node_modules/.bin/jest", "#!/bin/sh");
+        assert_eq!(told(of_node(&shim)), None, "pnpm's scripts tell nothing");
 
         let pytest = write(".venv/bin/pytest", "");
         write(".venv/lib/python3.11/site-packages/pytest-7.4.0.dist-info/METADATA", "");

@@ -35,17 +35,18 @@ pub(crate) fn look_up(tool: &Tool, folder: &Path, home: Option<&Path>) -> Instal
 
 fn program(name: &str, agents: &OfAgents<'_>) -> Installed {
     // GNU's `egrep` is a script that calls the `grep` beside it.
-    let name = match name {
-        "egrep" | "fgrep" => "grep",
-        other => other,
+    let grep = match base_name(name) {
+        "egrep" | "fgrep" => Some(format!("{}grep", &name[..name.len() - "egrep".len()])),
+        _ => None,
     };
+    let name = grep.as_deref().unwrap_or(name);
     let Some(found) = find_program(name) else { return Installed::Missing };
     let (Some(real), true) = (found.canonicalize().ok(), found.is_absolute()) else {
         return Installed::Unknown;
     };
     let kept_by = agents.kept_by(&found).max(agents.kept_by(&real));
     // A script is not started: its interpreter may run files of the user's.
-    if kept_by == KeptBy::Administrator && versions::is_binary(&real) {
+    if kept_by == KeptBy::Administrator && is_itself(base_name(name), &real) && versions::is_binary(&real) {
         return versions::ask(base_name(name), &real);
     }
     let package = packages::of_node(&real)
@@ -53,6 +54,15 @@ fn program(name: &str, agents: &OfAgents<'_>) -> Installed {
         .or_else(|| packages::of_python(&real, base_name(name)))
         .or_else(|| packages::of_rust(&found, &real, agents.folder, agents.home));
     package.map_or(Installed::Unknown, |package| agents.known(package, kept_by))
+}
+
+/// Whether a file is the program that it is called by, and none that runs another one for it, as rustup and snap do with what
+/// lies in the user's home.
+fn is_itself(name: &str, real: &Path) -> bool {
+    const IMPLEMENTATIONS: [&str; 5] = ["coreutils", "mawk", "gawk", "original-awk", "fdfind"];
+    let rustup = real.with_file_name("rustup");
+    let file = real.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    (file == name || IMPLEMENTATIONS.contains(&file)) && !(name == "cargo" && rustup.exists())
 }
 
 /// A module of the Python that has this name.

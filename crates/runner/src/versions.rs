@@ -26,7 +26,9 @@ pub(crate) fn ask(name: &str, program: &Path) -> Installed {
     if let Some(known) = ASKED.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return known.clone();
     }
-    let installed = start(name, program);
+    // One that did not answer in time may do so the next time.
+    let Some(printed) = start(name, program) else { return Installed::Unknown };
+    let installed = installed(name, &printed);
     ASKED.lock().unwrap_or_else(PoisonError::into_inner).insert(key, installed.clone());
     installed
 }
@@ -39,13 +41,14 @@ pub(crate) fn is_binary(program: &Path) -> bool {
         && matches!(magic, [0x7f, b'E', b'L', b'F'] | [0xcf, 0xfa, 0xed, 0xfe] | [0xca, 0xfe, 0xba, 0xbe])
 }
 
-fn start(name: &str, program: &Path) -> Installed {
+/// What it prints.
+fn start(name: &str, program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command.args(question(name, program)).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, name);
-    let Ok(mut child) = command.spawn() else { return Installed::Unknown };
+    let mut child = command.spawn().ok()?;
     let (send, printed) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
@@ -54,10 +57,14 @@ fn start(name: &str, program: &Path) -> Installed {
             drop(send.send(String::from_utf8_lossy(&text).into_owned()));
         });
     }
-    let printed = printed.recv_timeout(PATIENCE).unwrap_or_default();
+    let printed = printed.recv_timeout(PATIENCE).ok();
     drop(child.kill());
     drop(child.wait());
-    match read(name, &printed) {
+    printed
+}
+
+fn installed(name: &str, printed: &str) -> Installed {
+    match read(name, printed) {
         Some((implementation, _)) if implementation.starts_with("bsd") => Installed::Bsd,
         Some((implementation, version)) => {
             Installed::Known { implementation, version, kept_by: KeptBy::Administrator }
@@ -101,6 +108,8 @@ fn read(name: &str, printed: &str) -> Option<(String, String)> {
     };
     let said = said.to_ascii_lowercase();
     let said = said.trim_start_matches("gnu ").trim_end_matches("version").trim();
+    // `GNU Binutils for Ubuntu`
+    let said = said.split_once(" for ").map_or(said, |(package, _)| package);
     let implementation = if said.is_empty() { name.to_owned() } else { said.replace(' ', "-") };
     Some((implementation, version.to_owned()))
 }
@@ -125,6 +134,8 @@ mod tests {
             ("file", "file-5.44\nmagic file from /etc/magic", Some(("file", "5.44"))),
             ("column", "column from util-linux 2.38.1", Some(("util-linux", "2.38.1"))),
             ("go", "go version go1.19.8 linux/amd64", Some(("go", "1.19.8"))),
+            ("strings", "GNU strings (GNU Binutils for Debian) 2.40", Some(("binutils", "2.40"))),
+            ("strings", "GNU strings version 2.41-32.fc42", Some(("strings", "2.41-32.fc42"))),
             ("npm", "10.8.2", Some(("npm", "10.8.2"))),
             ("tsc", "Version 5.9.3", Some(("tsc", "5.9.3"))),
             (

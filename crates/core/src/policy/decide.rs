@@ -10,7 +10,7 @@ use super::call::{Call, Facts, Subject};
 use super::glob::is_pattern;
 use super::guarded::{guard, guard_content};
 use super::line::Line;
-use super::locate::{Located, Met, PathRules, locate};
+use super::locate::{Files, Located, Met, PathRules, locate};
 use super::lookup::Lookup;
 use super::moved::Moved;
 use super::paths;
@@ -23,7 +23,8 @@ use super::verdict::{Part, Requirement, Verdict};
 /// What becomes of a call: the strictest of what its parts come to. What no rule speaks of asks.
 pub fn decide(call: &Call<'_>, rules: &Rules, facts: &Facts<'_>) -> Verdict {
     let (requirements, unresolved) = (BTreeSet::new(), BTreeSet::new());
-    let mut decision = Decision { call, rules, facts, requirements, unresolved, moved: Moved::default() };
+    let (moved, files) = (Moved::default(), Files::AsLookedUp);
+    let mut decision = Decision { call, rules, facts, requirements, unresolved, moved, files };
     let whole = decision.whole_tool();
     let mut parts = decision.parts();
     // A rule about the whole tool, or about everything, is no weaker for what the input says.
@@ -39,6 +40,7 @@ pub(super) struct Decision<'a> {
     pub(super) unresolved: BTreeSet<Lookup>,
     /// What commands of the line before this one may have put into place.
     pub(super) moved: Moved,
+    pub(super) files: Files,
 }
 
 impl<'a> Decision<'a> {
@@ -210,7 +212,7 @@ impl<'a> Decision<'a> {
         let folder = self.text(field).unwrap_or(".");
         let reading = Reading::search(folder, self.text(pattern).unwrap_or_default());
         let mut met = Met::default();
-        path_rules.meet_below(&reading, self.base(), &mut self.unresolved, &mut met);
+        path_rules.meet_below(&reading, self.base(), self.files, &mut self.unresolved, &mut met);
         let tools = [self.call.tool, self.kind().unwrap_or_default()];
         for glob in reading.only.iter().map(|glob| glob.trim_start_matches("**/")) {
             if !is_pattern(glob) {

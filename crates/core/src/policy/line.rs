@@ -4,7 +4,7 @@ use super::below::{as_word, reading};
 use super::decide::{Decision, allows_paths};
 use super::folders::Folders;
 use super::guarded::{guard, guard_content, is_output};
-use super::locate::{Located, Met, PathRules, locate, tools_for};
+use super::locate::{Files, Located, Met, PathRules, locate, tools_for};
 use super::mentions::{FirstWord, Mention, Mentions};
 use super::paths;
 use super::programs::{
@@ -37,6 +37,8 @@ impl Line<'_> {
             parts.push(decision.command(command, &folders, &path_rules));
             if command.program() == "cd" {
                 folders.change(cd_target(command));
+            } else {
+                decision.files = Files::MayHaveChanged;
             }
         }
         parts
@@ -46,6 +48,7 @@ impl Line<'_> {
     fn unclear(&self, unclear: shell::Unclear, decision: &mut Decision<'_>) -> Vec<Part> {
         let why = format!("not a plain command: {}", unclear.why);
         let mut parts = vec![Part::asks(0..self.text.len(), why)];
+        decision.files = Files::MayHaveChanged;
         let path_rules = PathRules::new(decision.rules, decision.facts);
         let mut folders = Folders::new(decision.facts.cwd);
         let loose::Loose { runs, assigned } = loose::read(self.text);
@@ -180,7 +183,7 @@ impl<'a> Decision<'a> {
                 }
             }
             for reading in &readings {
-                path_rules.meet_below(reading, base, &mut self.unresolved, met);
+                path_rules.meet_below(reading, base, self.files, &mut self.unresolved, met);
             }
         }
     }

@@ -72,6 +72,14 @@ pub(super) const fn tools_for(access: Access) -> &'static [&'static str] {
 /// What is written by its name is mostly read as well (`cp`, `mv`), and no table says which it is for other programs.
 pub(super) const READ_AND_WRITTEN: &[&str] = &["Read", "Edit", "Write", "MultiEdit", "NotebookEdit"];
 
+/// Whether a command finds the files that were there when the line was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    AsLookedUp,
+    /// An earlier command of the line may have made, moved or fetched any of them.
+    MayHaveChanged,
+}
+
 /// The asks and denies of paths that hold now.
 pub(super) struct PathRules<'a> {
     rules: Vec<PathRule<'a>>,
@@ -153,11 +161,13 @@ impl<'a> PathRules<'a> {
         }
     }
 
-    /// Adds what speaks of reading something below a folder, unless the machine says that no such file is there.
+    /// Adds what speaks of reading something below a folder, unless the machine says that no such file is there. That was
+    /// looked up before the line runs.
     pub(super) fn meet_below(
         &self,
         reading: &Reading,
         base: &str,
+        files: Files,
         unresolved: &mut BTreeSet<Lookup>,
         met: &mut Met<'a>,
     ) {
@@ -168,17 +178,22 @@ impl<'a> PathRules<'a> {
                     && rule.glob.may_pass(&reading.only, &reading.without)
                     && rule.glob.may_fit(rule.above, &folder, reading.below)
             });
-            met.maybe(
-                reads.filter(|rule| self.may_be_below(rule, &folder, unresolved)).map(|rule| rule.placed),
-            );
+            let may_be = |rule: &&PathRule<'_>| match files {
+                Files::MayHaveChanged => true,
+                Files::AsLookedUp => self.may_be_below(rule, &folder, unresolved),
+            };
+            met.maybe(reads.filter(may_be).map(|rule| rule.placed));
         }
     }
 
     fn may_be_below(&self, rule: &PathRule<'_>, folder: &str, unresolved: &mut BTreeSet<Lookup>) -> bool {
         // The very file that the rule names may be made at any time, so that its absence now allows nothing.
         let own = rule.glob.only_path().map(|path| paths::join(rule.above, &path));
+        // A pattern, or a word of git's, is the name of no folder.
+        let is_name = !is_pattern(folder) && !folder.contains("/:");
         if own.is_some_and(|own| paths::inside(folder, &own).is_some())
             || rule.glob.last_name_is_above(folder)
+            || !is_name
         {
             return true;
         }

@@ -29,6 +29,8 @@ pub(super) struct Mentions {
 
 /// Quotes inside quotes: `bash -c 'sudo sh -c "cat x"'`.
 const MAX_DEPTH: usize = 4;
+/// The longest path that a kernel takes.
+const MAX_PATH: usize = 4_096;
 /// Between these a path may stand in a word of which nothing is known.
 const BETWEEN: [char; 17] =
     ['=', ',', ':', ';', '@', '\'', '"', '(', ')', '<', '>', '|', '&', '`', ' ', '\t', '\n'];
@@ -36,6 +38,10 @@ const BETWEEN: [char; 17] =
 impl Mentions {
     /// Of a command whose words are known.
     pub(super) fn of(argv: &[Word]) -> Self {
+        Self::of_command(argv, MAX_DEPTH)
+    }
+
+    fn of_command(argv: &[Word], depth: usize) -> Self {
         let mut named = vec![false; argv.len()];
         // A name with folders is the only thing that must be named to be looked at.
         named[..argv.len().min(1)].fill(true);
@@ -48,7 +54,7 @@ impl Mentions {
             }
         };
         let judged = if known { judge(argv, &named).ok() } else { None };
-        let Some(judged) = judged else { return Self::of_any(argv, FirstWord::Program) };
+        let Some(judged) = judged else { return Self::within(argv, FirstWord::Program, depth) };
         let mention = |path: NamedPath| {
             let tools = match path.access {
                 Access::Read => tools_for(Access::Read),
@@ -103,7 +109,8 @@ fn of_text(text: &str, depth: usize) -> Vec<Mention> {
         let known = run.begins == Begins::Anew && !argv.iter().any(|word| word.text().contains('$'));
         let first = if run.begins == Begins::Anew { FirstWord::Program } else { FirstWord::Argument };
         let mut opened =
-            if known { Mentions::of(&argv) } else { Mentions::within(&argv, first, depth) }.paths;
+            if known { Mentions::of_command(&argv, depth) } else { Mentions::within(&argv, first, depth) }
+                .paths;
         for (role, access) in [(Role::Input, Access::Read), (Role::Output, Access::Write)] {
             let files = of_role(role).map(|word| NamedPath { access, ..named(&word.text) });
             opened.extend(files.map(|path| Mention { path, tools: tools_for(access) }));
@@ -116,6 +123,8 @@ fn of_text(text: &str, depth: usize) -> Vec<Mention> {
             && program.text == "cd"
         {
             folder = below(&folder, &target.text).unwrap_or_else(|| target.text.clone());
+            // No path is longer, so that many folders take little time.
+            folder.truncate(folder.floor_char_boundary(MAX_PATH));
         }
     }
     let assigned: Vec<Word> = assigned.iter().map(|word| as_word(&word.text)).collect();

@@ -11,6 +11,7 @@ pub(crate) use files::OrganisationRules;
 pub(crate) use layers::of_all_sessions;
 pub(crate) use siblings::named;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl Gateway {
         let runner = self.runner_of(&read.record)?;
         let judge = self.judge_of(read, call.may_allow, ground).await?;
         let (judge, call) = (Arc::new(judge), Arc::new(call));
-        let mut places = Places::default();
+        let (mut places, mut asked) = (Places::default(), BTreeSet::new());
         for round in 0.. {
             let (judge_now, call_now) = (Arc::clone(&judge), Arc::clone(&call));
             // A long line takes a moment.
@@ -187,6 +188,9 @@ impl Gateway {
             })?;
             let (Looked { judged, unresolved }, known) = judged;
             places = known;
+            // What the machine could not tell it is not asked again.
+            let unresolved: Vec<_> =
+                unresolved.into_iter().filter(|lookup| asked.insert(lookup.clone())).collect();
             if unresolved.is_empty() || round == ROUNDS {
                 return Ok(judged);
             }

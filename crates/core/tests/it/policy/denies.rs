@@ -354,6 +354,17 @@ fn a_program_that_reads_all_below_a_folder_with_a_denied_path_asks() {
 }
 
 #[test]
+fn a_word_that_names_a_shell_is_no_text_for_one_again_and_again() {
+    let lines_of_shells = [
+        "scp host:/bin/sh .",
+        "useradd --shell=/bin/bash bob",
+        "docker run -v /bin/sh:/bin/sh x",
+        "/opt/x@1/bin/bash a.sh",
+    ];
+    lines("deny Read(.env)", &Runs, &lines_of_shells);
+}
+
+#[test]
 fn the_built_in_search_reads_what_lies_below() {
     let grep = Meaning {
         subject: Subject::ReadsBelow { field: "path", pattern: "glob" },

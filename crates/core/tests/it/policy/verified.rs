@@ -96,6 +96,9 @@ fn a_search_asks_only_if_what_is_denied_may_lie_below() {
     for (line, effect) in [
         ("grep -r x src", Effect::Allow),
         ("cd src && grep -r x .", Effect::Allow),
+        // A pattern names no folder that could be looked into, and an earlier command may change what is there.
+        ("grep -r x s*", Effect::Ask),
+        ("grep x a && grep -r x src", Effect::Ask),
         // `.env` itself could be made at any time.
         ("grep -r x .", Effect::Ask),
         ("grep -r x --include='*.rs' .", Effect::Allow),
