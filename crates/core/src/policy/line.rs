@@ -12,7 +12,7 @@ use super::programs::{
 };
 use super::rule::{CommandPattern, Rest, Target};
 use super::rules::{Placed, Trust, strictest};
-use super::shell::loose::{Begins, Piped, Role};
+use super::shell::loose::{Piped, Role};
 use super::shell::{self, Join, Redirect, Shell, Simple, Word, braces, loose};
 use super::strict::meets;
 use super::suspects::{Suspect, suspects};
@@ -93,17 +93,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// The meaning of words is not known where a variable may stand for any number of them, or where they begin in the middle.
     fn of_run(run: &loose::Run) -> Self {
         let of_role = |role| run.words.iter().filter(move |word| word.role == role);
-        let argv: Vec<Word> = of_role(Role::Argument).map(|word| as_word(&word.text)).collect();
-        let mentions = match run.begins {
-            Begins::Within => Mentions::of_any(&argv, FirstWord::Argument),
-            Begins::Anew if argv.iter().any(|word| word.text().contains('$')) => {
-                Mentions::of_any(&argv, FirstWord::Program)
-            }
-            Begins::Anew => Mentions::of(&argv),
-        };
         let file = |word: &loose::LooseWord, access| NamedPath {
             text: word.text.clone(),
             access,
@@ -111,7 +102,7 @@ impl Opened {
         };
         let read = of_role(Role::Input).map(|word| file(word, Access::Read));
         let written = of_role(Role::Output).map(|word| file(word, Access::Write));
-        Self { mentions, redirects: read.chain(written).collect() }
+        Self { mentions: Mentions::of_run(run), redirects: read.chain(written).collect() }
     }
 }
 

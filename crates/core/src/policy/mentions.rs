@@ -72,6 +72,24 @@ impl Mentions {
         Self::within(argv, first, MAX_DEPTH)
     }
 
+    /// Of a command that the loose reader found. The meaning of its words is not known where a variable may stand for any
+    /// number of them, or where they begin in the middle.
+    pub(super) fn of_run(run: &loose::Run) -> Self {
+        Self::of_run_within(run, MAX_DEPTH)
+    }
+
+    fn of_run_within(run: &loose::Run, depth: usize) -> Self {
+        let words = run.words.iter().filter(|word| word.role == Role::Argument);
+        let argv: Vec<Word> = words.map(|word| as_word(&word.text)).collect();
+        match run.begins {
+            Begins::Within => Self::within(&argv, FirstWord::Argument, depth),
+            Begins::Anew if argv.iter().any(|word| word.text().contains('$')) => {
+                Self::within(&argv, FirstWord::Program, depth)
+            }
+            Begins::Anew => Self::of_command(&argv, depth),
+        }
+    }
+
     fn within(argv: &[Word], first: FirstWord, depth: usize) -> Self {
         // `sh -c 'cat key'`, `find . -exec sh -c 'cat key' ';'`
         let runs_text = argv.iter().enumerate().any(|(at, word)| match class_of(word.text()) {
@@ -105,12 +123,7 @@ fn of_text(text: &str, depth: usize) -> Vec<Mention> {
     let mut folder = String::new();
     for run in runs {
         let of_role = |role| run.words.iter().filter(move |word| word.role == role);
-        let argv: Vec<Word> = of_role(Role::Argument).map(|word| as_word(&word.text)).collect();
-        let known = run.begins == Begins::Anew && !argv.iter().any(|word| word.text().contains('$'));
-        let first = if run.begins == Begins::Anew { FirstWord::Program } else { FirstWord::Argument };
-        let mut opened =
-            if known { Mentions::of_command(&argv, depth) } else { Mentions::within(&argv, first, depth) }
-                .paths;
+        let mut opened = Mentions::of_run_within(&run, depth).paths;
         for (role, access) in [(Role::Input, Access::Read), (Role::Output, Access::Write)] {
             let files = of_role(role).map(|word| NamedPath { access, ..named(&word.text) });
             opened.extend(files.map(|path| Mention { path, tools: tools_for(access) }));
