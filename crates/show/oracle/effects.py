@@ -17,12 +17,13 @@ usage: effects.py       needs root and unshare; PATH says where the programs are
 
 import json
 import os
+import stat
 import subprocess
 import sys
 
 import probe
 from probe import ENVIRONMENT, ROOT, run
-from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
+from sandbox import NOBODY, empty, end_all, entries, enter_namespaces, give_up_everything
 
 WATCHED = ("project", "outside", "people", "tmp", "marks")
 DECOYS = ("outside", "outside/secret", "outside/a.rs", "people/u/private", "people/u/private/key")
@@ -89,7 +90,7 @@ def build():
             os.makedirs(f"{project}/node_modules/.bin", exist_ok=True)
             os.symlink(f"{folder}/{name}", f"{project}/node_modules/.bin/{name}")
     run("chown", "-hR", f"{NOBODY}:{NOBODY}", f"{ROOT}/template")
-    # Of root, so that nobody can read them without a trace.
+    # They belong to root, so that reading one leaves a trace in its time of access.
     for path in DECOYS:
         if os.path.splitext(path)[1] or path.endswith(("secret", "key")):
             write(f"{ROOT}/template/{path}", "the secret a\n")
@@ -108,16 +109,12 @@ def lay_out():
 
 
 def snapshot():
-    seen = {}
-    for folder in WATCHED:
-        for base, folders, files in os.walk(f"{ROOT}/{folder}"):
-            for entry in files + folders:
-                path = os.path.join(base, entry)
-                stat = os.lstat(path)
-                is_file = entry in files or os.path.islink(path)
-                what = (stat.st_size, stat.st_mtime_ns, stat.st_ino) if is_file else ()
-                seen[path[len(ROOT):]] = (stat.st_mode, *what)
-    return seen
+    return {
+        path: (state.st_mode,)
+        if is_folder and not stat.S_ISLNK(state.st_mode)
+        else (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ino)
+        for path, state, is_folder in entries(ROOT, WATCHED)
+    }
 
 
 def effects(line, before):

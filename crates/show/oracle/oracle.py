@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-from sandbox import NOBODY, empty, end_all, enter_namespaces, give_up_everything
+from sandbox import NOBODY, empty, end_all, entries, enter_namespaces, give_up_everything
 
 SHELL = sys.argv[1]
 STUB = os.path.abspath(sys.argv[2])
@@ -86,15 +86,10 @@ def lay_out():
 
 
 def snapshot():
-    seen = {}
-    for folder in WATCHED:
-        for base, folders, files in os.walk(f"{ROOT}/{folder}"):
-            for entry in files + folders:
-                path = os.path.join(base, entry)
-                stat = os.lstat(path)
-                what = (stat.st_size, stat.st_mtime_ns, stat.st_ino) if entry in files else "folder"
-                seen[path[len(ROOT):]] = what
-    return seen
+    return {
+        path: "folder" if is_folder else (state.st_size, state.st_mtime_ns, state.st_ino)
+        for path, state, is_folder in entries(ROOT, WATCHED)
+    }
 
 
 def unescape(text):

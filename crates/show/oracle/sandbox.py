@@ -41,7 +41,7 @@ def give_up_everything(root, processes, seconds):
 
 
 def end_all(program):
-    """Ends a program and whatever it left in this namespace, of which we are process 1, and nothing else."""
+    """Ends a program and all processes it left in this namespace, of which we are process 1, and no others."""
     try:
         os.kill(-1, signal.SIGKILL)
     except OSError:
@@ -63,3 +63,13 @@ def empty(folder, but=()):
             shutil.rmtree(entry.path)
         else:
             os.unlink(entry.path)
+
+
+def entries(root, folders):
+    """What lies below these folders of the root: each path as programs in it see it, its state, and whether it is listed as a
+    folder, which links to folders are as well."""
+    for folder in folders:
+        for base, inner, files in os.walk(f"{root}/{folder}"):
+            for entry in files + inner:
+                path = os.path.join(base, entry)
+                yield path[len(root):], os.lstat(path), entry not in files
