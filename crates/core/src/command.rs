@@ -153,7 +153,7 @@ pub enum Command {
     SeeRulesFile { changed: RulesFileChanged, after: Seq },
     /// End the session.
     End { name: String },
-    /// This person removed the machine of its agent: it ends, and whatever ran there is gone.
+    /// This person removed the machine of its agent: it ends, and what ran there is gone.
     RemoveRunner { by: String, machine: String },
     /// What follows from judging a call, if the rules that judged it are the rules that count.
     Based(Box<Based>),

@@ -57,7 +57,7 @@ pub enum GatewayError {
     UnknownRunner { name: String, known: String },
     #[error("there is no runner called `{name}`. See: holdstead people")]
     NoSuchRunner { name: String },
-    #[error("only an admin removes a machine: it ends sessions of everybody")]
+    #[error("only an admin removes a machine: it ends the sessions of all people")]
     MayNotRemoveRunner,
     #[error(
         "the machine `{name}` is connected to the node `{node}`, which alone can look at its folders: ask that one"

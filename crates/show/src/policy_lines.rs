@@ -116,7 +116,7 @@ impl<'a> Asked<'a> {
         self.verdict_with(PermissionMode::Default, rules, look_up).effect == Effect::Allow
     }
 
-    /// Whether nobody stops it in mode `auto`, where all runs that no rule asks about or denies.
+    /// Whether it runs in mode `auto`, which allows all that no rule asks about or denies.
     pub(crate) fn runs_in_auto(&self, rules: &Rules) -> bool {
         let mode = PermissionMode::Auto;
         let standing = Standing { may_allow: MayAllow::Rules, mode, grant: None, may_have_run: false };

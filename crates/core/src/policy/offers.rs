@@ -35,7 +35,7 @@ pub struct Offers {
     pub offers: Vec<Offer>,
     /// What would have to be so for more to be offered.
     pub requirements: BTreeSet<Requirement>,
-    /// What nobody looked up. Look it up and call again: there may be more to offer.
+    /// What was not looked up. Look it up and call again: there may be more to offer.
     pub unresolved: BTreeSet<Lookup>,
 }
 

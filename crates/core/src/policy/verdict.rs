@@ -20,7 +20,7 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// What an allow rests on, or would.
     pub requirements: BTreeSet<Requirement>,
-    /// What nobody looked up. Look it up and decide again.
+    /// What was not looked up. Look it up and decide again.
     pub unresolved: BTreeSet<Lookup>,
 }
 

@@ -9,7 +9,7 @@ use super::rules::Trust;
 use super::shell::Simple;
 use super::verdict::Requirement;
 
-/// What a shell does itself, whatever lies on the PATH.
+/// A shell runs these itself and no program on the PATH.
 const OF_THE_SHELL: [&str; 4] = ["cd", "exit", "pwd", "type"];
 
 impl Decision<'_> {

@@ -133,7 +133,7 @@ async fn restored(kind: Kind) -> Result<String> {
     let taken = |event: &Event| there.iter().any(|other| other.id == event.id);
     ensure!(!said[kept..].iter().any(taken), "something that was said after the backup was taken");
     let metrics = restored.text("/metrics").await?;
-    ensure!(metrics.contains("\nholdstead_data_loss_total 1\n"), "nobody counted it");
+    ensure!(metrics.contains("\nholdstead_data_loss_total 1\n"), "the loss is not counted");
     runner.kill().await?;
     let folder = restored.folder().to_owned();
     let mut restored = restored;

@@ -181,7 +181,7 @@ impl Player {
     }
 
     /// Answers what is asked until the turn is over. A session stands still when nothing happens in it although its gateway
-    /// lives: what is lost stays so when nobody kills any more.
+    /// lives: what is lost stays lost after the last kill.
     async fn until_done(&mut self, turn: TurnId) -> Result<StopReason> {
         loop {
             let life = self.arena.life();

@@ -32,7 +32,7 @@ const MORE: usize = 400;
 const MORE_AT_A_TIME: usize = 6;
 /// How long a moment is waited for before the gateway is killed anyway.
 const WAIT: Duration = Duration::from_secs(5);
-/// How long the sessions may take to end once nobody kills any more: each by itself says so when it stands still.
+/// How long the sessions may take to end after the last kill: each session by itself reports that it stands still.
 const LAST: Duration = Duration::from_secs(300);
 /// How long a gateway may run before it is killed at random.
 const RANDOM: u64 = 200_000;

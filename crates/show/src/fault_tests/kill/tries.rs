@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep};
 use super::arena::{Arena, Life};
 
 /// Tries of one thing. A gateway that is killed again and again lets few calls in before it dies, and on a busy machine each of
-/// its lives takes long: nobody gives up before one that lives did not do it for as long as a session may stand still.
+/// its lives takes long: a try is given up when one life did not do it for as long as a session may stand still.
 #[derive(Debug)]
 pub(super) struct Tries<'a> {
     arena: &'a Arena,
